@@ -1,0 +1,25 @@
+"""The errors that clgeom raises on purpose; every one is a :class:`ClgeomError`."""
+
+
+class ClgeomError(Exception):
+    """Base of all errors that clgeom raises on purpose."""
+
+
+class InvalidInput(ClgeomError, ValueError):
+    """An argument, or the data in it, cannot be used. Says what was expected and what came."""
+
+
+class DeviceLimit(ClgeomError):
+    """The device cannot hold or compute this: too little memory, or no float64 unit. Names both sizes."""
+
+
+class KernelBuildError(ClgeomError):
+    """A kernel did not compile. Carries the numbered source, the options and the compiler's log."""
+
+
+class NoDevice(ClgeomError):
+    """No usable OpenCL device. Says what to install or to change."""
+
+
+class DependencyError(ClgeomError):
+    """A dynamic-programming equation read a cell that its pattern has not filled yet."""

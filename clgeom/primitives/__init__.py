@@ -1,0 +1,1 @@
+"""Building blocks that every algorithm uses: reduce, extremes, scan, compact."""

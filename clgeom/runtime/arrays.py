@@ -1,0 +1,294 @@
+"""The only way in: from whatever the caller has to memory that kernels read.
+
+NumPy arrays and all that ``numpy.asarray`` takes are brought to a native, contiguous float32, float64 or int32
+array, without a copy when they are one already. On CPU devices kernels then read the caller's memory in place;
+other devices get a copy. A ``pyopencl.array.Array`` is used where it is. Arrays larger than one allocation are
+held in chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime import device as devices
+
+POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
+C_NAMES = {
+    "float16": "half", "float32": "float", "float64": "double",
+    "int8": "char", "int16": "short", "int32": "int", "int64": "long",
+    "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong",
+}  # fmt: skip
+#: Chunks start at multiples of this many items, so that no tile spans two chunks.
+CHUNK_ALIGN = 1 << 16
+
+
+def c_name(dtype) -> str:
+    """OpenCL C name of a NumPy type."""
+    return C_NAMES[np.dtype(dtype).name]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """`count` items from item `start` of the whole, in one buffer."""
+
+    buffer: object
+    start: int
+    count: int
+
+
+@dataclass(frozen=True)
+class DeviceArray:
+    """Items in device memory: `n` rows of `width` numbers of `dtype`, in one or more chunks.
+
+    `host` is the NumPy array that the chunks are (or were copied from), None for arrays that came on the device.
+    """
+
+    session: object
+    dtype: np.dtype
+    n: int
+    width: int
+    chunks: tuple[Chunk, ...]
+    host: np.ndarray | None = None
+
+    @property
+    def item_bytes(self) -> int:
+        return self.dtype.itemsize * self.width
+
+    @property
+    def nbytes(self) -> int:
+        return self.n * self.item_bytes
+
+    def bindings(self, name: str) -> dict:
+        """The chunks by name: "name[0]", "name[1]" ..., for `launch.run`."""
+        return {f"{name}[{i}]": chunk.buffer for i, chunk in enumerate(self.chunks)}
+
+    def rows(self, indices: np.ndarray) -> np.ndarray:
+        """These rows as a host array."""
+        if self.host is not None:
+            return self.host[indices]
+        from clgeom.runtime.launch import read
+
+        whole = np.concatenate([read(self.session, c.buffer, self.dtype, c.count * self.width) for c in self.chunks])
+        return whole.reshape(self.n, self.width)[indices]
+
+
+def session_of(value, device):
+    """The session for a call: the one given, or that of an array which is on a device already."""
+    if not is_device_array(value):
+        return devices.as_session(device)
+    if device is None:
+        return devices.session_of_context(value.context)
+    session = devices.as_session(device)
+    if session.context != value.context:
+        raise InvalidInput(
+            f"The 'device' parameter must be the device that the array is on ({value.context.devices[0].name}). "
+            f"Got {device!r} instead."
+        )
+    return session
+
+
+def is_device_array(value) -> bool:
+    """Whether this is a ``pyopencl.array.Array``."""
+    return type(value).__module__.startswith("pyopencl.") and hasattr(value, "base_data")
+
+
+# Points ---------------------------------------------------------------------------------------------------------
+
+
+def as_device_points(session, points, *, of: str, name: str = "points") -> DeviceArray:
+    """2D points in memory that kernels of this session read.
+
+    Parameters
+    ----------
+    session : Session
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+    of, name : str
+        The public function and its parameter, for error messages.
+    """
+    if is_device_array(points):
+        return _adopt(session, points, of=of, name=name, width=2, types=POINT_TYPES)
+    return to_device(session, canonical_points(points, of=of, name=name), of=of)
+
+
+def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
+    """Points as a native, C-contiguous (n, 2) array of float32, float64 or int32; no copy when they are one already.
+
+    float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
+    """
+    array = _as_array(points, of=of, name=name)
+    if array.size == 0 and array.ndim == 1:
+        array = array.reshape(0, 2)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n, 2). Got {array.shape} instead.")
+    return np.require(_as_coordinates(array, of=of, name=name), requirements=["C", "A"])
+
+
+def _as_array(values, *, of, name):
+    """``numpy.asarray`` with our error, masked arrays without their mask."""
+    try:
+        return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
+    except (ValueError, TypeError) as error:  # ragged lists and the like
+        raise InvalidInput(f"The '{name}' parameter of {of} must be an array of numbers. {error}") from error
+
+
+def _as_coordinates(array, *, of, name):
+    dtype = array.dtype
+    if dtype.newbyteorder("=") in POINT_TYPES:
+        return array.astype(dtype.newbyteorder("="), copy=False)
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        return array.astype(np.float32)
+    if dtype.kind in "iu" and dtype.itemsize <= 2:
+        return array.astype(np.int32)
+    if dtype.kind in "iu":
+        limit = 1 << 53
+        beyond = (array > limit) | (array < -limit) if dtype.kind == "i" else array > limit
+        if beyond.any():
+            row, column = np.argwhere(beyond)[0]
+            raise InvalidInput(
+                f"The '{name}' parameter of {of} must hold integers within 2**53. "
+                f"Got {array[row, column]} at [{row}, {column}] instead."
+            )
+        return array.astype(np.float64)
+    raise InvalidInput(
+        f"The '{name}' parameter of {of} must be float32, float64, int32, or a type that fits one of them. "
+        f"Got {dtype} instead."
+    )
+
+
+def leave_out(points, *, nonfinite: str, of: str):
+    """Points without those that are masked or, with nonfinite="drop", not finite.
+
+    Returns
+    -------
+    points, kept
+        The points left and their int64 indices in what was given; (points, None) when all stay.
+    """
+    if nonfinite not in ("raise", "drop"):
+        raise InvalidInput(f"The 'nonfinite' parameter of {of} must be 'raise' or 'drop'. Got {nonfinite!r} instead.")
+    out = None
+    if isinstance(points, np.ma.MaskedArray) and np.ma.is_masked(points):
+        array = canonical_points(points, of=of)
+        out = np.ma.getmaskarray(points).any(axis=1)
+    if nonfinite == "drop":
+        array = canonical_points(points.get() if is_device_array(points) else points, of=of)
+        bad = ~np.isfinite(array).all(axis=1)
+        out = bad if out is None else out | bad
+    if out is None or not out.any():
+        return points, None
+    kept = np.flatnonzero(~out)
+    return array[kept], kept
+
+
+def refuse_nonfinite(array: DeviceArray, *, of: str, name: str = "points"):
+    """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one."""
+    for chunk in array.chunks:
+        values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            row, column = bad[0]
+            raise InvalidInput(
+                f"The '{name}' parameter of {of} must be finite. Got {values[row, column]} at index "
+                f"[{chunk.start + row}, {column}] instead (nonfinite='drop' leaves such points out)."
+            )
+
+
+def _fetch(array, chunk):
+    from clgeom.runtime.launch import read
+
+    return read(array.session, chunk.buffer, array.dtype, chunk.count * array.width).reshape(-1, array.width)
+
+
+# Values ---------------------------------------------------------------------------------------------------------
+
+
+def as_device_values(session, values, *, of: str, name: str = "values", types=None) -> DeviceArray:
+    """One-dimensional numbers in memory that kernels of this session read.
+
+    Parameters
+    ----------
+    session : Session
+    values : array_like or pyopencl.array.Array, shape (n,)
+    of, name : str
+        The public function and its parameter, for error messages.
+    types : collection of numpy.dtype, optional
+        The types allowed; all of ``C_NAMES`` by default.
+    """
+    types = tuple(np.dtype(t) for t in (types or C_NAMES))
+    if is_device_array(values):
+        return _adopt(session, values, of=of, name=name, width=1, types=types)
+    array = _as_array(values, of=of, name=name)
+    if array.ndim != 1:
+        raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n,). Got {array.shape} instead.")
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype not in types:
+        allowed = ", ".join(t.name for t in types)
+        raise InvalidInput(f"The '{name}' parameter of {of} must be one of {allowed}. Got {array.dtype} instead.")
+    return to_device(session, np.require(array, requirements=["C", "A"]), of=of)
+
+
+# Buffers --------------------------------------------------------------------------------------------------------
+
+
+def to_device(session, array: np.ndarray, *, of: str) -> DeviceArray:
+    """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
+    import pyopencl as cl
+
+    if array.dtype == np.float64:
+        session.profile.require_fp64(of)
+    profile, flags = session.profile, cl.mem_flags
+    if not profile.is_cpu and array.nbytes > profile.global_mem_bytes:
+        raise DeviceLimit(
+            f"The input of {of} is {array.nbytes:,} bytes, and {profile.name} has {profile.global_mem_bytes:,}."
+        )
+    how = flags.READ_ONLY | (flags.USE_HOST_PTR if profile.is_cpu else flags.COPY_HOST_PTR)
+    width = 1 if array.ndim == 1 else array.shape[1]
+    try:
+        chunks = tuple(
+            Chunk(cl.Buffer(session.context, how, hostbuf=array[start : start + count]), start, count)
+            for start, count in chunk_bounds(profile, len(array), width * array.itemsize)
+        )
+    except cl.MemoryError as error:
+        raise DeviceLimit(f"{profile.name} has no room for the {array.nbytes:,} bytes of {of}.") from error
+    return DeviceArray(session, array.dtype, len(array), width, chunks, array)
+
+
+def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
+    """(start, count) of each chunk of `n` items, none larger than one allocation."""
+    largest = max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN)
+    return [(start, min(largest, n - start)) for start in range(0, n, largest)]
+
+
+def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
+    """A ``pyopencl.array.Array`` as a DeviceArray: where it is if it is contiguous and of a type that we read."""
+    shape = (len(array), 2) if width == 2 else (len(array),)
+    if array.ndim != len(shape) or array.shape != shape:
+        wanted = "(n, 2)" if width == 2 else "(n,)"
+        raise InvalidInput(f"The '{name}' parameter of {of} must have shape {wanted}. Got {array.shape} instead.")
+    if array.dtype not in types or not array.flags.c_contiguous:
+        return _adopt_copy(session, array, of=of, name=name, width=width, types=types)
+    if array.dtype == np.float64:
+        session.profile.require_fp64(of)
+    if array.queue is not None:
+        array.queue.finish()  # ours is another queue: what fills the array must have ended
+    for event in array.events:
+        event.wait()
+    n = len(array)
+    if n == 0:
+        return DeviceArray(session, array.dtype, 0, width, ())
+    buffer = array.base_data
+    if array.offset:
+        if array.offset % (session.device.mem_base_addr_align // 8):
+            return _adopt_copy(session, array, of=of, name=name, width=width, types=types)
+        buffer = buffer.get_sub_region(array.offset, array.nbytes)
+    return DeviceArray(session, array.dtype, n, width, (Chunk(buffer, 0, n),))
+
+
+def _adopt_copy(session, array, *, of, name, width, types):
+    """A device array that cannot be read where it is, through the host."""
+    host = array.get()
+    if width == 2:
+        return to_device(session, canonical_points(host, of=of, name=name), of=of)
+    return as_device_values(session, host, of=of, name=name, types=types)

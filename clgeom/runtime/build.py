@@ -1,0 +1,62 @@
+"""From OpenCL C to kernels: built once per device, source and options, and kept."""
+
+from __future__ import annotations
+
+import warnings
+
+from clgeom.errors import KernelBuildError
+from clgeom.runtime.render import render
+
+OPTIONS = ("-cl-std=CL1.2",)
+
+
+def kernel_for(session, kernel: str, parameters: dict, options: tuple = ()):
+    """This thread's kernel object for a template and its parameters, built if need be.
+
+    Kernel objects hold their arguments, so threads never share one; programs are shared.
+    """
+    key = (kernel, tuple(sorted(parameters.items())), options)
+    cache = session.threads.__dict__.setdefault("kernels", {})
+    if key not in cache:
+        program = _program(session, key, kernel, parameters, options)
+        cache[key] = getattr(program, kernel.rsplit("/", 1)[-1])
+    return cache[key]
+
+
+def _program(session, key, kernel, parameters, options):
+    program = session.programs.get(key)
+    if program is None:
+        with session.lock:
+            program = session.programs.get(key)
+            if program is None:
+                program = build(session, render(kernel, **parameters), options, of=kernel)
+                session.programs[key] = program
+    return program
+
+
+def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
+    """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails."""
+    import pyopencl as cl
+
+    profile = session.profile
+    switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals}
+    flags = [*OPTIONS, *(f"-D{name}={int(value)}" for name, value in switches.items()), *options]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            return cl.Program(session.context, source).build(options=flags)
+    except cl.Error as error:
+        numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
+        raise KernelBuildError(
+            f"{of} did not compile on {session.profile.name} ({session.profile.platform}).\n"
+            f"Options: {' '.join(flags)}\n{numbered}\nThe compiler said:\n{error}"
+        ) from error
+
+
+def compiles(session, source: str) -> bool:
+    """Whether the device's compiler takes this source and its kernel "probe" can be made: how capabilities are found."""
+    try:
+        build(session, source).probe  # noqa: B018
+    except (KernelBuildError, AttributeError):
+        return False
+    return True

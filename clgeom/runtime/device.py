@@ -1,0 +1,326 @@
+"""Devices: what they are and can do, which one to take, and the session that holds one.
+
+A :class:`DeviceProfile` is what the rest of clgeom may know of a device. A :class:`Session` is a device in use:
+its context, queue, compiled programs and memory pool. Sessions are made once per device and shared by threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import threading
+from dataclasses import asdict, dataclass, field
+
+from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+
+INSTALL_HINT = (
+    "On Linux x86-64, 'pip install pocl-binary-distribution' adds a CPU device; for a GPU install the vendor's "
+    "OpenCL driver (NVIDIA and AMD drivers bring it; Intel: intel-opencl-icd)."
+)
+
+#: What is known to go wrong on some devices, in one place: (word in platform or vendor name, quirk, what follows).
+QUIRKS = (
+    ("portable computing language", "needs_ld", "links every kernel with the system's 'ld' and aborts without it"),
+    ("portable computing language", "vector32", "16-wide float and 8-wide double ones break some releases: 32 bytes is the widest used"),
+)
+
+KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}
+
+
+@dataclass(frozen=True)
+class DeviceProfile:
+    """What clgeom knows of an OpenCL device: limits, capabilities, quirks.
+
+    Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``.
+    """
+
+    name: str
+    platform: str
+    vendor: str
+    version: str
+    driver: str
+    kind: str
+    compute_units: int
+    max_wg_size: int
+    local_mem_bytes: int
+    global_mem_bytes: int
+    max_alloc_bytes: int
+    fp64: bool
+    unified_memory: bool
+    denormals: bool
+    quirks: frozenset = field(default_factory=frozenset)
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.kind == "cpu"
+
+    @property
+    def runtime(self) -> str:
+        """Short name of the OpenCL implementation: pocl, nvidia, intel, amd, apple, or the platform's first word."""
+        words = f"{self.platform} {self.vendor}".lower()
+        for key, short in (
+            ("portable computing", "pocl"), ("nvidia", "nvidia"), ("intel", "intel"),
+            ("amd", "amd"), ("advanced micro", "amd"), ("apple", "apple"), ("rusticl", "rusticl"),
+        ):  # fmt: skip
+            if key in words:
+                return short
+        return self.platform.split()[0].lower()
+
+    def asdict(self) -> dict:
+        """The profile as plain values, ready for JSON."""
+        return {**asdict(self), "quirks": sorted(self.quirks), "runtime": self.runtime}
+
+    def require_fp64(self, what: str) -> None:
+        """Raise `DeviceLimit` unless the device computes in float64."""
+        if not self.fp64:
+            raise DeviceLimit(f"{what} needs float64, which {self.name} cannot compute. Pass float32, or another device.")
+
+
+def describe(device) -> DeviceProfile:
+    """The profile of a ``pyopencl.Device``."""
+    platform = device.platform
+    words = f"{platform.name} {device.vendor}".lower()
+    kind = next((name for bit, name in KINDS.items() if device.type & bit), "accelerator")
+    return DeviceProfile(
+        name=device.name.strip(),
+        platform=platform.name.strip(),
+        vendor=device.vendor.strip(),
+        version=device.version.strip(),
+        driver=device.driver_version.strip(),
+        kind=kind,
+        compute_units=device.max_compute_units,
+        max_wg_size=device.max_work_group_size,
+        local_mem_bytes=device.local_mem_size,
+        global_mem_bytes=device.global_mem_size,
+        max_alloc_bytes=device.max_mem_alloc_size,
+        fp64="cl_khr_fp64" in device.extensions.split(),
+        unified_memory=bool(device.host_unified_memory),
+        denormals=bool(device.single_fp_config & 1),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
+        quirks=frozenset(quirk for word, quirk, _ in QUIRKS if word in words),
+    )
+
+
+class Session:
+    """A device in use: its context, in-order queue, programs and memory pool.
+
+    Parameters
+    ----------
+    device : str, pyopencl.Device or None
+        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present.
+    context : pyopencl.Context, optional
+        Work in this context, which holds the device, instead of a new one.
+    fp64 : bool, optional
+        False switches float64 off, to see what a device without it would do.
+    max_alloc_bytes, max_wg_size, local_mem_bytes : int, optional
+        Limits to impose below the device's own, to see what a smaller device would do.
+
+    All public functions may be called from several threads at once with one session. A session does not outlive
+    a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
+    """
+
+    def __init__(
+        self, device=None, *, context=None, fp64=None, max_alloc_bytes=None, max_wg_size=None, local_mem_bytes=None
+    ):
+        import pyopencl as cl
+
+        guard_fork()
+        self.device = _choose(device)
+        profile = describe(self.device)
+        imposed = {
+            "fp64": profile.fp64 if fp64 is None else bool(fp64) and profile.fp64,
+            "max_alloc_bytes": _imposed(profile, "max_alloc_bytes", max_alloc_bytes),
+            "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
+            "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
+        }
+        self.profile = DeviceProfile(**{**vars(profile), **imposed})
+        if "needs_ld" in profile.quirks and not shutil.which("ld"):
+            raise NoDevice(
+                f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is not "
+                "on the PATH. Install binutils (Debian, Ubuntu: apt-get install binutils; Fedora: dnf install binutils)."
+            )
+        self.context = context or cl.Context([self.device])
+        self.queue = cl.CommandQueue(self.context)
+        self.programs: dict = {}
+        self.lock = threading.RLock()
+        self.threads = threading.local()
+
+    @functools.cached_property
+    def profiling_queue(self):
+        """A second queue whose events carry times; only profiled runs use it."""
+        import pyopencl as cl
+
+        return cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+
+    @functools.cached_property
+    def pool(self):
+        """Scratch memory, kept for the next call. `release()` gives it back to the driver."""
+        import pyopencl as cl
+
+        return cl.tools.MemoryPool(cl.tools.ImmediateAllocator(self.queue))
+
+    @functools.cached_property
+    def shuffle(self):
+        """How work-items of a sub-group may exchange registers: "subgroup", "ptx" or None; found by compiling."""
+        from clgeom.runtime.build import compiles
+
+        return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
+
+    def release(self) -> None:
+        """Give pooled scratch memory back to the driver."""
+        with self.lock:
+            self.queue.finish()
+            self.pool.free_held()
+
+    def __repr__(self) -> str:
+        return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
+
+
+SHUFFLE_PROBES = {
+    "subgroup": """
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+kernel void probe(global uint *out) { out[get_global_id(0)] = sub_group_shuffle(out[get_global_id(0)], 1u); }
+""",
+    "ptx": """
+kernel void probe(global uint *out) {
+    uint mine = out[get_global_id(0)], theirs;
+    asm volatile("shfl.sync.down.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(theirs) : "r"(mine));
+    out[get_global_id(0)] = theirs;
+}
+""",
+}
+
+
+def _imposed(profile, name, limit):
+    """The smaller of the device's own limit and the one asked for."""
+    own = getattr(profile, name)
+    return own if limit is None else min(own, int(limit))
+
+
+# Which device ---------------------------------------------------------------------------------------------------
+
+
+def devices() -> tuple[DeviceProfile, ...]:
+    """All OpenCL devices of this machine, the one taken by default first.
+
+    Returns
+    -------
+    tuple of DeviceProfile
+        Empty when there is none.
+    """
+    return tuple(describe(device) for device in _ranked())
+
+
+def default_session() -> Session:
+    """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present."""
+    return as_session(None)
+
+
+_sessions: dict = {}
+_sessions_lock = threading.Lock()
+_opencl_pid = None
+
+
+def as_session(device=None) -> Session:
+    """The session for a ``device=`` argument: None, part of a name, a ``pyopencl.Device`` or a Session."""
+    guard_fork()
+    if isinstance(device, Session):
+        return device
+    key = os.environ.get("CLGEOM_DEVICE") if device is None else device
+    with _sessions_lock:
+        session = _sessions.get(key)
+        if session is None:
+            chosen = _choose(device)
+            session = _sessions.get(chosen) or Session(chosen)
+            _sessions[chosen] = _sessions[key] = session
+        return session
+
+
+def session_of_context(context) -> Session:
+    """The session that works in a context which the caller made (that of an array already on a device)."""
+    guard_fork()
+    with _sessions_lock:
+        for session in _sessions.values():
+            if session.context == context:
+                return session
+        if context not in _sessions:
+            _sessions[context] = Session(context.devices[0], context=context)
+        return _sessions[context]
+
+
+def guard_fork() -> None:
+    """Raise `NoDevice` in a forked child of a process that has used OpenCL; remember the process otherwise."""
+    global _opencl_pid
+    if _opencl_pid is None:
+        _opencl_pid = os.getpid()
+    elif _opencl_pid != os.getpid():
+        raise NoDevice(
+            "This process was forked from one that had already used OpenCL, and OpenCL drivers cannot restart in a "
+            "forked child. Start it with multiprocessing.get_context('spawn') (or 'forkserver')."
+        )
+
+
+def _choose(device):
+    """The ``pyopencl.Device`` meant by a ``device=`` argument."""
+    import pyopencl as cl
+
+    if isinstance(device, cl.Device):
+        return device
+    wanted, source = device, "The 'device' parameter"
+    if device is None:
+        wanted, source = os.environ.get("CLGEOM_DEVICE"), "The environment variable CLGEOM_DEVICE"
+    if wanted is not None and not isinstance(wanted, str):
+        raise InvalidInput(
+            f"The 'device' parameter must be part of a device's name, a pyopencl.Device or a clgeom.Session. "
+            f"Got {type(wanted).__name__} instead."
+        )
+    present = _ranked()
+    if not present:
+        raise NoDevice(f"No OpenCL device was found. {INSTALL_HINT}")
+    if not wanted:
+        return present[0]
+    for candidate in present:
+        profile = describe(candidate)
+        words = f"{profile.name} {profile.platform} {profile.vendor} {profile.kind} {profile.runtime}".lower()
+        if wanted.lower() in words:
+            return candidate
+    there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
+    raise NoDevice(f"{source} must name a device that is present. Got {wanted!r}; present: {there}.")
+
+
+@functools.cache
+def _ranked() -> tuple:
+    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind."""
+    guard_fork()
+    _help_intel_runtime()
+    import pyopencl as cl
+
+    try:
+        found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    except cl.Error as error:  # the ICD loader raises PLATFORM_NOT_FOUND_KHR when there is no driver at all
+        if "PLATFORM_NOT_FOUND" not in str(error):
+            raise
+        found = []
+
+    def rank(device):
+        profile = describe(device)
+        discrete = profile.kind == "gpu" and not profile.unified_memory
+        kind = ["gpu", "accelerator", "cpu"].index(profile.kind)
+        return (not discrete, kind, -profile.compute_units)
+
+    return tuple(sorted(found, key=rank))
+
+
+def _help_intel_runtime() -> None:
+    """Let the loader find Intel's CPU runtime from PyPI, whose own .icd file names a path that does not exist.
+
+    The loader reads ``OCL_ICD_FILENAMES``; it is only extended, and only when that runtime is installed.
+    """
+    import sys
+    from pathlib import Path
+
+    library = Path(sys.prefix) / "lib" / "libintelocl.so"
+    named = os.environ.get("OCL_ICD_FILENAMES", "")
+    if library.exists() and str(library) not in named:
+        os.environ["OCL_ICD_FILENAMES"] = os.pathsep.join(filter(None, [named, str(library)]))

@@ -1,0 +1,197 @@
+"""Running plans: the only place that allocates scratch memory, enqueues kernels and reads results back.
+
+A plan is a list of steps, made without a device and easy to test; a step is one kernel launch::
+
+    boxes = Scratch("boxes", np.float32, 4 * groups)
+    plan = Plan(Step("primitives/extent_partial", policy, args=("points", np.uint64(n), boxes), groups=groups))
+    result = run(session, plan, points=buffer)
+    result.read(boxes)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit
+from clgeom.runtime.build import kernel_for
+from clgeom.runtime.policies import Policy
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Device memory that lives as long as the run's result. `count` elements of `dtype`."""
+
+    name: str
+    dtype: np.dtype
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        return max(np.dtype(self.dtype).itemsize * int(self.count), 1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch: a kernel, its shape, its template parameters, its arguments.
+
+    `args` are names of buffers bound by `run`, `Scratch` memory, or NumPy scalars. `groups` work-groups of
+    ``policy.wg_size`` items are launched. `bytes_moved` is what the step reads and writes of global memory.
+    """
+
+    kernel: str
+    policy: Policy
+    args: tuple
+    groups: int
+    params: dict = field(default_factory=dict)
+    bytes_moved: int = 0
+    options: tuple = ()
+
+    def __post_init__(self):
+        for arg in self.args:
+            if not isinstance(arg, (str, Scratch, np.generic)):
+                raise TypeError(
+                    f"an argument of {self.kernel} must be a buffer's name, a Scratch or a NumPy scalar, not {arg!r}"
+                )
+
+
+class Plan(tuple):
+    """Steps in the order they run."""
+
+    def __new__(cls, *steps):
+        return super().__new__(cls, steps)
+
+    def __add__(self, other):
+        return Plan(*self, *other)
+
+    def scratch(self) -> dict[str, Scratch]:
+        """All scratch memory of the steps, by name."""
+        return {arg.name: arg for step in self for arg in step.args if isinstance(arg, Scratch)}
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What one launch was and took. `seconds` is None unless the call was profiled."""
+
+    name: str
+    seconds: float | None
+    bytes_moved: int
+    global_size: int
+    local_size: int
+    policy: Policy
+
+    @property
+    def gb_per_s(self) -> float | None:
+        """Bytes moved per nanosecond, None when not profiled."""
+        return self.bytes_moved / self.seconds / 1e9 if self.seconds else None
+
+
+class Result:
+    """Buffers of a run, by name, and its phases."""
+
+    def __init__(self, session, queue, plan, buffers, events):
+        self.session, self._queue, self._plan = session, queue, plan
+        self.buffers, self._events = buffers, events
+
+    def __getitem__(self, name):
+        return self.buffers[name.name if isinstance(name, Scratch) else name]
+
+    def read(self, scratch: Scratch, count=None, start=0) -> np.ndarray:
+        """Scratch memory as a new array, once everything before has run."""
+        return read(self.session, self[scratch], scratch.dtype, scratch.count if count is None else count, start,
+                    queue=self._queue)  # fmt: skip
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return tuple(
+            Phase(
+                step.kernel.rsplit("/", 1)[-1],
+                (event.profile.end - event.profile.start) * 1e-9 if event else None,
+                step.bytes_moved,
+                step.groups * step.policy.wg_size,
+                step.policy.wg_size,
+                step.policy,
+            )
+            for step, event in zip(self._plan, self._events)
+        )
+
+
+def run(session, plan: Plan, *, profile: bool = False, **buffers) -> Result:
+    """Enqueue the steps of a plan in order and return without waiting (but a profiled run waits for its end).
+
+    Parameters
+    ----------
+    session : Session
+    plan : Plan
+    profile : bool
+        Take the time of each step from the device's own events.
+    **buffers : pyopencl.Buffer or DeviceArray
+        What the names in the steps' arguments stand for. Chunks of a `DeviceArray` bind as "name[0]", "name[1]" ...
+    """
+    import pyopencl as cl
+
+    bound = {}
+    for name, value in buffers.items():
+        bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
+    for name, scratch in plan.scratch().items():
+        if name not in bound:
+            bound[name] = allocate(session, scratch.nbytes)
+    queue = session.profiling_queue if profile else session.queue
+    if profile:
+        session.queue.finish()
+    events = []
+    for step in plan:
+        kernel = kernel_for(session, step.kernel, {**step.policy.parameters(), **step.params}, step.options)
+        kernel.set_args(*(bound[_name(arg)] if isinstance(arg, (str, Scratch)) else arg for arg in step.args))
+        local = step.policy.wg_size
+        event = cl.enqueue_nd_range_kernel(queue, kernel, (step.groups * local,), (local,))
+        events.append(event if profile else None)
+    if profile:
+        queue.finish()
+    return Result(session, queue, plan, bound, events)
+
+
+def _name(arg):
+    return arg.name if isinstance(arg, Scratch) else arg
+
+
+def allocate(session, nbytes: int):
+    """Scratch memory of the session's pool; `DeviceLimit` when the device has not that much."""
+    import pyopencl as cl
+
+    limit = session.profile.max_alloc_bytes
+    if nbytes > limit:
+        raise DeviceLimit(f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}.")
+    try:
+        with session.lock:
+            return session.pool.allocate(max(nbytes, 1))
+    except cl.MemoryError as error:
+        raise DeviceLimit(
+            f"{nbytes:,} more bytes are needed than {session.profile.name} has free "
+            f"({session.profile.global_mem_bytes:,} in all)."
+        ) from error
+
+
+def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None) -> np.ndarray:
+    """`count` elements of a buffer from element `start`, as a new array; waits for what was enqueued before."""
+    import pyopencl as cl
+
+    out = np.empty(count, dtype)
+    if count:
+        cl.enqueue_copy(queue or session.queue, out, buffer, src_offset=start * out.itemsize)
+    return out
+
+
+def write(session, buffer, values: np.ndarray) -> None:
+    """Copy an array into a buffer; waits until the array may change again."""
+    import pyopencl as cl
+
+    cl.enqueue_copy(session.queue, buffer, np.ascontiguousarray(values))
+
+
+def fill(session, buffer, value: np.generic, count: int) -> None:
+    """Set the first `count` elements of a buffer."""
+    import pyopencl as cl
+
+    cl.enqueue_fill_buffer(session.queue, buffer, value, 0, count * value.itemsize)

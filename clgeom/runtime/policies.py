@@ -1,0 +1,57 @@
+"""Work-group policies: how a phase is shaped on a device. A policy changes speed, never results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The shape of one phase (one kernel) on one kind of device.
+
+    Parameters
+    ----------
+    variant : {"group", "serial"}
+        "group": the work-items of a group share a tile (GPUs). "serial": one work-item walks a tile alone with a
+        vectorisable inner loop (CPUs); `wg_size` is then 1.
+    wg_size : int
+        Work-items per group, a power of two.
+    items_per_thread : int
+        Elements that a work-item takes of each tile.
+    groups_per_unit : int
+        Groups launched per compute unit, each walking its share of the tiles; 0 launches one group per tile.
+    """
+
+    variant: str = "group"
+    wg_size: int = 256
+    items_per_thread: int = 1
+    groups_per_unit: int = 0
+
+    def __post_init__(self):
+        if self.variant not in ("group", "serial"):
+            raise ValueError(f"variant must be 'group' or 'serial', not {self.variant!r}")
+        if self.wg_size < 1 or self.wg_size & (self.wg_size - 1):
+            raise ValueError(f"wg_size must be a power of two, not {self.wg_size}")
+        if self.variant == "serial" and self.wg_size != 1:
+            raise ValueError(f"the serial variant has groups of one work-item, not {self.wg_size}")
+
+    @property
+    def tile(self) -> int:
+        """Elements per tile."""
+        return self.wg_size * self.items_per_thread
+
+    def groups(self, tiles: int, compute_units: int) -> int:
+        """How many groups to launch for so many tiles."""
+        if not self.groups_per_unit:
+            return max(tiles, 1)
+        return max(min(tiles, self.groups_per_unit * compute_units), 1)
+
+    def parameters(self) -> dict:
+        """What a template may know of the policy."""
+        hidden = ("groups_per_unit",)
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
+
+
+def ceil_div(a: int, b: int) -> int:
+    """a / b rounded up, in integers."""
+    return -(-a // b)

@@ -1,0 +1,61 @@
+"""Where kernel sources are: the only module that knows the folders ``cl_src`` and ``templates``.
+
+Installed, they are the packages ``clgeom.cl_src`` and ``clgeom.templates``; in a bare checkout, the folders beside
+the package.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import importlib.util
+import re
+from pathlib import Path
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*$', re.MULTILINE)
+
+
+@functools.cache
+def _root(folder: str):
+    if importlib.util.find_spec(f"clgeom.{folder}"):
+        return importlib.resources.files(f"clgeom.{folder}")
+    return Path(__file__).resolve().parents[2] / folder
+
+
+@functools.cache
+def header(name: str) -> str:
+    """Text of a header of ``cl_src``."""
+    return (_root("cl_src") / name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def template(kernel: str) -> str:
+    """Text of the template of a kernel, named as "family/kernel"."""
+    return (_root("templates") / f"{kernel}.cl.mako").read_text(encoding="utf-8")
+
+
+def kernels() -> tuple[str, ...]:
+    """Names of all kernels, as "family/kernel"."""
+    families = [entry for entry in _root("templates").iterdir() if entry.is_dir()]
+    return tuple(
+        sorted(
+            f"{family.name}/{entry.name.removesuffix('.cl.mako')}"
+            for family in families
+            for entry in family.iterdir()
+            if entry.name.endswith(".cl.mako")
+        )
+    )
+
+
+def inline_headers(text: str) -> str:
+    """The text with every ``#include "name"`` replaced by that header, each header once."""
+    seen = set()
+
+    def expand(match):
+        name = match.group(1)
+        if name in seen:
+            return f"// {name}: included above"
+        seen.add(name)
+        return f"// --- {name}\n{INCLUDE.sub(expand, header(name))}\n// --- end of {name}"
+
+    return INCLUDE.sub(expand, text)

@@ -1,0 +1,73 @@
+"""Which policy a phase gets on which device: a table, looked up from the particular to the general.
+
+A row's key is part of a device's name, the name of a runtime ("nvidia", "pocl", "intel", "amd"), a kind
+("gpu", "cpu") or "any", and is looked for in that order; "any" is the safe default that every phase has.
+Numbers carry what was measured for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from dataclasses import replace
+
+from clgeom.runtime.policies import Policy
+
+SERIAL = Policy("serial", wg_size=1, items_per_thread=4096)
+
+TABLE: dict[str, dict[str, Policy]] = {
+    "primitives/extremes_partial": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),
+        "any": Policy("group", wg_size=128, items_per_thread=16, groups_per_unit=16),
+    },
+    "primitives/extremes_final": {
+        "cpu": Policy("group", wg_size=1),
+        "any": Policy("group", wg_size=128),
+    },
+    "predicates/orient2d_signs": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=128),
+    },
+}
+
+_overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039
+
+
+def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
+    """The policy of a kernel on a device, within the device's limits.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    kernel : str
+        The template's name, as "family/kernel".
+    dtype, n : optional
+        Type and number of the elements, for rows that depend on them.
+    """
+    if kernel in _overrides.get():
+        return _overrides.get()[kernel]
+    rows = TABLE[kernel]
+    by_name = next((policy for key, policy in rows.items() if key in profile.name), None)
+    policy = by_name or rows.get(profile.runtime) or rows.get(profile.kind) or rows["any"]
+    if callable(policy):
+        policy = policy(profile, dtype, n)
+    return within_limits(policy, profile)
+
+
+def within_limits(policy: Policy, profile) -> Policy:
+    """The policy with no more work-items per group than the device allows."""
+    largest = 1 << (profile.max_wg_size.bit_length() - 1)
+    return policy if policy.wg_size <= largest else replace(policy, wg_size=largest)
+
+
+@contextlib.contextmanager
+def override(policies: dict[str, Policy]):
+    """Use these policies, by kernel name, in this context: for tests, tuning and benches."""
+    unknown = sorted(set(policies) - set(TABLE))
+    if unknown:
+        raise KeyError(f"no such kernel: {', '.join(unknown)}; known: {', '.join(sorted(TABLE))}")
+    token = _overrides.set({**_overrides.get(), **policies})
+    try:
+        yield
+    finally:
+        _overrides.reset(token)
