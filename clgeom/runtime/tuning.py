@@ -24,6 +24,27 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
+    "primitives/reduce_tiles": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "primitives/scan_totals": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "primitives/scan_tiles": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "primitives/set_value": {"any": Policy("group", wg_size=1)},
+    "primitives/compact_count": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "primitives/compact_scatter": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
     "predicates/orient2d_signs": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=128),

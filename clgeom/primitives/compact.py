@@ -1,0 +1,140 @@
+"""Order-preserving compaction: the indices of what is flagged, class by class, in input order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.primitives.operators import OPERATORS
+from clgeom.primitives.scan import scan_plan
+from clgeom.runtime.arrays import as_device_values, session_of
+from clgeom.runtime.launch import Plan, Scratch, Step, read, run
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+#: Labels per tile, in every kernel that counts or scatters labels.
+TILE = 4096
+
+
+def compact(flags, *, device=None) -> np.ndarray:
+    """Indices of the flags that are not zero, ascending: ``numpy.flatnonzero`` on the device.
+
+    Parameters
+    ----------
+    flags : array_like or pyopencl.array.Array of bool, uint8 or int8, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (number of flags set,)
+    """
+    if getattr(flags, "dtype", None) in (np.dtype(bool), np.dtype(np.int8)):
+        flags = flags.view(np.uint8)
+    elif not hasattr(flags, "dtype"):
+        flags = np.asarray(flags, dtype=bool).view(np.uint8)
+    session = session_of(flags, device)
+    array = as_device_values(session, flags, of="compact", name="flags", types=("uint8",))
+    return _partition(session, array, 1, any_nonzero=True)[0]
+
+
+def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
+    """Indices of each class of labels 1 .. `classes`, ascending; other labels are left out.
+
+    Parameters
+    ----------
+    labels : array_like or pyopencl.array.Array of uint8, shape (n,)
+    classes : int, 1 to 16
+
+    Returns
+    -------
+    tuple of ndarray of int64
+        For each class, the indices of its labels.
+    """
+    if not 1 <= classes <= 16:
+        raise InvalidInput(f"The 'classes' parameter of partition must be from 1 to 16. Got {classes} instead.")
+    session = session_of(labels, device)
+    array = as_device_values(session, labels, of="partition", name="labels", types=("uint8",))
+    return _partition(session, array, classes, any_nonzero=False)
+
+
+def _partition(session, array, classes, *, any_nonzero):
+    if array.n == 0:
+        return tuple(np.empty(0, np.int64) for _ in range(classes))
+    counts, plan = count_plan(session.profile, array, classes, any_nonzero=any_nonzero)
+    offsets, scan = offsets_plan(session.profile, counts, array.n)
+    counted = run(session, plan + scan, labels=array)
+    totals = class_totals(counted, counts, offsets, classes)
+    places = scatter_plan(session.profile, array, counts, offsets, classes, int(totals.sum()), any_nonzero=any_nonzero)
+    scattered = run(session, places, labels=array, counts=counted[counts], offsets=counted[offsets])
+    indices = scattered.read(places[-1].args[-1], int(totals.sum())).astype(np.int64)
+    return tuple(np.split(indices, np.cumsum(totals)[:-1]))
+
+
+def tiles_of(array) -> int:
+    """Tiles of all chunks (chunks begin at multiples of the tile)."""
+    return sum(ceil_div(chunk.count, TILE) for chunk in array.chunks)
+
+
+def index_type(n: int) -> np.dtype:
+    """uint32 below 2**32 items, else uint64."""
+    return np.dtype(np.uint32 if n < 1 << 32 else np.uint64)
+
+
+def count_plan(profile, array, classes, *, any_nonzero=False):
+    """Counts per class and tile of labels bound as "labels"."""
+    policy = select(profile, "primitives/compact_count", array.dtype, array.n)
+    tiles = tiles_of(array)
+    counts = Scratch("counts", np.uint32, classes * tiles)
+    steps = (
+        Step(
+            "primitives/compact_count",
+            policy,
+            args=(f"labels[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // TILE), np.uint64(tiles), counts),
+            groups=policy.groups(ceil_div(chunk.count, TILE), profile.compute_units),
+            params={"classes": classes, "tile": TILE, "any_nonzero": any_nonzero},
+            bytes_moved=chunk.count,
+        )
+        for i, chunk in enumerate(array.chunks)
+    )
+    return counts, Plan(*steps)
+
+
+def offsets_plan(profile, counts, n):
+    """Where each class and tile begins in the output: the exclusive scan of the counts."""
+    dtype = index_type(n)
+    offsets = Scratch("offsets", dtype, counts.count)
+    return offsets, scan_plan(
+        profile, counts, [counts.count], counts.dtype, offsets, dtype, OPERATORS["sum"], exclusive=True
+    )
+
+
+def class_totals(counted, counts, offsets, classes) -> np.ndarray:
+    """Members of each class, read back from the scanned counts."""
+    tiles = counts.count // classes
+    if classes == 1 or tiles > 1024:  # a few small reads beat one large one
+        starts = [int(read(counted.session, counted[offsets], offsets.dtype, 1, c * tiles, queue=counted._queue)[0])
+                  for c in range(classes)]  # fmt: skip
+        last = counts.count - 1
+        end = int(counted.read(offsets, 1, last)[0]) + int(counted.read(counts, 1, last)[0])
+        return np.diff([*starts, end])
+    return counted.read(counts).reshape(classes, tiles).sum(axis=1, dtype=np.int64)
+
+
+def scatter_plan(profile, array, counts, offsets, classes, total, *, any_nonzero=False):
+    """The indices themselves, into Scratch "indices" of `total` entries."""
+    policy = select(profile, "primitives/compact_scatter", array.dtype, array.n)
+    dtype = index_type(array.n)
+    out = Scratch("indices", dtype, total)
+    steps = (
+        Step(
+            "primitives/compact_scatter",
+            policy,
+            args=(f"labels[{i}]", np.uint64(chunk.count), np.uint64(chunk.start), np.uint64(chunk.start // TILE),
+                  np.uint64(counts.count // classes), "counts", "offsets", out),
+            groups=policy.groups(ceil_div(chunk.count, TILE), profile.compute_units),
+            params={"classes": classes, "tile": TILE, "index": "uint" if dtype == np.uint32 else "ulong",
+                    "any_nonzero": any_nonzero},
+            bytes_moved=chunk.count + total * dtype.itemsize,
+        )
+        for i, chunk in enumerate(array.chunks)
+    )  # fmt: skip
+    return Plan(*steps)

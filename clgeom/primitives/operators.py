@@ -1,0 +1,74 @@
+"""Associative operators for reduce and scan, written as OpenCL C expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arrays import c_name
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An associative operator.
+
+    Parameters
+    ----------
+    name : str
+    combine : str
+        OpenCL C expression of `a` and `b`; it should work on vectors too (``a + b``, ``a < b ? a : b``).
+    neutral : str
+        OpenCL C expression of the neutral element; scans start with it. "LOWEST" and "HIGHEST" stand for the
+        type's smallest and largest value.
+    map : str
+        OpenCL C expression of `value` and `index` (ulong) that is combined instead of the value; reduce only.
+    commutative : bool
+        False keeps the operands of every combination in the order of the array, at some cost in speed.
+    arg : {"", "min", "max"}
+        Reduce to the index of the first smallest or largest value instead.
+    """
+
+    name: str
+    combine: str = ""
+    neutral: str = "0"
+    map: str = "value"
+    commutative: bool = True
+    arg: str = ""
+
+    def neutral_of(self, dtype) -> str:
+        """The neutral element in OpenCL C, for this type."""
+        dtype = np.dtype(dtype)
+        if self.neutral not in ("LOWEST", "HIGHEST"):
+            return self.neutral
+        if dtype.kind == "f":
+            return "-INFINITY" if self.neutral == "LOWEST" else "INFINITY"
+        word = f"{c_name(dtype).removeprefix('u').upper()}"
+        if dtype.kind == "u":
+            return "0" if self.neutral == "LOWEST" else f"U{word}_MAX"
+        return f"{word}_MIN" if self.neutral == "LOWEST" else f"{word}_MAX"
+
+
+OPERATORS = {
+    op.name: op
+    for op in (
+        Operator("sum", "a + b"),
+        Operator("prod", "a * b", neutral="1"),
+        Operator("min", "(a < b || a != a) ? a : b", neutral="HIGHEST"),
+        Operator("max", "(a > b || a != a) ? a : b", neutral="LOWEST"),
+        Operator("argmin", arg="min"),
+        Operator("argmax", arg="max"),
+    )
+}
+
+
+def as_operator(op, *, of: str) -> Operator:
+    """An Operator from its name or itself."""
+    if isinstance(op, Operator):
+        return op
+    if op in OPERATORS:
+        return OPERATORS[op]
+    raise InvalidInput(
+        f"The 'op' parameter of {of} must be an Operator or one of {', '.join(OPERATORS)}. Got {op!r} instead."
+    )

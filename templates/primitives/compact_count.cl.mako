@@ -1,0 +1,47 @@
+<%page args="classes=1, tile=4096, any_nonzero=False, variant='group', wg_size=256, items_per_thread=16"/>\
+// compact_count: how many labels of each class 1 .. CLASSES every tile holds (any other label counts nowhere).
+//
+//   labels  | 0 2 0 0 1 .. | 0 0 .. |              a tile of ${tile} bytes to a group
+//   counts  [ class 1: tile 0, tile 1 .. | class 2: .. ]    so that one exclusive scan gives every class its places
+//
+// Reads n bytes, writes CLASSES counts a tile.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+#define TILE ${tile}
+#define CLASSES ${classes}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void compact_count(global const uchar *labels, const ulong n, const ulong first_tile, const ulong all_tiles,
+                   global uint *counts)
+{
+    local uint local_counts[CLASSES];
+    const uint lid = get_local_id(0);
+    const ulong tiles = (n + TILE - 1) / TILE;
+% if variant == "serial":
+    const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
+    const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles), stride = 1;
+% else:
+    const ulong begin = get_group_id(0), end = tiles, stride = get_num_groups(0);
+% endif
+    for (ulong tile = begin; tile < end; tile += stride) {
+        for (uint c = lid; c < CLASSES; c += WG_SIZE)
+            local_counts[c] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint mine[CLASSES];
+        for (uint c = 0; c < CLASSES; ++c)
+            mine[c] = 0;
+        const ulong last = min(tile * TILE + TILE, n);
+        for (ulong i = tile * TILE + lid; i < last; i += WG_SIZE) {
+            const uchar label = labels[i];
+            for (uint c = 0; c < CLASSES; ++c)
+                mine[c] += ${"label != 0" if any_nonzero else "label == c + 1"};
+        }
+        for (uint c = 0; c < CLASSES; ++c)
+            if (mine[c])
+                atomic_add(&local_counts[c], mine[c]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint c = lid; c < CLASSES; c += WG_SIZE)
+            counts[c * all_tiles + first_tile + tile] = local_counts[c];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

@@ -1,0 +1,80 @@
+<%page args="classes=1, tile=4096, index='uint', any_nonzero=False, variant='group', wg_size=256, items_per_thread=16"/>\
+// compact_scatter: the indices of the labels of each class, in input order, class after class.
+//
+//   labels  | 0 2 0 0 1 .. | 0 0 .. |                        a tile of ${tile} bytes to a group,
+//   offsets [ class 1: tile 0, tile 1 .. | class 2: .. ]        ${tile} / WG_SIZE bytes in a row to a work-item
+//   out     [ indices of class 1 .. | of class 2 .. | .. ]
+//
+// A tile without survivors is not read. Reads at most n bytes, writes one index a survivor.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+#define TILE ${tile}
+#define CLASSES ${classes}
+#define ITEMS (TILE / WG_SIZE)
+#define MEMBER(label, c) ${"((label) != 0)" if any_nonzero else "((label) == (c) + 1)"}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void compact_scatter(global const uchar *labels, const ulong n, const ulong start, const ulong first_tile,
+                     const ulong all_tiles, global const uint *counts, global const ${index} *offsets,
+                     global ${index} *out)
+{
+    const uint lid = get_local_id(0);
+    const ulong tiles = (n + TILE - 1) / TILE;
+% if variant == "serial":
+    const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
+    const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles);
+    for (ulong tile = begin; tile < end; ++tile) {
+        ${index} place[CLASSES];
+        uint survivors = 0;
+        for (uint c = 0; c < CLASSES; ++c) {
+            place[c] = offsets[c * all_tiles + first_tile + tile];
+            survivors += counts[c * all_tiles + first_tile + tile];
+        }
+        const ulong last = min(tile * TILE + TILE, n);
+        for (ulong i = tile * TILE; survivors > 0 && i < last;) {
+            if (i + 8 <= last) {
+                const uchar8 eight = vload8(0, labels + i);
+                if (as_ulong(eight) == 0) {
+                    i += 8;
+                    continue;
+                }
+            }
+            for (const ulong stop = min(i + 8, last); i < stop; ++i) {
+                const uint c = ${"labels[i] ? 0 : CLASSES" if any_nonzero else "(uint)labels[i] - 1"};
+                if (c < CLASSES) {
+                    out[place[c]++] = (${index})(start + i);
+                    --survivors;
+                }
+            }
+        }
+    }
+% else:
+    local uint ranks[2 * WG_SIZE];
+    local uint any;
+    for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+        const ulong base = tile * TILE + lid * ITEMS;
+        for (uint c = 0; c < CLASSES; ++c) {
+            if (lid == 0)
+                any = counts[c * all_tiles + first_tile + tile];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (any) {   // the same for the whole group
+                uint mine = 0;
+                for (uint k = 0; k < ITEMS; ++k)
+                    mine += base + k < n && MEMBER(labels[base + k], c);
+                uint from = 0;
+                ranks[lid] = mine;
+                for (uint reach = 1; reach < WG_SIZE; reach *= 2) {
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    ranks[WG_SIZE - from + lid] = ranks[from + lid] + (lid >= reach ? ranks[from + lid - reach] : 0);
+                    from = WG_SIZE - from;
+                }
+                ${index} place = offsets[c * all_tiles + first_tile + tile] + ranks[from + lid] - mine;
+                for (uint k = 0; k < ITEMS && mine; ++k)
+                    if (base + k < n && MEMBER(labels[base + k], c))
+                        out[place++] = (${index})(start + base + k);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    }
+% endif
+}

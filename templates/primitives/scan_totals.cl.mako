@@ -1,0 +1,42 @@
+<%page args="value='uint', state='uint', combine='a + b', neutral='0', variant='group', wg_size=256, items_per_thread=8"/>\
+// scan_totals: the combination of each tile of values (first launch of reduce-then-scan).
+//
+//   values   | run 0: 8 values | run 1 | .. | run 255 |   a tile of 2048; a work-item combines runs in order,
+//   totals   [ tile 0 | tile 1 | .. ]                     the tile's run totals are scanned as in scan_tiles
+//
+// Combines in the order in which scan_tiles does, whatever the shape, so that float sums have one answer.
+// Reads n values, writes n / 2048 totals.
+#include "portable.h"
+typedef ${value} value_t;
+typedef ${state} state_t;
+#define WG_SIZE ${wg_size}
+#define NEUTRAL ((state_t)(${neutral}))
+inline state_t combine(state_t a, state_t b) { return ${combine}; }
+#include "scan_tile.h"
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void scan_totals(global const value_t *values, const ulong n, const ulong first_tile, global state_t *totals)
+{
+    const uint lid = get_local_id(0);
+    const ulong tiles = (n + TILE - 1) / TILE;
+    SCAN_MEMORY state_t runs[2 * LANES];
+% if variant == "serial":
+    const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
+    const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles), stride = 1;
+% else:
+    const ulong begin = get_group_id(0), end = tiles, stride = get_num_groups(0);
+% endif
+    for (ulong tile = begin; tile < end; tile += stride) {
+        for (uint lane = lid; lane < LANES; lane += WG_SIZE) {
+            state_t sum = NEUTRAL;
+            const ulong first = tile * TILE + lane * RUN, last = min(first + RUN, n);
+            for (ulong i = first; i < last; ++i)
+                sum = combine(sum, values[i]);
+            runs[lane] = sum;
+        }
+        const uint at = scan_runs(runs, lid);
+        if (lid == 0)
+            totals[first_tile + tile] = runs[at + LANES - 1];
+        SCAN_BARRIER();
+    }
+}
