@@ -11,6 +11,11 @@
 #define TILE ${tile}
 #define CLASSES ${classes}
 #define ITEMS (TILE / WG_SIZE)
+#ifdef __ENDIAN_LITTLE__
+#define SHIFT(k) (8 * (k))          // where byte k of eight is in their word
+#else
+#define SHIFT(k) (56 - 8 * (k))
+#endif
 #define MEMBER(label, c) ${"((label) != 0)" if any_nonzero else "((label) == (c) + 1)"}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -31,18 +36,24 @@ void compact_scatter(global const uchar *labels, const ulong n, const ulong star
             survivors += counts[c * all_tiles + first_tile + tile];
         }
         const ulong last = min(tile * TILE + TILE, n);
-        for (ulong i = tile * TILE; survivors > 0 && i < last;) {
-            if (i + 8 <= last) {
-                const uchar8 eight = vload8(0, labels + i);
-                if (as_ulong(eight) == 0) {
-                    i += 8;
-                    continue;
-                }
-            }
-            for (const ulong stop = min(i + 8, last); i < stop; ++i) {
-                const uint c = ${"labels[i] ? 0 : CLASSES" if any_nonzero else "(uint)labels[i] - 1"};
+        for (ulong i = tile * TILE; survivors > 0 && i < last; i += 8) {
+            // eight labels in a word; those that are not zero, in order
+            ulong word = 0;
+            if (i + 8 <= last)
+                word = as_ulong(vload8(0, labels + i));
+            else
+                for (uint k = 0; i + k < last; ++k)
+                    word |= (ulong)labels[i + k] << SHIFT(k);
+            while (word) {
+#ifdef __ENDIAN_LITTLE__
+                const uint k = popcount((word & -word) - 1) / 8;
+#else
+                const uint k = clz(word) / 8;
+#endif
+                const uint c = ${"0" if any_nonzero else "(uint)(word >> SHIFT(k) & 0xff) - 1"};
+                word &= ~((ulong)0xff << SHIFT(k));
                 if (c < CLASSES) {
-                    out[place[c]++] = (${index})(start + i);
+                    out[place[c]++] = (${index})(start + i + k);
                     --survivors;
                 }
             }

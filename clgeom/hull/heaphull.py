@@ -1,0 +1,264 @@
+"""The heaphull filter: throw away what is strictly inside the octagon of the extreme points, queue the rest.
+
+Two launches find the extreme points in eight directions, the host makes the octagon of them, one launch labels
+every point and counts the labels, a scan of the counts gives each queue its places, one launch fills the queues in
+input order.
+
+Source: Ferrada, Navarro, Hitschfeld, "A filtering technique for fast convex hull construction in R2", J. Comput.
+Appl. Math. 364 (2020); its parallel form for GPUs by Keith, Ferrada, Navarro ("GPU heaphull").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.hull.predicates import orientation, predicate_parameters
+from clgeom.primitives import compact
+from clgeom.primitives.extremes import extremes
+from clgeom.runtime.arrays import as_device_points, leave_out, refuse_nonfinite, session_of
+from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+KERNEL = "heaphull/heaphull_label"
+QUEUES = 4
+
+
+@dataclass(frozen=True)
+class HeaphullFilter:
+    """What the heaphull filter found.
+
+    Parameters
+    ----------
+    labels : ndarray of uint8, shape (n,)
+        0: strictly inside the octagon (or left out, as masked or not finite); 1 to 4: in the queue of the north-east,
+        north-west, south-west, south-east chain of octagon edges.
+    octagon : ndarray of int64, shape (h,), 1 <= h <= 8
+        Indices of the octagon's vertices, counter-clockwise from the lexicographically smallest.
+    queues : tuple of 4 ndarrays of int64
+        Indices of the points of each label, in input order.
+    phases : tuple of Phase
+    """
+
+    labels: np.ndarray = field(repr=False)
+    octagon: np.ndarray
+    queues: tuple = field(repr=False)
+    phases: tuple[Phase, ...] = field(default=(), repr=False)
+
+    @property
+    def kept(self) -> int:
+        """Number of points that are not thrown away."""
+        return sum(map(len, self.queues))
+
+
+def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) -> HeaphullFilter:
+    """Label every point with the octagon edge chain that it lies outside of, or 0 when it is strictly inside.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+        float32, float64, int32, or what fits one of them.
+    nonfinite : {"raise", "drop"}
+        "drop" gives points with a NaN or infinite coordinate the label 0.
+    device : str, pyopencl.Device or Session, optional
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    HeaphullFilter
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, an unsupported type, or (nonfinite="raise") a NaN or infinity.
+
+    Notes
+    -----
+    The octagon is the convex hull of the extreme points in the directions E, NE, N, NW, W, SW, S, SE. Diagonal keys
+    are x + y and y - x rounded once in the points' type (exact for int32); ties go to the lowest index. The label is
+    that of the first edge, counter-clockwise from E, that the point is not strictly left of; edges belong to a
+    quadrant by their direction. Labels are exact. Every point with label 0 is strictly inside the convex hull.
+    """
+    of = "heaphull_filter"
+    session = session_of(points, device)
+    left, kept = leave_out(points, nonfinite=nonfinite, of=of)
+    array = as_device_points(session, left, of=of)
+    if array.n == 0:
+        none = np.empty(0, np.int64)
+        return HeaphullFilter(np.zeros(len(points), np.uint8), none, (none,) * QUEUES)
+    survivors = filter_points(array, of=of, profile=profile)
+    labels = survivors.read_labels()
+    queues = np.split(survivors.read_indices(), np.cumsum(survivors.sizes)[:-1])
+    octagon = survivors.octagon
+    if kept is not None:
+        everywhere = np.zeros(len(points), np.uint8)
+        everywhere[kept] = labels
+        labels, octagon, queues = everywhere, kept[octagon], [kept[queue] for queue in queues]
+    return HeaphullFilter(labels, octagon, tuple(queues), survivors.phases)
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """The filter's result, still on the device: labels by chunk, all queues' indices one after another.
+
+    `scattered` is None, and the indices come from the labels on the host, when they are too many for one allocation.
+    """
+
+    points: object
+    octagon: np.ndarray
+    sizes: tuple[int, ...]
+    labelled: object
+    phases: tuple[Phase, ...]
+    indices: Scratch | None = None
+    scattered: object = None
+
+    @property
+    def n(self) -> int:
+        return sum(self.sizes)
+
+    def read_labels(self) -> np.ndarray:
+        chunks = self.points.chunks
+        parts = [self.labelled.read(_labels(i, chunk)) for i, chunk in enumerate(chunks)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def read_indices(self) -> np.ndarray:
+        if self.scattered is None:
+            labels = self.read_labels()
+            return np.concatenate([np.flatnonzero(labels == queue + 1) for queue in range(QUEUES)])
+        return self.scattered.read(self.indices, self.n).astype(np.int64)
+
+
+def filter_points(points, *, of, profile=False) -> Survivors:
+    """Run the filter over a DeviceArray of at least one point."""
+    session = points.session
+    found, finite, phases = extremes(points, profile=profile)
+    if not finite:
+        refuse_nonfinite(points, of=of)
+    octagon, edges = octagon_of(found)
+    edge_buffer = allocate(session, edges.nbytes)
+    write(session, edge_buffer, edges)
+    counts, plan = label_plan(session, points)
+    offsets, scan = compact.offsets_plan(session.profile, counts, points.n)
+    labelled = run(session, plan + scan, points=points, edges=edge_buffer, profile=profile)
+    sizes = compact.class_totals(labelled, counts, offsets, QUEUES)
+    if int(sizes.sum()) * compact.index_type(points.n).itemsize > session.profile.max_alloc_bytes:
+        return Survivors(points, octagon, tuple(map(int, sizes)), labelled, phases + labelled.phases)
+    scatter = compact.scatter_plan(session.profile, points, counts, offsets, QUEUES, int(sizes.sum()))
+    labels = {f"labels[{i}]": labelled[f"labels[{i}]"] for i in range(len(points.chunks))}
+    scattered = run(
+        session, scatter, counts=labelled[counts], offsets=labelled[offsets], profile=profile, **labels
+    )
+    return Survivors(
+        points, octagon, tuple(map(int, sizes)), labelled, phases + labelled.phases + scattered.phases,
+        scatter[-1].args[-1], scattered,
+    )  # fmt: skip
+
+
+def label_plan(session, points):
+    """One launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
+    policy = select(session.profile, KERNEL, points.dtype, points.n)
+    tiles = compact.tiles_of(points)
+    counts = Scratch("counts", np.uint32, QUEUES * tiles)
+    params = {**predicate_parameters(session, points.dtype), "tile": compact.TILE}
+    params["approx"] = "double" if points.dtype == np.float64 else "float"
+    steps = (
+        Step(
+            KERNEL,
+            policy,
+            args=(f"points[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // compact.TILE), np.uint64(tiles),
+                  "edges", _labels(i, chunk), counts),
+            groups=policy.groups(ceil_div(chunk.count, compact.TILE), session.profile.compute_units),
+            params=params,
+            bytes_moved=chunk.count * (points.item_bytes + 1),
+        )
+        for i, chunk in enumerate(points.chunks)
+    )  # fmt: skip
+    return counts, Plan(*steps)
+
+
+def _labels(i, chunk):
+    return Scratch(f"labels[{i}]", np.uint8, chunk.count)
+
+
+# The octagon -----------------------------------------------------------------------------------------------------
+
+
+def octagon_of(found):
+    """The exact convex hull of the extreme points, and its edges as the kernel wants them.
+
+    Parameters
+    ----------
+    found : record array, shape (8,)
+        As `extremes` gives it for the octagon's axes.
+
+    Returns
+    -------
+    octagon : ndarray of int64
+    edges : record array, shape (8,), by quadrant; the last edge again where there are fewer
+    """
+    index = {}
+    for i, x, y in zip(found["index"].tolist(), found["x"].tolist(), found["y"].tolist()):
+        index[x, y] = min(i, index.get((x, y), i))
+    corners = hull_of_few(sorted(index))
+    octagon = np.array([index[corner] for corner in corners], np.int64)
+    pairs = list(zip(corners, corners[1:] + corners[:1]))
+    reach = max(abs(float(v)) for v in (found["x"][:2].tolist() + found["y"][2:4].tolist()))
+    edges = sorted((edge_record(a, b, reach, found["x"].dtype) for a, b in pairs), key=lambda edge: edge[-1])
+    edges += edges[-1:] * (8 - len(edges))
+    return octagon, np.array(edges, edge_type(found["x"].dtype))
+
+
+def hull_of_few(ordered) -> list:
+    """Exact hull of a few distinct pairs of numbers in lexicographic order, counter-clockwise from the first."""
+
+    def chain(points):
+        stack = []
+        for p in points:
+            while len(stack) > 1 and orientation(stack[-2], stack[-1], p) <= 0:
+                stack.pop()
+            stack.append(p)
+        return stack[:-1]
+
+    return ordered if len(ordered) <= 2 else chain(ordered) + chain(ordered[::-1])
+
+
+def edge_type(dtype) -> np.dtype:
+    """The kernel's edge_t."""
+    approx = np.float64 if dtype == np.float64 else np.float32
+    names = [(name, dtype) for name in ("ax", "ay", "bx", "by")] + [(name, approx) for name in ("nx", "ny", "offset", "slack")]
+    return np.dtype([*names, ("quadrant", np.uint32)], align=True)
+
+
+def edge_record(a, b, reach, dtype) -> tuple:
+    """An edge with a line `nx * x + ny * y + offset` that is positive, as computed, only strictly left of the edge.
+
+    The normal is scaled by a power of two below 1/8, so that nothing overflows. With coordinates of at most `reach`
+    and u the unit roundoff of the kernel's arithmetic, rounding the coefficients here and the line there loses less
+    than 16 u (|nx| + |ny|) reach. The offset is lowered by twice that, and by more than products that underflow can
+    lose, flushed or not. Below minus `slack` the line is negative only to the right of the edge.
+    """
+    info = np.finfo(np.float64 if dtype == np.float64 else np.float32)
+    ax, ay, bx, by = (0.25 * v for v in (*a, *b))
+    size = max(abs(ay - by), abs(bx - ax))
+    quadrant = _quadrant(b[0] - a[0], b[1] - a[1])
+    if size < 1e-290:  # a single point, or an edge too short for its normal to be known: never sure
+        return *a, *b, 0.0, 0.0, -1.0, math.inf, quadrant
+    scale = math.ldexp(1.0, -math.frexp(size)[1] - 3)
+    nx, ny = (ay - by) * scale, (bx - ax) * scale
+    loss = float(info.eps) * 16 * (abs(nx) + abs(ny)) * reach + 64 * float(info.tiny)
+    return *a, *b, nx, ny, -(nx * a[0] + ny * a[1]) - loss, 2 * loss, quadrant
+
+
+def _quadrant(dx, dy) -> int:
+    """Quadrant of an edge's outward normal: 1 NE, 2 NW, 3 SW, 4 SE; directions along an axis belong to the next."""
+    if dy > 0 and dx <= 0:
+        return 1
+    if dx < 0:
+        return 2
+    if dy < 0:
+        return 3
+    return 4 if dx > 0 else 1

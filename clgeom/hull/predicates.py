@@ -1,0 +1,173 @@
+"""Exact orientation of triples of points: `orient2d` for arrays, `orientation` for one triple on the host."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arrays import as_device_points, c_name, canonical_points, is_device_array, session_of
+from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+#: What may be lost of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi, Rump,
+#: "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
+THETA = 3.3306690621773722e-16
+
+
+def orient2d(a, b, c, *, device=None) -> np.ndarray:
+    """On which side of the line from a to b the point c lies, exactly, for many triples.
+
+    Parameters
+    ----------
+    a, b, c : array_like or pyopencl.array.Array, shape (n, 2) or (2,)
+        float32, float64, int32 or what fits one of them; all finite. A single point stands for n equal ones.
+    device : optional
+        As everywhere in clgeom.
+
+    Returns
+    -------
+    ndarray of int8, shape (n,), or a scalar for three single points
+        1: c is left of a -> b (counter-clockwise); -1: right of it; 0: the three are collinear.
+
+    Notes
+    -----
+    The sign of ``(ax - cx)(by - cy) - (ay - cy)(bx - cx)``. A floating-point filter (Ozaki and others, BIT 56, 2016)
+    decides nearly all triples; the rest is summed exactly in integers, whatever the magnitudes.
+    """
+    names = "abc"
+    given = dict(zip(names, (a, b, c)))
+    on_device = [value for value in given.values() if is_device_array(value)]
+    session = session_of(on_device[0] if on_device else None, device)
+    single = not on_device and all(np.ndim(value) == 1 for value in given.values())
+    if not on_device:
+        given = _alike(given)
+    arrays = {name: as_device_points(session, value, of="orient2d", name=name) for name, value in given.items()}
+    sizes = {name: array.n for name, array in arrays.items()}
+    types = {array.dtype for array in arrays.values()}
+    if len(set(sizes.values())) > 1 or len(types) > 1:
+        got = ", ".join(f"{name}: {array.n} of {array.dtype}" for name, array in arrays.items())
+        raise InvalidInput(
+            f"The 'a', 'b' and 'c' parameters of orient2d must have equally many points of one type. Got {got} instead."
+        )
+    for name, array in arrays.items():
+        _check_finite(array, name)
+    if sizes["a"] == 0:
+        return np.empty(0, np.int8)
+    plan = orient2d_plan(session, arrays["a"])
+    result = run(session, plan, **arrays)
+    signs = np.concatenate([result.read(step.args[-1]) for step in plan])
+    return signs[0] if single else signs
+
+
+def _alike(given):
+    """Host points broadcast to one length and brought to one type."""
+    given = {
+        name: canonical_points(np.asarray(value).reshape(1, 2) if np.shape(value) == (2,) else value,
+                               of="orient2d", name=name)
+        for name, value in given.items()
+    }  # fmt: skip
+    dtype = np.result_type(*given.values())
+    n = max(map(len, given.values())) if all(map(len, given.values())) else 0
+    return {
+        name: np.ascontiguousarray(np.broadcast_to(value, (n, 2)) if len(value) == 1 else value, dtype=dtype)
+        for name, value in given.items()
+    }
+
+
+def _check_finite(array, name):
+    from clgeom.primitives.extremes import extremes
+    from clgeom.runtime.arrays import refuse_nonfinite
+
+    if array.n and not extremes(array, ((1, 0),))[1]:
+        refuse_nonfinite(array, of="orient2d", name=name)
+
+
+def orient2d_plan(session, like):
+    """A launch per chunk; each writes its own Scratch "signs0", "signs1" ..."""
+    policy = select(session.profile, "predicates/orient2d_signs", like.dtype, like.n)
+    return Plan(
+        *(
+            Step(
+                "predicates/orient2d_signs",
+                policy,
+                args=(f"a[{i}]", f"b[{i}]", f"c[{i}]", np.uint64(chunk.count), Scratch(f"signs{i}", np.int8, chunk.count)),
+                groups=policy.groups(ceil_div(chunk.count, policy.tile), session.profile.compute_units),
+                params=predicate_parameters(session, like.dtype),
+                bytes_moved=chunk.count * (3 * like.item_bytes + 1),
+            )
+            for i, chunk in enumerate(like.chunks)
+        )
+    )
+
+
+# The self-test ---------------------------------------------------------------------------------------------------
+
+
+def predicate_parameters(session, dtype) -> dict:
+    """Template parameters of every kernel that uses orient2d.h on this session's device.
+
+    Once per session and type the device must give the right sign for witnesses that a contracted, flushed or
+    reassociated filter gets wrong; a device that does not, computes in integers only.
+    """
+    dtype = np.dtype(dtype)
+    cache = session.__dict__.setdefault("predicate_parameters", {})
+    if dtype not in cache:
+        with session.lock:
+            params = {"real": c_name(dtype), "filtered": True}
+            if dtype.kind == "f" and not _passes_witnesses(session, dtype, params):
+                params = {**params, "filtered": False}
+            cache[dtype] = params
+    return cache[dtype]
+
+
+def _passes_witnesses(session, dtype, params) -> bool:
+    from clgeom.runtime.arrays import to_device
+
+    a, b, c = witnesses(dtype)
+    points = {name: to_device(session, p, of="orient2d") for name, p in zip("abc", (a, b, c))}
+    signs = Scratch("signs0", np.int8, len(a))
+    policy = select(session.profile, "predicates/orient2d_signs", dtype, len(a))
+    step = Step("predicates/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params)
+    expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
+    return run(session, Plan(step), **points).read(signs).tolist() == expected
+
+
+def witnesses(dtype):
+    """Triples whose sign is lost when a product is fused, a difference reassociated, or a subnormal flushed."""
+    info = np.finfo(dtype)
+    eps, tiny = float(info.eps), float(info.tiny)
+    k = np.arange(1, 9)
+    one = 1 + k * eps
+    triples = [
+        # a nearly straight line through points a few ulps apart: det is a multiple of eps**2
+        [(one, one), (12 * one, 12 * one), (24 * one, 24 * one + 8 * k % 3 * eps)],
+        [(0.5 + k * eps / 2, 0.5 + eps / 2), (12 + 0 * one, 12 + 0 * one), (24 + 0 * one, 24 + 0 * one)],
+        # differences that cancel to one ulp
+        [(one, one + eps), (one + 2 * eps, one + 3 * eps), (one + eps, one + 2 * eps)],
+        # subnormal differences, and products that underflow
+        [(tiny * one, tiny * one), (tiny * (one + eps), tiny * one), (tiny * one, tiny * (one - 2 * eps))],
+        [(0 * one, 0 * one), (tiny * k, 0 * one), (0 * one, k % 3 * float(info.smallest_subnormal))],
+        # a fused x*y - x*y leaves the rounding error of one product
+        [(0 * one, 0 * one), (one, one + eps), (3 * one, 3 * (one + eps))],
+    ]
+    return tuple(
+        np.concatenate([np.stack(np.broadcast_arrays(*triple[corner]), axis=1) for triple in triples]).astype(dtype)
+        for corner in range(3)
+    )
+
+
+# On the host -----------------------------------------------------------------------------------------------------
+
+
+def orientation(a, b, c) -> int:
+    """The exact sign of `orient2d` for one triple of pairs of Python numbers."""
+    (ax, ay), (bx, by), (cx, cy) = a, b, c
+    left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
+    # the comparison is false, too, where something overflowed
+    if isinstance(left, float) and not abs(left - right) > THETA * abs(left + right) + 1e-307:
+        ax, ay, bx, by, cx, cy = map(Fraction, (ax, ay, bx, by, cx, cy))
+        left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
+    return (left > right) - (left < right)
