@@ -1,0 +1,70 @@
+"""Points from a file, whatever its format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.io import arrays, text
+
+READERS = {
+    ".npy": arrays.read_npy,
+    ".npz": arrays.read_npz,
+    ".csv": text.read_text,
+    ".tsv": text.read_text,
+    ".tab": text.read_text,
+    ".txt": text.read_text,
+    ".xy": text.read_text,
+    ".xyz": text.read_text,
+}
+
+
+def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
+    """Read 2D points from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A NumPy file (.npy, .npz) or a table as text (.csv, .tsv, .txt and the like).
+    columns : pair of str, optional
+        Which columns hold x and y, by name or by number, the first being 1. By default those with a name like
+        lon and lat, x and y, easting and northing; else the only two; else, without a header, the first two.
+    array : str, optional
+        Which array of a .npz file; by default the only one, or the one named "points".
+    progress : callable, optional
+        Called as progress(bytes_read, bytes_in_all) now and then while text is read.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, 2)
+        float64 for text, as stored for NumPy files.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read; names the line of the first malformed row.
+    """
+    path = Path(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InvalidInput(f"The file '{path}' must end in one of {', '.join(READERS)}.")
+    if columns is not None and len(columns) != 2:
+        raise InvalidInput(
+            f"The 'columns' parameter of read_points must name two columns. Got {columns!r} instead."
+        )
+    if array is not None and reader is not arrays.read_npz:
+        raise InvalidInput(
+            f"The 'array' parameter of read_points is for .npz files. Got the file '{path}' instead."
+        )
+    try:
+        if reader is arrays.read_npz:
+            return reader(path, columns=columns, array=array)
+        if reader is arrays.read_npy:
+            return reader(path, columns=columns)
+        return reader(path, columns=columns, progress=progress)
+    except OSError as error:
+        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
+    except MemoryError as error:
+        raise InvalidInput(f"The file '{path}' cannot be read: its points do not fit into memory.") from error

@@ -1,0 +1,178 @@
+"""Drawing hulls with Matplotlib, which is imported only here and only when something is drawn."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.io.atomic import check_output, replacing
+
+FORMATS = (".png", ".svg", ".pdf")
+#: From this many points on, a density image is drawn instead of dots.
+MANY = 200_000
+#: An image of more points than this is made from an even share of them; it would look the same.
+ENOUGH = 10_000_000
+
+INK, QUIET, LINE, FILL, CORNER = "#22303c", "#7d93a6", "#d1495b", "#d1495b", "#a4243b"
+
+
+def require_matplotlib() -> None:
+    """Raise `InvalidInput` that says what to install when Matplotlib is missing."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InvalidInput("Drawing needs Matplotlib, which is not installed: pip install 'clgeom[plot]'.")
+
+
+def plot_hull(hull, ax=None, *, points=None, labels=None, title=None):
+    """Draw a hull, and its points when they are given, into Matplotlib axes.
+
+    Parameters
+    ----------
+    hull : Hull
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; new axes of pyplot's by default.
+    points : array_like, shape (n, 2), optional
+        The points that the hull is of. Many are drawn as a density image.
+    labels : sequence of str, optional
+        A text for each vertex of the hull.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    require_matplotlib()
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(8, 6), layout="constrained")[1]
+    corners = _drawable(np.asarray(hull.points))
+    low, high = _frame(ax, corners, side=0.06 if labels is None else 0.15)
+    if points is not None:
+        _draw_points(ax, _drawable(_finite(points)), low, high)
+    if hull.dimension == 2:
+        ax.fill(*corners.T, facecolor=FILL, alpha=0.07, zorder=2)
+    if len(corners):
+        dots = 5 if len(corners) <= 60 else 2.5 if len(corners) <= 1000 else 0
+        ring = np.vstack([corners, corners[:1]])
+        ax.plot(*ring.T, color=LINE, linewidth=1.4, marker="o", markersize=dots, markerfacecolor=CORNER,
+                markeredgecolor="white", markeredgewidth=0.6, zorder=4)  # fmt: skip
+    if labels is not None and len(corners):
+        _label(ax, corners, labels, low, high)
+    _dress(ax, f"Convex hull: {len(corners):,} vertices of {hull.n:,} points" if title is None else title)
+    return ax
+
+
+def save_hull_plot(hull, path, *, points=None, labels=None, title=None) -> None:
+    """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all."""
+    require_matplotlib()
+    check_output(path, FORMATS)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_figure_size(np.asarray(hull.points, np.float64)), layout="constrained")
+    FigureCanvasAgg(figure)  # a figure of its own: no window system, no state shared with the caller's pyplot
+    plot_hull(hull, figure.add_subplot(), points=points, labels=labels, title=title)
+    with replacing(path) as file:
+        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=150)
+
+
+def _figure_size(corners):
+    """Inches that suit the shape of the hull, so that little of the page stays empty."""
+    width, height = np.ptp(corners, axis=0) if len(corners) else (1, 1)
+    ratio = height / width if np.isfinite(width) and np.isfinite(height) and width and height else 0.75
+    return (9.6, max(9.6 * ratio * 0.85 + 0.9, 3.4)) if ratio < 0.7 else (7.2, min(7.2 * ratio + 0.5, 8.4))
+
+
+def _finite(points):
+    points = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else np.asarray(points)
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def _drawable(points):
+    """Points as float64, refused when their differences overflow in Matplotlib."""
+    points = np.asarray(points, np.float64).reshape(-1, 2)
+    if len(points) and max(abs(points.min()), abs(points.max())) > 1e300:
+        raise InvalidInput("Coordinates beyond 1e300 cannot be drawn; scale them first.")
+    return points
+
+
+def _frame(ax, corners, side):
+    """Set the limits to the hull with some margin, `side` of its size at left and right; never no margin."""
+    low, high = (corners.min(axis=0), corners.max(axis=0)) if len(corners) else (np.zeros(2), np.ones(2))
+    reach = (high - low).max() or np.abs(corners).max(initial=0) * 0.05 or 1.0
+    ax.set_xlim(low[0] - side * reach, high[0] + side * reach)
+    ax.set_ylim(low[1] - 0.06 * reach, high[1] + 0.06 * reach)
+    ax.set_aspect("equal")
+    return low, high
+
+
+def _draw_points(ax, points, low, high):
+    """Few points as dots, many as an image of their density."""
+    width, height = high - low
+    if len(points) < MANY or not (width > 0 and height > 0):
+        points = points[:: -(-len(points) // MANY) or 1]  # only a line or a spot is thinned here
+        size = np.clip(4e4 / max(len(points), 1), 0.9, 14)
+        ax.scatter(*points.T, s=size, color=QUIET, alpha=0.55, linewidths=0, zorder=1, rasterized=True)
+        return
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm
+
+    longest = 700
+    bins = [max(int(longest * side / max(width, height)), 1) for side in (width, height)]
+    counts = np.histogram2d(
+        *points[:: -(-len(points) // ENOUGH)].T, bins=bins, range=np.column_stack([low, high])
+    )[0].T
+    shades = LinearSegmentedColormap.from_list("clgeom", ["#d5dee6", "#8fa6b8", "#3f5a70"])
+    ax.imshow(np.ma.masked_equal(counts, 0), cmap=shades, norm=LogNorm(1, max(counts.max(), 2)), zorder=1,
+              origin="lower", extent=(low[0], high[0], low[1], high[1]), aspect="equal",
+              interpolation="nearest")  # fmt: skip
+
+
+def _label(ax, corners, labels, low, high):
+    """A text at each vertex, outside the hull; those at the sides are spread so that none covers another."""
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, np.finfo(float).tiny)
+    towards = (corners - middle) / half
+    line_height = 0.036 * (high - low).max()
+    for right in (False, True):
+        side = np.flatnonzero((np.abs(towards[:, 0]) > 0.8) & ((towards[:, 0] > 0) == right))
+        side = side[np.argsort(corners[side, 1], kind="stable")]
+        x = high[0] if right else low[0]
+        x += (0.02 if right else -0.02) * (high - low).max()
+        for i, y in zip(side, _spread(corners[side, 1], line_height)):
+            ax.annotate(labels[i], corners[i], xytext=(x, y), fontsize=7.5, color=INK, zorder=5,
+                        ha="left" if right else "right", va="center",
+                        arrowprops={"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3,
+                                    "relpos": (0 if right else 1, 0.5)})  # fmt: skip
+    near = 0.14 * (high - low).max()
+    for above in (False, True):
+        edge = np.flatnonzero((np.abs(towards[:, 0]) <= 0.8) & ((towards[:, 1] > 0) == above))
+        edge = edge[np.argsort(corners[edge, 0], kind="stable")]
+        gaps = np.concatenate([[np.inf], np.diff(corners[edge, 0]), [np.inf]])
+        for i, before, after in zip(edge, gaps, gaps[1:]):
+            towards_free = "center" if min(before, after) > near else "right" if after < before else "left"
+            ax.annotate(labels[i], corners[i], xytext=(0, 6 if above else -6), textcoords="offset points",
+                        ha=towards_free, va="bottom" if above else "top", fontsize=7.5, color=INK,
+                        zorder=5)  # fmt: skip
+
+
+def _spread(places, gap):
+    """Ascending places moved as little as is easy, so that neighbours are at least `gap` apart."""
+    groups = []  # runs of labels that touch: (centre, count)
+    for place in places:
+        groups.append((place, 1))
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
+            (b, m), (a, n) = groups.pop(), groups.pop()
+            groups.append(((a * n + b * m) / (n + m), n + m))
+    return [centre + gap * (k - (count - 1) / 2) for centre, count in groups for k in range(count)]
+
+
+def _dress(ax, title):
+    ax.set_title(title, loc="left", fontsize=11, color=INK)
+    ax.tick_params(labelsize=8, colors=INK, length=3)
+    ax.grid(color="#e6ebef", linewidth=0.6, zorder=0)
+    ax.set_axisbelow(True)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#b8c4ce")
