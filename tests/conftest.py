@@ -1,0 +1,100 @@
+"""Devices, limited sessions and policies as parameters of tests; Hypothesis profiles.
+
+    python -m pytest --device nvidia --device pocl      # devices by part of their name; default: all present
+
+`session` is each device as it is. `any_session` is each device in every setting of ``SETTINGS``: smaller limits and
+other work-group shapes, none of which may change an answer.
+"""
+
+import os
+from dataclasses import replace
+
+import hypothesis
+import pytest
+
+from clgeom.errors import NoDevice
+from clgeom.runtime.device import Session, as_session, describe, devices
+from clgeom.runtime.tuning import TABLE, override
+
+# Fixtures here hold no state that an example could change, so examples may share them.
+COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
+hypothesis.settings.register_profile("default", max_examples=60, **COMMON)
+hypothesis.settings.register_profile("ci", max_examples=60, derandomize=True, **COMMON)
+hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+#: Smaller limits for a session, and the policies to use in it.
+SETTINGS = {
+    "as_is": ({}, None),
+    "no_fp64": ({"fp64": False}, None),
+    "small_allocations": ({"max_alloc_bytes": 1 << 20}, None),
+    "cpu_shapes": ({}, lambda: policies("cpu")),
+    "gpu_shapes": ({}, lambda: policies("any")),
+    "odd_shapes": ({}, lambda: policies("any", wg_sizes=(32, 1, 128))),
+}
+
+
+def policies(row, wg_sizes=None):
+    """For every kernel the policy of this row of the table, in groups of one size after the other of `wg_sizes`."""
+    found = {}
+    for i, (kernel, rows) in enumerate(sorted(TABLE.items())):
+        policy = rows.get(row, rows["any"])
+        if callable(policy):
+            continue
+        found[kernel] = replace(policy, wg_size=wg_sizes[i % len(wg_sizes)]) if wg_sizes else policy
+    return found
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--device", action="append", metavar="NAME", help="test on devices with NAME in their name; may be repeated"
+    )
+
+
+def _devices(config):
+    """The ``pyopencl.Device`` objects to test on and a short name for each."""
+    import pyopencl as cl
+
+    if not devices():
+        raise NoDevice("The tests need an OpenCL device; 'pip install pocl-binary-distribution' adds one.")
+    wanted = config.getoption("--device")
+    if wanted:
+        found = [as_session(name).device for name in wanted]
+    else:
+        found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    names = [f"{describe(d).runtime}-{describe(d).kind}" for d in found]
+    return [(d, name if names.count(name) == 1 else f"{name}{i}") for i, (d, name) in enumerate(zip(found, names))]
+
+
+def pytest_generate_tests(metafunc):
+    if "session" in metafunc.fixturenames:
+        found = _devices(metafunc.config)
+        metafunc.parametrize("session", [d for d, _ in found], ids=[name for _, name in found], indirect=True)
+    if "any_session" in metafunc.fixturenames:
+        settings = getattr(metafunc.function, "settings_left_out", ())
+        params = [(d, name, s) for d, name in _devices(metafunc.config) for s in SETTINGS if s not in settings]
+        metafunc.parametrize(
+            "any_session", [(d, s) for d, _, s in params], ids=[f"{name}-{s}" for _, name, s in params], indirect=True
+        )
+
+
+@pytest.fixture
+def session(request):
+    """The shared session of a device."""
+    return as_session(request.param)
+
+
+_sessions = {}
+
+
+@pytest.fixture
+def any_session(request):
+    """A session of a device with limits imposed, and policies in force."""
+    device, setting = request.param
+    limits, chosen = SETTINGS[setting]
+    if not limits:
+        session = as_session(device)
+    else:
+        session = _sessions.get(request.param) or _sessions.setdefault(request.param, Session(device, **limits))
+    with override(chosen() if chosen else {}):
+        yield session
