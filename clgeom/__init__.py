@@ -1,0 +1,37 @@
+"""Geometry, sorting and dynamic programming on any OpenCL device, exactly.
+
+The public names are here; each is imported when first used, so that importing clgeom costs next to nothing.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ClgeomError": "errors",
+    "DeviceProfile": "runtime.device",
+    "Hull": "hull.result",
+    "HeaphullFilter": "hull.heaphull",
+    "Phase": "runtime.launch",
+    "Session": "runtime.device",
+    "convex_hull": "hull.convex",
+    "default_session": "runtime.device",
+    "devices": "runtime.device",
+    "heaphull_filter": "hull.heaphull",
+    "orient2d": "hull.predicates",
+}
+
+__all__ = ["__version__", "errors", *_HOMES]
+
+
+def __getattr__(name):
+    if name == "errors":
+        return import_module("clgeom.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'clgeom' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"clgeom.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

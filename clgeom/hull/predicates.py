@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import as_device_points, c_name, canonical_points, is_device_array, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
@@ -53,7 +54,7 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
             f"The 'a', 'b' and 'c' parameters of orient2d must have equally many points of one type. Got {got} instead."
         )
     for name, array in arrays.items():
-        _check_finite(array, name)
+        require_finite(array, of="orient2d", name=name)
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
     plan = orient2d_plan(session, arrays["a"])
@@ -75,14 +76,6 @@ def _alike(given):
         name: np.ascontiguousarray(np.broadcast_to(value, (n, 2)) if len(value) == 1 else value, dtype=dtype)
         for name, value in given.items()
     }
-
-
-def _check_finite(array, name):
-    from clgeom.primitives.extremes import extremes
-    from clgeom.runtime.arrays import refuse_nonfinite
-
-    if array.n and not extremes(array, ((1, 0),))[1]:
-        refuse_nonfinite(array, of="orient2d", name=name)
 
 
 def orient2d_plan(session, like):

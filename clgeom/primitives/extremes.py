@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arrays import c_name
+from clgeom.runtime.arrays import c_name, refuse_nonfinite
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.tuning import select
 
@@ -44,6 +44,12 @@ def extremes(points, axes=OCTAGON_AXES, *, profile: bool = False):
     result = run(points.session, plan, points=points, profile=profile)
     found = result.read(out)
     return found[:-1], found["index"][-1] == 0, result.phases
+
+
+def require_finite(points, *, of: str, name: str = "points") -> None:
+    """Raise `InvalidInput` that names the first NaN or infinity of a DeviceArray, if there is one."""
+    if points.dtype.kind == "f" and points.n and not extremes(points, ((1, 0),))[1]:
+        refuse_nonfinite(points, of=of, name=name)
 
 
 def extremes_plan(profile, points, axes):

@@ -8,7 +8,7 @@ held in chunks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,7 +65,19 @@ class DeviceArray:
         """The chunks by name: "name[0]", "name[1]" ..., for `launch.run`."""
         return {f"{name}[{i}]": chunk.buffer for i, chunk in enumerate(self.chunks)}
 
-    def rows(self, indices: np.ndarray) -> np.ndarray:
+    def split(self) -> list[DeviceArray]:
+        """Each chunk as an array of its own."""
+        return [
+            replace(
+                self,
+                n=chunk.count,
+                chunks=(Chunk(chunk.buffer, 0, chunk.count),),
+                host=None if self.host is None else self.host[chunk.start : chunk.start + chunk.count],
+            )
+            for chunk in self.chunks
+        ]
+
+    def rows(self, indices) -> np.ndarray:
         """These rows as a host array."""
         if self.host is not None:
             return self.host[indices]

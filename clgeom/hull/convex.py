@@ -1,0 +1,146 @@
+"""Convex hulls: the heaphull filter, a sort of what it leaves, and a monotone chain over it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.heaphull import filter_points
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.hull.result import Hull
+from clgeom.primitives.extremes import require_finite
+from clgeom.primitives.gather import gather_plan
+from clgeom.runtime.arrays import as_device_points, leave_out, session_of, to_device
+from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.tuning import select
+
+#: Fewer points than this are not worth the filter's launches (filter="auto").
+FILTER_FROM = 2048
+
+
+def convex_hull(
+    points, *, collinear="drop", nonfinite="raise", filter="auto", device=None, profile=False
+) -> Hull:
+    """Convex hull of points in the plane, exactly.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+        float32, float64, int32, or what fits one of them (float16, integers within 2**53). Points of a masked array
+        with a masked coordinate are left out.
+    collinear : {"drop", "keep"}
+        "keep" makes every distinct point on the boundary a vertex, not only the corners.
+    nonfinite : {"raise", "drop"}
+        What to do with points that have a NaN or infinite coordinate.
+    filter : {"auto", "octagon", "none"}
+        Whether to throw away first what is strictly inside the octagon of the extreme points. Never changes the result.
+    device : str, pyopencl.Device or Session, optional
+        Part of a device's name or kind ("gpu", "pocl", "nvidia"); ``CLGEOM_DEVICE``, else the fastest kind, by default.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    Hull
+        With `vertices` counter-clockwise from the lexicographically smallest point; of equal points the lowest index.
+        Points all equal, or all on a line, give a Hull of dimension 0 or 1 (both ends; with collinear="keep" all
+        distinct points along the line).
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, an unsupported type, or (nonfinite="raise") a NaN or infinity.
+    DeviceLimit
+        For float64 points on a device without float64.
+
+    Notes
+    -----
+    The filter is that of Ferrada, Navarro, Hitschfeld (J. Comput. Appl. Math. 364, 2020); the chain that of Andrew
+    (Inf. Process. Lett. 9, 1979), with exact orientation tests.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> hull = clgeom.convex_hull([(0, 0), (2, 0), (1, 1), (2, 2), (0, 2)])
+    >>> hull.vertices.tolist(), hull.area
+    ([0, 1, 3, 4], 4.0)
+    """
+    of = "convex_hull"
+    _check_choice("collinear", collinear, ("drop", "keep"))
+    _check_choice("filter", filter, ("auto", "octagon", "none"))
+    session = session_of(points, device)
+    left, kept = leave_out(points, nonfinite=nonfinite, of=of)
+    array = as_device_points(session, left, of=of)
+    vertices, dimension, phases = hull_of(array, keep=collinear == "keep", filter=filter, profile=profile)
+    return Hull(
+        vertices=vertices if kept is None else kept[vertices],
+        points=array.rows(vertices),
+        dimension=dimension,
+        n=len(points),
+        phases=phases,
+        session=session,
+    )
+
+
+def _check_choice(name, value, choices):
+    if value not in choices:
+        raise InvalidInput(
+            f"The '{name}' parameter of convex_hull must be one of {', '.join(map(repr, choices))}. "
+            f"Got {value!r} instead."
+        )
+
+
+def hull_of(points, *, keep, filter, profile):
+    """Vertices, dimension and phases of the hull of a DeviceArray.
+
+    Points in several chunks: the hull of all is the hull of the chunks' hulls.
+    """
+    if points.n == 0:
+        return np.empty(0, np.int64), -1, ()
+    if len(points.chunks) > 1:
+        parts = [hull_of(part, keep=keep, filter=filter, profile=profile) for part in points.split()]
+        corners = np.concatenate([chunk.start + part[0] for chunk, part in zip(points.chunks, parts)])
+        if len(corners) == points.n:
+            raise DeviceLimit(
+                f"convex_hull found {len(corners):,} vertices among {points.n:,} points so far, {points.nbytes:,} bytes, and "
+                f"one allocation of {points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
+            )
+        union = to_device(points.session, points.rows(corners), of="convex_hull")
+        vertices, dimension, phases = hull_of(union, keep=keep, filter="none", profile=profile)
+        return corners[vertices], dimension, sum((part[2] for part in parts), ()) + phases
+    if filter == "octagon" or (filter == "auto" and points.n >= FILTER_FROM):
+        survivors = filter_points(points, of="convex_hull", profile=profile)
+        ids = survivors.read_indices()
+        coordinates = Scratch("coordinates", points.dtype, 2 * len(ids))
+        plan = gather_plan(points.session.profile, points, "points", survivors.indices, len(ids), coordinates)
+        gathered = run(points.session, plan, points=points, indices=survivors.scattered[survivors.indices],
+                       profile=profile)  # fmt: skip
+        rows, phases = gathered.read(coordinates).reshape(-1, 2), survivors.phases + gathered.phases
+    else:
+        require_finite(points, of="convex_hull")
+        ids, rows, phases = np.arange(points.n), points.rows(slice(None)), ()
+    order = np.lexsort((rows[:, 1], rows[:, 0]))  # stable: of equal points the lowest index first
+    chains, chain_phases = chains_of(points.session, rows[order], keep=keep, profile=profile)
+    lower, upper = (ids[order[chain]] for chain in chains)
+    phases += chain_phases
+    if np.array_equal(lower, upper[::-1]):  # the way there is the way back: no area
+        return (lower, min(len(lower), 2) - 1, phases)
+    return np.concatenate([lower[:-1], upper[:-1]]), 2, phases
+
+
+def chains_of(session, ordered, *, keep, profile):
+    """Positions of the lower and the upper hull in points in lexicographic order, both counter-clockwise."""
+    array, n = to_device(session, ordered, of="convex_hull"), len(ordered)
+    stack, sizes = Scratch("stack", np.uint32, 2 * n), Scratch("sizes", np.uint32, 2)
+    policy = select(session.profile, "hull/monotone_chain", array.dtype, n)
+    step = Step(
+        "hull/monotone_chain",
+        policy,
+        args=("points[0]", np.uint32(n), stack, sizes),
+        groups=2,
+        params={**predicate_parameters(session, array.dtype), "keep": keep},
+        bytes_moved=2 * array.nbytes,
+    )
+    result = run(session, Plan(step), points=array, profile=profile)
+    chains = [result.read(stack, size, side * n) for side, size in enumerate(result.read(sizes).tolist())]
+    return chains, result.phases

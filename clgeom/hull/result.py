@@ -1,0 +1,187 @@
+"""The convex hull as a value: vertices, measures, membership, exchange with other packages."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.hull.predicates import orient2d
+from clgeom.runtime.arrays import canonical_points
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """The convex hull of `n` points.
+
+    Parameters
+    ----------
+    vertices : ndarray of int64, shape (h,)
+        Indices into the points given, counter-clockwise, from the lexicographically smallest. For dimension 1 from
+        one end of the segment to the other.
+    points : ndarray, shape (h, 2)
+        Coordinates of the vertices, in the type the hull was computed in.
+    dimension : int
+        -1 for no points, 0 when all are equal, 1 when all are on a line, else 2.
+    n : int
+        Number of points given.
+    phases : tuple of Phase
+        What each launch on the device was and took.
+    """
+
+    vertices: np.ndarray
+    points: np.ndarray
+    dimension: int
+    n: int
+    phases: tuple = field(default=(), repr=False)
+    session: object = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]
+        area = f", area {self.area:.6g}" if self.dimension == 2 else ""
+        return f"Hull({kind}: {len(self.vertices)} vertices of {self.n} {self.points.dtype} points{area})"
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+    @functools.cached_property
+    def area(self) -> float:
+        """The area, correctly rounded to float64; 0.0 below dimension 2."""
+        return polygon_area(self.points) if self.dimension == 2 else 0.0
+
+    @functools.cached_property
+    def perimeter(self) -> float:
+        """The length of the boundary, within 2 units in the last place of float64; a segment counts twice."""
+        if self.dimension < 1:
+            return 0.0
+        corners = self.points.astype(np.float64)
+        if self.dimension == 1:
+            corners = corners[[0, -1]]
+        scale, corners = _scaled(corners)
+        sides = np.roll(corners, -1, axis=0) - corners
+        return _ldexp(math.fsum(np.hypot(sides[:, 0], sides[:, 1]).tolist()), scale)
+
+    def contains(self, points) -> np.ndarray:
+        """Whether points are inside the hull or on its boundary, exactly.
+
+        Parameters
+        ----------
+        points : array_like, shape (m, 2) or (2,)
+
+        Returns
+        -------
+        ndarray of bool, shape (m,), or one bool for a single point
+        """
+        single = np.shape(points) == (2,)
+        queries = canonical_points(np.reshape(points, (1, 2)) if single else points, of="Hull.contains")
+        if not np.isfinite(queries).all():
+            row, column = np.argwhere(~np.isfinite(queries))[0]
+            raise InvalidInput(
+                f"The 'points' parameter of Hull.contains must be finite. "
+                f"Got {queries[row, column]} at index [{row}, {column}] instead."
+            )
+        dtype = np.result_type(queries, self.points)
+        inside = self._contains(queries.astype(dtype, copy=False), self.points.astype(dtype, copy=False))
+        return bool(inside[0]) if single else inside
+
+    def _contains(self, queries, corners):
+        if len(queries) == 0 or self.dimension < 0:
+            return np.zeros(len(queries), bool)
+        if self.dimension == 0:
+            return (queries == corners[0]).all(axis=1)
+        first, last = corners[0], corners[np.lexsort((corners[:, 1], corners[:, 0]))[-1]]
+        inside = ~_before(queries, first) & ~_before(last, queries)
+        if self.dimension == 1:
+            chains = [(np.stack([first, last]), (0,))]
+        else:
+            turn = int(np.flatnonzero((corners == last).all(axis=1))[0])
+            lower, upper = corners[: turn + 1], np.concatenate([corners[turn:], corners[:1]])[::-1]
+            chains = [(lower, (1, 0)), (upper, (-1, 0))]
+        for chain, sides in chains:
+            # At the x of a vertex both edges that meet there count: one may be vertical.
+            for side in ("left", "right"):
+                edge = np.clip(np.searchsorted(chain[:, 0], queries[:, 0], side=side) - 1, 0, len(chain) - 2)
+                signs = orient2d(chain[edge], chain[edge + 1], queries, device=self.session)
+                inside &= np.isin(signs, sides)
+        return inside
+
+    def plot(self, ax=None):
+        """Draw the hull with Matplotlib. Returns the axes."""
+        from clgeom.plot import plot_hull
+
+        return plot_hull(self, ax=ax)
+
+    @property
+    def __geo_interface__(self) -> dict:
+        """GeoJSON-like geometry: a Polygon (closed ring), LineString, Point, or empty GeometryCollection."""
+        corners = [tuple(corner) for corner in self.points.tolist()]
+        if self.dimension == 2:
+            return {"type": "Polygon", "coordinates": ((*corners, corners[0]),)}
+        if self.dimension == 1:
+            return {"type": "LineString", "coordinates": tuple(corners)}
+        if self.dimension == 0:
+            return {"type": "Point", "coordinates": corners[0]}
+        return {"type": "GeometryCollection", "geometries": []}
+
+    def to_shapely(self):
+        """The hull as a Shapely geometry: Polygon, LineString, Point or empty GeometryCollection."""
+        from shapely.geometry import shape
+
+        return shape(self.__geo_interface__)
+
+
+def _before(a, b):
+    """Lexicographic a < b, row by row."""
+    return (a[..., 0] < b[..., 0]) | ((a[..., 0] == b[..., 0]) & (a[..., 1] < b[..., 1]))
+
+
+# Measures --------------------------------------------------------------------------------------------------------
+
+
+def polygon_area(corners) -> float:
+    """Area of a counter-clockwise polygon, correctly rounded.
+
+    The products of the shoelace formula are split into two floats each, without error, and summed exactly by
+    ``math.fsum``. Coordinates too small beside the largest for that go through fractions.
+    """
+    scale, corners = _scaled(corners.astype(np.float64))
+    nonzero = np.abs(corners[corners != 0])
+    if nonzero.size and nonzero.min() < 2.0**-450:
+        exact = [tuple(map(Fraction, corner)) for corner in corners.tolist()]
+        twice = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(exact, exact[1:] + exact[:1]))
+        return _ldexp(float(twice / 2), 2 * scale)
+    x, y = corners.T
+    terms = [*_two_product(x, np.roll(y, -1)), *_two_product(-y, np.roll(x, -1))]
+    return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
+
+
+def _scaled(corners):
+    """(e, corners * 2**-e) with the largest coordinate in [0.5, 1)."""
+    exponent = int(np.frexp(np.abs(corners).max(initial=0.0))[1])
+    return exponent, np.ldexp(corners, -exponent)
+
+
+def _ldexp(value, exponent) -> float:
+    try:
+        return math.ldexp(value, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _two_product(a, b):
+    """a * b rounded, and its error, exactly (Dekker, "A floating-point technique for extending the available
+    precision", Numer. Math. 18, 1971)."""
+    product = a * b
+    (ah, al), (bh, bl) = _halves(a), _halves(b)
+    return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
+
+
+def _halves(a):
+    """Upper and lower 26 bits of the significands (Veltkamp)."""
+    shifted = 134217729.0 * a
+    high = shifted - (shifted - a)
+    return high, a - high
