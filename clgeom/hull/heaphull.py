@@ -198,7 +198,8 @@ def octagon_of(found):
     Returns
     -------
     octagon : ndarray of int64
-    edges : record array, shape (8,), by quadrant; the last edge again where there are fewer
+    edges : record array, shape (9,)
+        By quadrant; the last edge again where there are fewer than 8. Then the box between the diagonal points.
     """
     index = {}
     for i, x, y in zip(found["index"].tolist(), found["x"].tolist(), found["y"].tolist()):
@@ -208,7 +209,7 @@ def octagon_of(found):
     pairs = list(zip(corners, corners[1:] + corners[:1]))
     reach = max(abs(float(v)) for v in (found["x"][:2].tolist() + found["y"][2:4].tolist()))
     edges = sorted((edge_record(a, b, reach, found["x"].dtype) for a, b in pairs), key=lambda edge: edge[-1])
-    edges += edges[-1:] * (8 - len(edges))
+    edges += edges[-1:] * (8 - len(edges)) + [box_record(found)]
     return octagon, np.array(edges, edge_type(found["x"].dtype))
 
 
@@ -251,6 +252,17 @@ def edge_record(a, b, reach, dtype) -> tuple:
     nx, ny = (ay - by) * scale, (bx - ax) * scale
     loss = float(info.eps) * 16 * (abs(nx) + abs(ny)) * reach + 64 * float(info.tiny)
     return *a, *b, nx, ny, -(nx * a[0] + ny * a[1]) - loss, 2 * loss, quadrant
+
+
+def box_record(found) -> tuple:
+    """The box between the diagonal extreme points, as an edge from its lower to its upper corner.
+
+    Each of its corners is dominated by the extreme point of its diagonal, so no direction separates it from the four:
+    it lies in their hull, and what is strictly inside the box is strictly inside the octagon.
+    """
+    ne, sw, nw, se = found[["x", "y"]][4:].tolist()
+    low, high = (max(nw[0], sw[0]), max(sw[1], se[1])), (min(ne[0], se[0]), min(ne[1], nw[1]))
+    return *low, *high, 0.0, 0.0, 0.0, 0.0, 0
 
 
 def _quadrant(dx, dy) -> int:

@@ -5,9 +5,9 @@
 //   labels   | 0 0 1 0 4 .. | 0 0 0 ..     | ..
 //   counts   [ label 1: tile 0, tile 1 .. | label 2: .. | 3 | 4 ]     for the scan that gives each queue its places
 //
-// Eight lines n . p + offset, with offsets lowered by more than any rounding, find nearly all points surely inside
-// with a few multiplications. The label of the others is that of the first edge, in the order of quadrants, which the
-// point is not strictly left of: by the same line where it is sure, else exactly.
+// Most points are strictly inside a box between the diagonal extreme points, which lies in the octagon. The label of
+// the others is that of the first edge, in the order of quadrants, which the point is not strictly left of: by the sign
+// of a line n . p + offset, whose offset is lowered by more than any rounding, where that is sure, else exactly.
 // Reads every point once, writes one byte a point and four counts a tile.
 // Source: Ferrada, Navarro, Hitschfeld, "A filtering technique for fast convex hull construction in R2",
 // J. Comput. Appl. Math. 364 (2020), section 3.
@@ -17,7 +17,7 @@
 #include "orient2d.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
-#define EDGES 8
+#define EDGES 8     // and one more record for the box
 typedef ${real} real_t;
 typedef ${approx} approx_t;   // the type of the eight lines: float for int
 typedef struct {
@@ -48,6 +48,7 @@ void heaphull_label(global const real_t *points, const ulong n, const ulong firs
                     constant edge_t *edges, global uchar *labels, global uint *counts)
 {
     const ulong tiles = (n + TILE - 1) / TILE;
+    const edge_t box = edges[EDGES];
 % for e in range(8):
     const approx_t nx${e} = edges[${e}].nx, ny${e} = edges[${e}].ny, offset${e} = edges[${e}].offset;
 % endfor
@@ -59,36 +60,38 @@ void heaphull_label(global const real_t *points, const ulong n, const ulong firs
         ${mask}${vec} found1 = 0, found2 = 0, found3 = 0, found4 = 0;   // minus the labels counted, by lane
         const ulong last = min(tile * TILE + TILE, n);
         ulong i = tile * TILE;
-        for (; i + ${vec} <= last; i += ${vec}) {
-            const ${real}${vec} v = vload${vec}(0, points + 2 * i), w = vload${vec}(0, points + 2 * i + ${vec});
-            const ${real}${vec} px = (${real}${vec})(v.even, w.even), py = (${real}${vec})(v.odd, w.odd);
-            const ${approx}${vec} x = ${approx_of("px")}, y = ${approx_of("py")};
-% for e in range(8):
-            const ${approx}${vec} line${e} = nx${e} * x + ny${e} * y + offset${e};
+        const ${real}${vec} low = (${real}${vec})(${", ".join(["box.ax, box.ay"] * (vec // 2))}), high = (${real}${vec})(${", ".join(["box.bx, box.by"] * (vec // 2))});
+        for (; i + 8 <= last; i += 8) {
+% for k in range(16 // vec):
+            const ${real}${vec} v${k} = vload${vec}(0, points + 2 * i + ${k * vec});
 % endfor
-            ${approx}${vec} lowest = line0;
-% for e in range(1, 8):
-            lowest = line${e} < lowest ? line${e} : lowest;
-% endfor
-            if (all(lowest > 0)) {
-                vstore${vec}((uchar${vec})0, 0, labels + i);
+            if (all(as_int8(${" & ".join(f"(v{k} > low) & (v{k} < high)" for k in range(16 // vec))}))) {
+                vstore8((uchar8)0, 0, labels + i);
                 continue;
             }
-            ${approx}${vec} label = 0;
-            ${mask}${vec} unsure = 0;
+% for k in range(8 // vec):
+            {
+                const ${real}${vec} px = (${real}${vec})(v${2 * k}.even, v${2 * k + 1}.even);
+                const ${real}${vec} py = (${real}${vec})(v${2 * k}.odd, v${2 * k + 1}.odd);
+                const ${approx}${vec} x = ${approx_of("px")}, y = ${approx_of("py")};
+                ${approx}${vec} label = 0;
+                ${mask}${vec} unsure = 0;
 % for e in reversed(range(8)):
-            label = line${e} > 0 ? label : (${approx}${vec})edges[${e}].quadrant;
-            unsure |= line${e} <= 0 && line${e} >= -edges[${e}].slack;
+                const ${approx}${vec} line${e} = nx${e} * x + ny${e} * y + offset${e};
+                label = line${e} > 0 ? label : (${approx}${vec})edges[${e}].quadrant;
+                unsure |= line${e} <= 0 && line${e} >= -edges[${e}].slack;
 % endfor
-            if (any(unsure)) {
+                if (any(unsure)) {
 % for lane in range(vec):
-                ++count[labels[i + ${lane}] = label_of(edges, px.s${lane}, py.s${lane})];
+                    ++count[labels[i + ${k * vec + lane}] = label_of(edges, px.s${lane}, py.s${lane})];
 % endfor
-                continue;
-            }
-            vstore${vec}(convert_uchar${vec}(label), 0, labels + i);
+                } else {
+                    vstore${vec}(convert_uchar${vec}(label), 0, labels + i + ${k * vec});
 % for q in range(1, 5):
-            found${q} += label == ${q};
+                    found${q} += label == ${q};
+% endfor
+                }
+            }
 % endfor
         }
 % for q in range(1, 5):
@@ -109,16 +112,18 @@ void heaphull_label(global const real_t *points, const ulong n, const ulong firs
         const ulong last = min(tile * TILE + TILE, n);
         for (ulong i = tile * TILE + lid; i < last; i += WG_SIZE) {
             const real_t px = points[2 * i], py = points[2 * i + 1];
-            const approx_t x = px, y = py;
-            approx_t lowest = nx0 * x + ny0 * y + offset0;
-% for e in range(1, 8):
-            const approx_t line${e} = nx${e} * x + ny${e} * y + offset${e};
-            lowest = line${e} < lowest ? line${e} : lowest;
-% endfor
             uchar label = 0;
-            if (!(lowest > 0)) {
-                label = label_of(edges, px, py);
-                atomic_inc(&local_counts[label]);
+            if (!(px > box.ax && px < box.bx && py > box.ay && py < box.by)) {
+                const approx_t x = px, y = py;
+                approx_t lowest = nx0 * x + ny0 * y + offset0;
+% for e in range(1, 8):
+                const approx_t line${e} = nx${e} * x + ny${e} * y + offset${e};
+                lowest = line${e} < lowest ? line${e} : lowest;
+% endfor
+                if (!(lowest > 0)) {
+                    label = label_of(edges, px, py);
+                    atomic_inc(&local_counts[label]);
+                }
             }
             labels[i] = label;
         }

@@ -24,6 +24,10 @@ typedef ${key} key_t;
             return f"{term(b, y)} {'+' if a > 0 else '-'} {x}"
         return term(a, x) or term(b, y)
     vec = 8 if key == "float" else 4  # 32 bytes at most: some CPU compilers break wider vectors
+    def deal(odd):  # x or y of the points of v and w, in the order that one shuffle instruction gives
+        pairs = [("v", 0), ("w", 0), ("v", 2), ("w", 2)] if vec == 4 else [
+            (side, lane + k) for lane in (0, 4) for side in "vw" for k in (0, 2)]
+        return ", ".join(f"{side}.s{lane + odd}" for side, lane in pairs)
     def widen(v):  # a conversion to the same type is not left to the compiler: one of them fails on it
         return v if key == real else f"convert_{key}{vec}({v})"
 %>\
@@ -80,7 +84,7 @@ void extremes_partial(global const real_t *points, const ulong n, const ulong st
             bad += v * (real_t)0;
             bad += w * (real_t)0;
 % endif
-            const ${real}${vec} px = (${real}${vec})(v.even, w.even), py = (${real}${vec})(v.odd, w.odd);
+            const ${real}${vec} px = (${real}${vec})(${deal(0)}), py = (${real}${vec})(${deal(1)});
             const ${key}${vec} x = ${widen("px")}, y = ${widen("py")};
 % for k, axis in enumerate(axes):
             const ${key}${vec} p${k} = ${projection(axis, "x", "y")};
