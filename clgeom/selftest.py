@@ -1,0 +1,184 @@
+"""Every kernel against a plain reference on one device: what ``clgeom selftest`` runs.
+
+A check names the kernels that it exercises and raises AssertionError, or whatever goes wrong, when they fail. Data are
+small, seeded, and reach over several tiles.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.runtime.device import as_session
+
+CHECKS: list = []
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a kernel's check ended: `detail` says on what it ran, or what went wrong."""
+
+    name: str
+    ok: bool
+    detail: str
+    seconds: float
+
+
+def run(device=None):
+    """Check every kernel on a device; yields an `Outcome` for each as it is known.
+
+    Parameters
+    ----------
+    device : str, pyopencl.Device or Session, optional
+    """
+    session = as_session(device)
+    for kernels, check in CHECKS:
+        begin = time.perf_counter()
+        try:
+            ok, detail = True, check(session)
+        except Exception as error:  # whatever a driver does wrong is what this is to show
+            ok, detail = False, " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        seconds = time.perf_counter() - begin
+        for kernel in kernels:
+            yield Outcome(kernel, ok, detail, seconds)
+
+
+def checks(*kernels):
+    """Enter a function into CHECKS as the check of these kernels."""
+
+    def enter(function):
+        CHECKS.append((kernels, function))
+        return function
+
+    return enter
+
+
+def _types(session):
+    return (np.float32, np.float64, np.int32) if session.profile.fp64 else (np.float32, np.int32)
+
+
+def _cloud(n, dtype, seed=0):
+    return (np.random.default_rng(seed).normal(size=(n, 2)) * 1000).astype(dtype)
+
+
+def _same(got, expected, what):
+    if not np.array_equal(got, expected):
+        raise AssertionError(f"{what}: got {np.asarray(got)!r}, expected {np.asarray(expected)!r}")
+
+
+@checks("primitives/extremes_partial", "primitives/extremes_final")
+def _extremes(session):
+    from clgeom.primitives.extremes import OCTAGON_AXES, extremes, key_type
+    from clgeom.runtime.arrays import as_device_points
+
+    for dtype in _types(session):
+        points = _cloud(50_021, dtype)
+        found, finite, _ = extremes(as_device_points(session, points, of="selftest"))
+        x, y = points.astype(key_type(dtype)).T
+        for axis, (a, b) in enumerate(OCTAGON_AXES):
+            key = y * b + x * a if b else x
+            _same(found["index"][2 * axis : 2 * axis + 2], [key.argmax(), key.argmin()], f"{np.dtype(dtype)} {a, b}")
+        assert finite
+    return "8 directions of 50,021 points"
+
+
+@checks("primitives/reduce_tiles")
+def _reduce(session):
+    from clgeom.primitives.reduce import reduce
+
+    values = np.random.default_rng(1).integers(-1000, 1000, 50_021).astype(np.int32)
+    for op in ("sum", "min", "max", "argmin", "argmax"):
+        _same(reduce(values, op, device=session), getattr(np, op)(values), op)
+    return "5 operators on 50,021 values"
+
+
+@checks("primitives/scan_totals", "primitives/scan_tiles", "primitives/set_value")
+def _scan(session):
+    from clgeom.primitives.scan import exclusive_scan, inclusive_scan
+
+    for n in (1, 50_021):
+        values = np.random.default_rng(2).integers(-1000, 1000, n).astype(np.int32)
+        total = np.cumsum(values, dtype=np.int32)
+        _same(inclusive_scan(values, device=session), total, "inclusive")
+        _same(exclusive_scan(values, device=session), total - values, "exclusive")
+    return "sums of 50,021 values"
+
+
+@checks("primitives/compact_count", "primitives/compact_scatter")
+def _compact(session):
+    from clgeom.primitives.compact import partition
+
+    labels = np.random.default_rng(3).integers(0, 6, 50_021).astype(np.uint8)
+    for k, indices in enumerate(partition(labels, 4, device=session)):
+        _same(indices, np.flatnonzero(labels == k + 1), f"class {k + 1}")
+    return "4 classes of 50,021 labels"
+
+
+@checks("primitives/gather_rows")
+def _gather(session):
+    from clgeom.primitives.gather import gather_plan
+    from clgeom.runtime.arrays import as_device_points, as_device_values
+    from clgeom.runtime.launch import Scratch
+    from clgeom.runtime.launch import run as launch
+
+    for dtype in _types(session):
+        points = _cloud(5_003, dtype)
+        picked = np.random.default_rng(4).integers(0, len(points), 20_011).astype(np.uint32)
+        table = as_device_points(session, points, of="selftest")
+        indices = Scratch("indices", np.uint32, len(picked))
+        out = Scratch("out", dtype, 2 * len(picked))
+        plan = gather_plan(session.profile, table, "table", indices, len(picked), out)
+        buffer = as_device_values(session, picked, of="selftest").chunks[0].buffer
+        result = launch(session, plan, table=table, indices=buffer)
+        _same(result.read(out).reshape(-1, 2), points[picked], str(np.dtype(dtype)))
+    return "20,011 rows of 5,003"
+
+
+@checks("predicates/orient2d_signs")
+def _orient2d(session):
+    from clgeom.hull.predicates import orient2d, orientation, predicate_parameters, witnesses
+
+    rng, paths = np.random.default_rng(5), []
+    for dtype in _types(session):
+        if dtype == np.int32:
+            triples = [rng.integers(-(2**31), 2**31, (3, 2)).astype(dtype) for _ in range(200)]
+            a, b, c = np.stack(triples, axis=1)
+        else:
+            a, b, c = witnesses(dtype)
+        expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
+        _same(orient2d(a, b, c, device=session), expected, str(np.dtype(dtype)))
+        paths.append("filter" if predicate_parameters(session, dtype)["filtered"] else "integers only")
+    return f"witnesses right; {', '.join(f'{np.dtype(t)}: {path}' for t, path in zip(_types(session), paths))}"
+
+
+@checks("heaphull/heaphull_label")
+def _heaphull(session):
+    from clgeom.hull.heaphull import heaphull_filter
+    from clgeom.hull.predicates import orientation
+
+    for dtype in _types(session):
+        points = _cloud(20_011, dtype)
+        found = heaphull_filter(points, device=session)
+        corners = points[found.octagon].tolist()
+        sample = np.concatenate([np.arange(100), *found.queues])
+        for i in sample.tolist():
+            inside = all(
+                orientation(a, b, points[i].tolist()) > 0 for a, b in zip(corners, corners[1:] + corners[:1])
+            )
+            assert inside == (found.labels[i] == 0), f"{np.dtype(dtype)}: label of point {i} is {found.labels[i]}"
+    return "labels of 20,011 points"
+
+
+@checks("hull/monotone_chain")
+def _hull(session):
+    from clgeom.hull.convex import convex_hull
+    from clgeom.hull.heaphull import hull_of_few
+
+    for dtype in _types(session):
+        points = _cloud(20_011, dtype)
+        hull = convex_hull(points, device=session)
+        expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
+        _same(hull.points, np.array(expected, dtype), str(np.dtype(dtype)))
+    return "hull of 20,011 points"
