@@ -1,0 +1,278 @@
+"""The command line: what it prints and writes, and one line and exit code 2 for every mistake."""
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import clgeom
+from clgeom import cli, plot
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli.cli, [str(argument) for argument in arguments], prog_name="clgeom")
+
+
+def done(*arguments):
+    """Run a command that must succeed; what it prints."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments):
+    """Run a command that must be refused; its one line on stderr."""
+    before = sorted(os.listdir())
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("clgeom: error: ") and result.stderr.count("\n") == 1, result.stderr
+    assert sorted(os.listdir()) == before, "a refused command left a file"
+    return result.stderr
+
+
+def square(path="square.csv"):
+    with open(path, "w") as file:
+        file.write("name,lat,lon\nA,0,0\nB,0,2\nC,1,2\nD,1,0\nE,0.5,1\nF,0,1\n")
+    return path
+
+
+# Help -----------------------------------------------------------------------------------------------------------
+
+
+def test_help_lists_the_commands():
+    text = done("--help")
+    for name in ("devices", "selftest", "demo", "hull"):
+        assert f"\n  {name} " in text
+        assert done(name, "--help").startswith(f"Usage: clgeom {name} ")
+    assert done() == text
+    assert done("--version") == f"clgeom {clgeom.__version__}\n"
+
+
+def test_commands_elsewhere_are_listed_only_when_there(monkeypatch):
+    monkeypatch.setitem(cli.ELSEWHERE, "nowhere", ("clgeom.nowhere.command", "nowhere", "Is not there."))
+    monkeypatch.setitem(cli.ELSEWHERE, "again", ("clgeom.cli", "devices", "Is there."))
+    text = done("--help")
+    assert "nowhere" not in text and "Is there." in text
+    assert "No such command 'nowhere'" in refused("nowhere")
+    assert json.loads(done("again", "--json"))
+
+
+@pytest.mark.parametrize("name", cli.ELSEWHERE)
+def test_commands_elsewhere_load(name):
+    if cli._exists(name):
+        assert done(name, "--help").startswith(f"Usage: clgeom {name} ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("hul",), ("hull",), ("hull", "a", "b"), ("hull", "a", "--nope"), ("--nope",)]
+)
+def test_usage_errors_are_one_line(here, arguments):
+    refused(*arguments)
+
+
+# Devices and selftest -------------------------------------------------------------------------------------------
+
+
+def test_devices():
+    profiles = json.loads(done("devices", "--json"))
+    assert [profile["name"] for profile in profiles] == [profile.name for profile in clgeom.devices()]
+    text = done("devices")
+    for profile in profiles:
+        assert profile["name"] in text and profile["kind"] in text
+
+
+def test_devices_without_any(monkeypatch):
+    monkeypatch.setattr("clgeom.runtime.device._ranked", lambda: ())
+    assert json.loads(done("devices", "--json")) == []
+    assert "No OpenCL device was found" in refused("devices")
+    assert "No OpenCL device was found" in refused("demo", "--device", "none such")
+
+
+@pytest.mark.parametrize("ok, code", [(True, 0), (False, 1)])
+def test_selftest_exit_code(monkeypatch, ok, code):
+    checks = [SimpleNamespace(name="one", ok=True, detail="", seconds=0.1),
+              SimpleNamespace(name="two", ok=ok, detail="reason", seconds=0.1)]  # fmt: skip
+    monkeypatch.setitem(sys.modules, "clgeom.selftest", SimpleNamespace(run=lambda device: iter(checks)))
+    result = run("selftest")
+    assert result.exit_code == code
+    assert f"{1 + ok} of 2 checks passed" in result.stdout and "reason" in result.stdout
+    result = run("selftest", "--json")
+    assert result.exit_code == code
+    assert json.loads(result.stdout)["failed"] == 1 - ok
+
+
+def test_selftest_passes():
+    checks = json.loads(done("selftest", "--json"))["checks"]
+    assert checks and all(check["ok"] for check in checks)
+
+
+def test_unknown_device(here):
+    for command in (["selftest"], ["demo"], ["hull", square()]):
+        assert "must name a device that is present. Got 'no such'" in refused(*command, "--device", "no such")
+
+
+# Demo -----------------------------------------------------------------------------------------------------------
+
+
+def test_demo_draws_the_cities(here):
+    pytest.importorskip("matplotlib")
+    text = done("demo")
+    assert "34,006" in text and "14 corners" in text and "Ushuaia (AR)" in text and "square degrees" in text
+    assert (here / "clgeom-demo.png").read_bytes().startswith(PNG)
+    done("demo", "-o", "other.svg")
+    assert sorted(os.listdir()) == ["clgeom-demo.png", "other.svg"]
+
+
+def test_demo_without_matplotlib(here, monkeypatch):
+    monkeypatch.setattr(plot.importlib.util, "find_spec", lambda name: None)
+    assert "pip install 'clgeom[plot]'" in done("demo")
+    assert os.listdir() == []
+    assert "pip install 'clgeom[plot]'" in refused("demo", "-o", "demo.png")
+    assert "pip install 'clgeom[plot]'" in refused("hull", square(), "--plot", "hull.png")
+
+
+# Hull -----------------------------------------------------------------------------------------------------------
+
+
+def test_hull_prints_and_writes(here):
+    pytest.importorskip("matplotlib")
+    text = done("hull", square(), "-o", "hull.geojson", "--plot", "hull.png", "--profile")
+    assert "6 (float64)" in text and "4 vertices, dimension 2" in text and "area       2.0" in text
+    assert "variant" in text and "wrote      hull.geojson" in text
+    assert json.loads((here / "hull.geojson").read_text())["geometry"]["coordinates"] == [
+        [[0, 0], [2, 0], [2, 1], [0, 1], [0, 0]]
+    ]
+    assert (here / "hull.png").read_bytes().startswith(PNG)
+    assert sorted(os.listdir()) == ["hull.geojson", "hull.png", "square.csv"]
+
+
+def test_hull_json(here):
+    found = json.loads(done("hull", square(), "--json", "--profile", "--collinear", "keep"))
+    assert found["vertices"] == [0, 5, 1, 2, 3]
+    assert found["coordinates"] == [[0, 0], [1, 0], [2, 0], [2, 1], [0, 1]]
+    assert (found["area"], found["perimeter"], found["dimension"], found["points"]) == (2.0, 6.0, 2, 6)
+    assert found["seconds"]["hull"] > 0 and all(phase["seconds"] >= 0 for phase in found["phases"])
+
+
+def test_hull_columns_and_nonfinite(here):
+    (here / "wide.csv").write_text("a,b,c\n0,9,0\n2,9,0\nnan,9,1\n2,9,1\n")
+    assert "must be finite. Got nan at index [2, 0]" in refused(
+        "hull", "wide.csv", "--columns", "a,c", "-o", "o.csv"
+    )
+    found = json.loads(done("hull", "wide.csv", "--columns", "1,c", "--nonfinite", "drop", "--json"))
+    assert found["vertices"] == [0, 1, 3]
+
+
+def test_hull_of_numpy_files(here):
+    points = np.array([[0, 0], [3, 0], [0, 3], [1, 1]], np.int32)
+    np.save("p.npy", points)
+    np.savez("p.npz", a=points, b=points * 2)
+    assert json.loads(done("hull", "p.npy", "--json"))["area"] == 4.5
+    assert json.loads(done("hull", "p.npz", "--array", "b", "--json"))["area"] == 18
+
+
+@pytest.mark.parametrize("rows, dimension", [("", -1), ("1,2\n1,2\n", 0), ("0,0\n2,2\n1,1\n", 1)])
+def test_hull_of_little(here, rows, dimension):
+    (here / "p.csv").write_text("x,y\n" + rows)
+    found = json.loads(done("hull", "p.csv", "--json"))
+    assert found["dimension"] == dimension and len(found["vertices"]) == dimension + 1
+    if pytest.importorskip("matplotlib"):
+        done("hull", "p.csv", "--plot", "p.png", "-o", "p.wkt")
+
+
+def test_hull_of_huge_numbers_is_valid_json(here):
+    (here / "p.csv").write_text("x,y\n0,0\n1e308,0\n0,1e308\n")
+    found = json.loads(done("hull", "p.csv", "--json"), parse_constant=pytest.fail)
+    assert found["area"] is None and found["vertices"] == [0, 1, 2]
+    assert "area       inf" in done("hull", "p.csv")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("none.csv",), "No such file or directory"),
+        (("folder.csv",), "Is a directory"),
+        (("points.doc",), "must end in one of"),
+        (("square.csv", "-o", "hull.doc"), "must end in one of"),
+        (("square.csv", "-o", "nowhere/hull.csv"), "there is no folder"),
+        (("square.csv", "-o", "folder.csv"), "it is not a file"),
+        (("square.csv", "-o", "square.csv"), "is the input file"),
+        (("square.csv", "-o", "./folder.csv/../square.csv"), "is the input file"),
+        (("square.csv", "--plot", "hull.bmp"), "must end in one of .pdf, .png, .svg"),
+        (("square.csv", "--plot", "nowhere/hull.png"), "there is no folder"),
+        (("square.csv", "--columns", "lon"), "must be two columns, as X,Y"),
+        (("square.csv", "--columns", "lon,height"), "no column 'height'. It has: name, lat, lon."),
+        (("square.csv", "--columns", "name,lat"), "malformed in line 2: 'A' is not a number"),
+        (("square.csv", "--array", "a"), "is for .npz files"),
+        (("square.csv", "--collinear", "maybe"), "Invalid value for '--collinear'"),
+        (("bad.csv", "-o", "hull.csv"), "malformed in line 3: 2 fields are expected, it has 3"),
+        (("bad.npy", "-o", "hull.csv"), "is not a NumPy array file"),
+        (("complex.npy", "-o", "hull.csv"), "must be float32, float64, int32"),
+        (("flat.npy", "-o", "hull.csv"), "must have shape (n, 2). Got (4,) instead"),
+        (("big.npy", "-o", "hull.csv"), "within 2**53. Got 9007199254740993 at [1, 0]"),
+        (("text.npy", "-o", "hull.csv"), "must be float32, float64, int32"),
+    ],
+)
+def test_hull_bad_input(here, arguments, message):
+    square()
+    (here / "folder.csv").mkdir()
+    (here / "bad.csv").write_text("x,y\n1,2\n1,2,3\n")
+    (here / "bad.npy").write_bytes(b"no")
+    np.save("complex.npy", np.ones((3, 2), complex))
+    np.save("flat.npy", np.ones(4))
+    np.save("text.npy", np.array([["a", "b"]]))
+    np.save("big.npy", np.array([[1, 2], [2**53 + 1, 3]]))
+    assert message in refused("hull", *arguments)
+
+
+def test_outputs_are_checked_before_the_work(here, monkeypatch):
+    monkeypatch.setattr("clgeom.io.read_points", lambda *args, **kwargs: pytest.fail("read before the check"))
+    refused("hull", square(), "-o", "nowhere/hull.csv")
+
+
+def test_plot_that_cannot_be_drawn_leaves_no_file(here):
+    pytest.importorskip("matplotlib")
+    (here / "p.csv").write_text("x,y\n0,0\n1e308,0\n0,1e308\n")
+    assert "beyond 1e300 cannot be drawn" in refused("hull", "p.csv", "--plot", "p.png")
+
+
+# As a program ---------------------------------------------------------------------------------------------------
+
+
+def test_as_a_program(here):
+    """A real process: exit code, one line, no traceback; help and errors without NumPy or OpenCL."""
+    root = os.path.dirname(os.path.dirname(clgeom.__file__))
+    program = (
+        "import sys, atexit; sys.argv[0] = 'clgeom'\n"
+        "heavy = {'numpy', 'pyopencl', 'rich', 'mako', 'matplotlib'}\n"
+        "atexit.register(lambda: print(sorted(heavy & set(sys.modules))))\n"
+        "from clgeom.cli import main; main()"
+    )
+    help_ = subprocess.run(
+        [sys.executable, "-c", program, "--help"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert help_.returncode == 0 and "Commands:" in help_.stdout and help_.stdout.endswith("\n[]\n")
+    bad = subprocess.run(
+        [sys.executable, "-m", "clgeom", "hull", "none.csv"], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )  # fmt: skip
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr == "clgeom: error: The file 'none.csv' cannot be read: No such file or directory.\n"

@@ -1,0 +1,105 @@
+"""The package as it is shipped: every folder and every kernel source in it; light to import; README that holds."""
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import clgeom
+from clgeom.runtime import sources
+
+ROOT = Path(__file__).resolve().parent.parent
+
+pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").exists(), reason="needs the checkout")
+
+
+@pytest.fixture(scope="module")
+def setup_cfg():
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    return parser
+
+
+def folder_of(package):
+    name = package.removeprefix("clgeom").removeprefix(".")
+    return ROOT / name if name in ("cl_src", "templates") else ROOT / "clgeom" / name.replace(".", "/")
+
+
+def test_packages_listed_are_the_folders(setup_cfg):
+    listed = setup_cfg["options"]["packages"].split()
+    found = [".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob("clgeom/**/__init__.py")]
+    assert sorted(listed) == sorted([*found, "clgeom.cl_src", "clgeom.templates"])
+    assert listed == sorted(listed)
+    for package in listed:
+        assert (folder_of(package) / "__init__.py").exists()
+
+
+def test_everything_is_shipped(monkeypatch):
+    """What setuptools would put into a wheel is all that the packages' folders hold."""
+    dist = pytest.importorskip("setuptools.dist")
+    monkeypatch.chdir(ROOT)
+    distribution = dist.Distribution({"script_name": "setup.py"})
+    distribution.parse_config_files()
+    command = distribution.get_command_obj("build_py")
+    command.ensure_finalized()
+    shipped = {
+        Path(path).relative_to(command.build_lib).as_posix()
+        for path in command.get_outputs(include_bytecode=0)
+    }
+    expected = {
+        (Path("clgeom") / path.relative_to(ROOT if base != "clgeom" else ROOT / base)).as_posix()
+        for base in ("clgeom", "cl_src", "templates")
+        for path in (ROOT / base).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert shipped == expected
+
+
+def test_kernel_sources_are_found_from_anywhere(tmp_path):
+    assert len(sources.kernels()) == len(list((ROOT / "templates").rglob("*.cl.mako")))
+    for path in (ROOT / "cl_src").glob("*.h"):
+        assert sources.header(path.name) == path.read_text(encoding="utf-8")
+
+
+def test_import_is_light():
+    """`import clgeom` takes no time: neither NumPy nor OpenCL is loaded before the first use."""
+    code = (
+        "import sys, clgeom; print(sorted({'numpy', 'pyopencl', 'mako', 'click', 'rich'} & set(sys.modules)))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert out.stdout == "[]\n"
+
+
+def test_public_names_resolve():
+    for name in clgeom.__all__:
+        assert getattr(clgeom, name) is not None
+
+
+def test_versions_agree():
+    assert f"\n{clgeom.__version__}" in (ROOT / "CHANGELOG.rst").read_text()
+
+
+def test_readme_commands_are_those_that_ci_runs():
+    readme, ci = (ROOT / "README.rst").read_text(), (ROOT / ".ci" / "run").read_text()
+    for name in ("run-demo", "run-tests"):
+        assert len(re.findall(rf"^   :name: {name}$", readme, re.MULTILINE)) == 1
+        assert f"readme_command {name}" in ci
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_readme_names_what_is_there():
+    readme = (ROOT / "README.rst").read_text()
+    for image in re.findall(r"^\.\. image:: (\S+)$", readme, re.MULTILINE):
+        assert (ROOT / image).stat().st_size > 10_000
+    for folder in re.findall(r"^   ((?:clgeom/)?\w+/)  ", readme, re.MULTILINE):
+        assert (ROOT / folder).is_dir(), folder
