@@ -59,6 +59,12 @@ inline key_t key_digits(key_t bits, key_t flip)
     return (ordered ^ flip) | key_nan_mask(bits);
 }
 
+inline key_t key_of_digits(key_t digits, key_t flip)
+{
+    const key_t unfolded = digits ^ flip;
+    return unfolded & CLGEOM_KEY_SIGN ? (key_t)(unfolded ^ CLGEOM_KEY_SIGN) : (key_t)~unfolded;
+}
+
 #define CLGEOM_KEY_FIRST ((key_t)~(CLGEOM_KEY_INF | CLGEOM_KEY_SIGN))                     // key_unfold of -inf
 #define CLGEOM_KEY_LAST ((key_t)((CLGEOM_KEY_INF | CLGEOM_KEY_SIGN) - CLGEOM_KEY_FIRST))  // key_encode of +inf
 
@@ -78,6 +84,7 @@ inline key_t key_decode(key_t code, key_t flip)
 #else  // integers
 
 inline key_t key_digits(key_t bits, key_t flip) { return bits ^ flip; }
+inline key_t key_of_digits(key_t digits, key_t flip) { return digits ^ flip; }
 inline key_t key_encode(key_t bits, key_t flip) { return bits ^ flip; }
 inline key_t key_decode(key_t code, key_t flip) { return code ^ flip; }
 

@@ -58,6 +58,37 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=128),
     },
+    # Radix sort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 uint32: 2, 4 or 8 groups a unit made no difference.
+    "radix/radix_survey": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
+        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+    },
+    "radix/radix_count": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=256, items_per_thread=8),
+    },
+    "radix/radix_spine": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
+        "any": Policy("group", wg_size=256),
+    },
+    "radix/radix_scatter": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
+        "any": lambda profile, dtype, n: Policy(
+            "group", wg_size=256, items_per_thread=8 if dtype and dtype.itemsize == 8 else 16, groups_per_unit=16
+        ),
+    },
+    "radix/radix_segments": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": lambda profile, dtype, longest: Policy("group", wg_size=64 if longest <= 256 else 256),
+    },
+    "radix/radix_gather": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
+    "radix/radix_mark": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
+        "any": Policy("group", wg_size=256, items_per_thread=8),
+    },
 }
 
 _overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039

@@ -1,0 +1,30 @@
+<%page args="variant='group', wg_size=256, items_per_thread=4"/>\
+// radix_mark: the number of the segment that each key is in.
+//
+//   offsets   [ 0 | 3 | 3 | 7 ]
+//   segment   | 0 0 0 | 2 2 2 2 |        empty segments have no key
+//
+// The last segment that begins at or before the key, found by bisection by each work-item for its first key, then by
+// walking on. Reads the offsets about once a group, writes n numbers.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void radix_mark(global const uint *offsets, const uint segments, const uint n, const uint share, global uint *segment)
+{
+    const uint begin = min((ulong)get_group_id(0) * share, (ulong)n), end = begin + min(share, n - begin);
+    const uint first = begin + get_local_id(0);
+    uint low = 0, high = segments;          // offsets[low] <= first < offsets[high]
+    while (high - low > 1) {
+        const uint middle = (low + high) / 2;
+        if (offsets[middle] <= first)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (uint i = first; i < end; i += WG_SIZE) {
+        while (low + 1 < segments && offsets[low + 1] <= i)
+            ++low;
+        segment[i] = low;
+    }
+}
