@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import json
 import sys
-import time
 from pathlib import Path
 
 import click
+
+from clgeom.io import terminal
 
 #: Commands that live beside their algorithms: name -> (module, attribute, one line of help). Imported when used.
 ELSEWHERE = {
@@ -50,17 +50,18 @@ def _exists(name) -> bool:
 
 def _run(command) -> int:
     """Run a command; its exit code, with one line on stderr for what the user did wrong."""
-    from clgeom.errors import ClgeomError, InvalidInput, NoDevice
+    from clgeom.errors import ClgeomError, KernelBuildError
 
     try:
         result = command()
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         return _complain(error.format_message())
-    except (InvalidInput, NoDevice) as error:
+    except KernelBuildError as error:  # carries the source and the compiler's log
+        _complain(error)
+        return 1
+    except ClgeomError as error:
         return _complain(" ".join(str(error).split()))
-    except ClgeomError as error:  # may carry a kernel's source and the compiler's log
-        return _complain(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("clgeom: stopped", err=True)
         return 130
@@ -93,22 +94,17 @@ def cli(ctx, version):
 
 def main():
     """Entry point of the command ``clgeom``."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # names of places on a terminal that knows few letters
     cli.main(prog_name="clgeom")
-
-
-device_option = click.option(
-    "--device",
-    metavar="NAME",
-    help="Part of a device's name, platform or kind; default: $CLGEOM_DEVICE, else the fastest.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
 
 # Devices and their health ---------------------------------------------------------------------------------------
 
 
 @cli.command()
-@json_option
+@terminal.json_option
 def devices(as_json):
     """List the OpenCL devices of this machine."""
     from clgeom.errors import NoDevice
@@ -117,7 +113,7 @@ def devices(as_json):
 
     found = find()
     if as_json:
-        _print_json([profile.asdict() for profile in found])
+        terminal.print_json([profile.asdict() for profile in found])
         return
     if not found:
         raise NoDevice(f"No OpenCL device was found. {INSTALL_HINT}")
@@ -134,15 +130,17 @@ def devices(as_json):
         )
         for profile in found
     ]
-    _print_table(("kind", "name", "platform", ">units", ">memory", ">local", ">work-group", "fp64"), rows)
+    terminal.print_table(
+        ("kind", "name", "platform", ">units", ">memory", ">local", ">work-group", "fp64"), rows
+    )
     click.echo(
         "The first is taken by default; --device or CLGEOM_DEVICE chooses another by part of its name."
     )
 
 
 @cli.command()
-@device_option
-@json_option
+@terminal.device_option
+@terminal.json_option
 def selftest(device, as_json):
     """Check every kernel against its reference on a device."""
     from clgeom.runtime.device import as_session
@@ -162,7 +160,7 @@ def selftest(device, as_json):
         fields = [
             {name: getattr(check, name) for name in ("name", "ok", "detail", "seconds")} for check in checks
         ]
-        _print_json({"device": session.profile.asdict(), "failed": failed, "checks": fields})
+        terminal.print_json({"device": session.profile.asdict(), "failed": failed, "checks": fields})
     else:
         click.echo(f"{len(checks) - failed} of {len(checks)} checks passed")
     sys.exit(1 if failed or not checks else 0)
@@ -173,13 +171,13 @@ def selftest(device, as_json):
 
 @cli.command()
 @click.option("-o", "--output", metavar="PNG", help="Where to draw the picture; default: clgeom-demo.png.")
-@device_option
+@terminal.device_option
 def demo(output, device):
     """Compute and draw the convex hull of the cities of the world."""
     from clgeom import convex_hull, plot
     from clgeom.data import cities
     from clgeom.errors import InvalidInput
-    from clgeom.io import check_output
+    from clgeom.io.atomic import check_output
     from clgeom.runtime.device import as_session
 
     picture = output or "clgeom-demo.png"
@@ -192,14 +190,14 @@ def demo(output, device):
             raise
         no_picture = error
     session, world = as_session(device), cities()
-    hull, first = _timed(convex_hull, world.points, device=session)
-    again = min(_timed(convex_hull, world.points, device=session)[1] for _ in range(5))
+    hull, first = terminal.timed(convex_hull, world.points, device=session)
+    again = min(terminal.timed(convex_hull, world.points, device=session)[1] for _ in range(5))
     names = [world.label(index) for index in hull.vertices]
-    _print_facts(
+    terminal.print_facts(
         ("cities", f"{len(world):,} (GeoNames, CC BY 4.0)"),
-        ("device", _device_words(session)),
+        ("device", terminal.device_words(session)),
         ("hull", f"{len(names)} corners, area {hull.area:,.2f} square degrees"),
-        ("time", f"{_duration(again)} (the first call, which builds kernels: {_duration(first)})"),
+        ("time", f"{terminal.duration(again)} (first call, with kernel builds: {terminal.duration(first)})"),
         ("corners", ", ".join(names)),
     )
     if no_picture:
@@ -207,23 +205,12 @@ def demo(output, device):
         return
     title = f"Convex hull of {len(world):,} cities: {len(names)} corners"
     plot.save_hull_plot(hull, picture, points=world.points, labels=names, title=title)
-    _print_facts(("picture", picture))
-
-
-def _two_columns(ctx, param, value):
-    if value is None:
-        return None
-    columns = value.split(",")
-    if len(columns) != 2 or not all(column.strip() for column in columns):
-        raise click.BadParameter(f"'{value}' must be two columns, as X,Y.")
-    return columns
+    terminal.print_facts(("picture", picture))
 
 
 @cli.command()
 @click.argument("file")
-@click.option(
-    "--columns", metavar="X,Y", callback=_two_columns, help="Columns of x and y, by name or number from 1."
-)
+@terminal.columns_option("Columns of x and y, by name or number from 1.")
 @click.option("--array", metavar="NAME", help="Which array of a .npz file.")
 @click.option("-o", "--output", metavar="OUT", help="Write the hull: .geojson, .csv, .wkt, .npy or .npz.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
@@ -232,55 +219,59 @@ def _two_columns(ctx, param, value):
 @click.option("--nonfinite", type=click.Choice(["raise", "drop"]), default="raise", show_default=True,
               help="Points with NaN or infinity: an error, or left out.")  # fmt: skip
 @click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
-@device_option
-@json_option
+@terminal.device_option
+@terminal.json_option
 def hull(file, columns, array, output, picture, collinear, nonfinite, profile, device, as_json):
     """Convex hull of the points in FILE (.npy, .npz, .csv, .tsv, .txt).
 
     Tables may have a header; columns named like lon,lat or x,y or easting,northing are found. Lines that start
     with # are comments.
     """
-    from clgeom import convex_hull, io
+    from clgeom import convex_hull
+    from clgeom.io.hulls import write_hull
+    from clgeom.io.points import read_points
     from clgeom.runtime.device import as_session
 
     _check_outputs(file, output, picture)
-    with _progress(f"reading {file}", hidden=as_json) as progress:
-        points, reading = _timed(io.read_points, file, columns=columns, array=array, progress=progress)
+    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        points, reading = terminal.timed(read_points, file, columns=columns, array=array, progress=progress)
     session = as_session(device)
-    found, computing = _timed(
+    found, computing = terminal.timed(
         convex_hull, points, collinear=collinear, nonfinite=nonfinite, device=session, profile=profile
     )
-    if output:
-        io.write_hull(found, output)
-    if picture:
+    if picture:  # first, for it may be refused: then nothing is written
         from clgeom.plot import save_hull_plot
 
         save_hull_plot(found, picture, points=points)
+    if output:
+        write_hull(found, output)
     if as_json:
-        _print_json(_hull_as_json(found, session, {"read": reading, "hull": computing}, profile))
+        terminal.print_json(_hull_as_json(found, session, {"read": reading, "hull": computing}, profile))
         return
-    _print_facts(
+    terminal.print_facts(
         ("points", f"{found.n:,} ({points.dtype})"),
-        ("device", _device_words(session)),
+        ("device", terminal.device_words(session)),
         ("hull", f"{len(found.vertices):,} vertices, dimension {found.dimension}"),
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
-        ("time", f"{_duration(computing)} (reading the file: {_duration(reading)})"),
+        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
         *(("wrote", name) for name in (output, picture) if name),
     )
     if profile:
-        _print_phases(found.phases)
+        terminal.print_phases(found.phases)
 
 
 def _check_outputs(file, output, picture):
     """Everything about the outputs that can be wrong, found before the work starts."""
-    from clgeom import io, plot
+    from clgeom import plot
     from clgeom.errors import InvalidInput
+    from clgeom.io.atomic import check_output
+    from clgeom.io.hulls import HULL_FORMATS
 
     if picture:
         plot.require_matplotlib()
-    for name, formats in ((output, io.HULL_FORMATS), (picture, plot.FORMATS)):
-        if name and io.check_output(name, formats) == Path(file).resolve():
+    for name, formats in ((output, HULL_FORMATS), (picture, plot.FORMATS)):
+        if name and check_output(name, formats) == Path(file).resolve():
             raise InvalidInput(f"The output '{name}' is the input file.")
 
 
@@ -298,107 +289,5 @@ def _hull_as_json(found, session, seconds, profile):
         "seconds": seconds,
     }
     if profile:
-        facts["phases"] = [
-            {
-                "name": phase.name,
-                "seconds": phase.seconds,
-                "bytes_moved": int(phase.bytes_moved),
-                "global_size": int(phase.global_size),
-                "local_size": int(phase.local_size),
-                "policy": str(phase.policy),
-            }
-            for phase in found.phases
-        ]
+        facts["phases"] = terminal.phases_as_json(found.phases)
     return facts
-
-
-# Printing -------------------------------------------------------------------------------------------------------
-
-
-def _timed(function, *args, **kwargs):
-    """What the function returns, and the seconds it took."""
-    start = time.perf_counter()
-    result = function(*args, **kwargs)
-    return result, time.perf_counter() - start
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"
-
-
-def _device_words(session) -> str:
-    return f"{session.profile.name} ({session.profile.platform}, {session.profile.kind})"
-
-
-def _print_facts(*facts):
-    for name, value in facts:
-        click.echo(f"{name:<10} {value}")
-
-
-def _print_json(value):
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
-
-
-def _print_table(headings, rows):
-    """A table; a heading that starts with ">" is of a column of numbers. Never cut off when it goes to a file."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        numbers = heading.startswith(">")
-        table.add_column(heading.lstrip(">"), justify="right" if numbers else "left", no_wrap=numbers)
-    for row in rows:
-        table.add_row(*row)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=240)
-    console.print(table, highlight=False, markup=False)
-
-
-def _print_phases(phases):
-    rows = [
-        (
-            phase.name,
-            "" if phase.seconds is None else f"{phase.seconds * 1e6:,.1f}",
-            f"{phase.bytes_moved / 1e6:,.2f}",
-            f"{phase.bytes_moved / phase.seconds / 1e9:,.1f}" if phase.seconds else "",
-            f"{phase.global_size:,}",
-            f"{phase.local_size:,}",
-            phase.policy.variant,
-            f"{phase.policy.items_per_thread:,}",
-        )
-        for phase in phases
-    ]
-    headings = ("phase", ">us", ">MB", ">GB/s", ">work-items", ">per group", "variant", ">items each")
-    _print_table(headings, rows)
-
-
-@contextlib.contextmanager
-def _progress(what, *, hidden=False):
-    """A callable (done, in all) that draws a bar on a terminal, for work longer than half a second."""
-    if hidden or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    begun = time.perf_counter()
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(what, total=None)
-
-    def advance(done, total):
-        if time.perf_counter() - begun > 0.5 and not bar.live.is_started:
-            bar.start()
-        bar.update(task, completed=done, total=total)
-
-    try:
-        yield advance
-    finally:
-        bar.stop()

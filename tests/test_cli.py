@@ -191,8 +191,8 @@ def test_hull_of_little(here, rows, dimension):
     (here / "p.csv").write_text("x,y\n" + rows)
     found = json.loads(done("hull", "p.csv", "--json"))
     assert found["dimension"] == dimension and len(found["vertices"]) == dimension + 1
-    if pytest.importorskip("matplotlib"):
-        done("hull", "p.csv", "--plot", "p.png", "-o", "p.wkt")
+    pytest.importorskip("matplotlib")
+    done("hull", "p.csv", "--plot", "p.png", "-o", "p.wkt")
 
 
 def test_hull_of_huge_numbers_is_valid_json(here):
@@ -241,14 +241,25 @@ def test_hull_bad_input(here, arguments, message):
 
 
 def test_outputs_are_checked_before_the_work(here, monkeypatch):
-    monkeypatch.setattr("clgeom.io.read_points", lambda *args, **kwargs: pytest.fail("read before the check"))
+    monkeypatch.setattr(
+        "clgeom.io.points.read_points", lambda *args, **kwargs: pytest.fail("read before the check")
+    )
     refused("hull", square(), "-o", "nowhere/hull.csv")
 
 
 def test_plot_that_cannot_be_drawn_leaves_no_file(here):
     pytest.importorskip("matplotlib")
     (here / "p.csv").write_text("x,y\n0,0\n1e308,0\n0,1e308\n")
-    assert "beyond 1e300 cannot be drawn" in refused("hull", "p.csv", "--plot", "p.png")
+    assert "beyond 1e300 cannot be drawn" in refused("hull", "p.csv", "--plot", "p.png", "-o", "p.wkt")
+
+
+def test_kernel_that_does_not_build_is_no_bad_input(here, monkeypatch):
+    def fail(*args, **kwargs):
+        raise clgeom.errors.KernelBuildError("no kernel\n  1  source")
+
+    monkeypatch.setattr("clgeom.convex_hull", fail, raising=False)
+    result = run("hull", square())
+    assert result.exit_code == 1 and result.stderr == "clgeom: error: no kernel\n  1  source\n"
 
 
 # As a program ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,10 @@ from hypothesis import given
 from clgeom import convex_hull
 from clgeom.data import cities
 from clgeom.errors import InvalidInput
-from clgeom.io import HULL_FORMATS, check_output, read_points, replacing, text, write_hull
+from clgeom.io import text
+from clgeom.io.atomic import check_output, replacing
+from clgeom.io.hulls import HULL_FORMATS, write_hull
+from clgeom.io.points import read_points
 
 SQUARE = [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
 
