@@ -1,0 +1,221 @@
+"""Gap sequences for Shellsort, and what their earlier members prove about the passes that follow.
+
+An array that is sorted at gaps g1 .. gm stays so while it is sorted at further gaps, and is in order at every distance
+that is a sum of those gaps: at every member of the numerical semigroup <g1 .. gm>. So before the pass with gap h an
+element and one m * h places on can only be out of order while m * h is not such a sum. `displacement` is the last such
+m: no element moves further than that many rows in the pass. `reach` is the last distance of all that is not a sum: no
+element is further than that from its final place.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from itertools import count
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+
+#: How many of the next larger gaps a bound uses. More gaps can only make it smaller; these give all there is to gain.
+GENERATORS = 8
+
+
+def sedgewick86(limit: int) -> list[int]:
+    """1 5 19 41 109 209 505 ..: 9 * 4**k - 9 * 2**k + 1 and 4**k - 3 * 2**k + 1 in turn (Sedgewick 1986)."""
+    first = (9 * 4**k - 9 * 2**k + 1 for k in range(limit.bit_length()))
+    second = (4**k - 3 * 2**k + 1 for k in range(2, limit.bit_length() + 2))
+    return sorted({gap for gap in (*first, *second) if gap < limit})
+
+
+def sedgewick82(limit: int) -> list[int]:
+    """1 8 23 77 281 1073 ..: 4**k + 3 * 2**(k - 1) + 1 (Sedgewick 1982)."""
+    return [1, *_below(limit, (4**k + 3 * 2 ** (k - 1) + 1 for k in count(1)))]
+
+
+def ciura(limit: int) -> list[int]:
+    """1 4 10 23 57 132 301 701 1750, found by experiment (Ciura 2001); then each 2.25 times the last, rounded down."""
+
+    def gaps():
+        yield from (1, 4, 10, 23, 57, 132, 301, 701, gap := 1750)
+        while True:
+            gap = gap * 9 // 4
+            yield gap
+
+    return _below(limit, gaps())
+
+
+def tokuda(limit: int) -> list[int]:
+    """1 4 9 20 46 103 ..: (9 * (9 / 4)**k - 4) / 5 rounded up (Tokuda 1992)."""
+    # In integers: floats would round wrongly from about k = 40 on.
+    return _below(limit, (-((4 ** (k + 1) - 9 ** (k + 1)) // (5 * 4**k)) for k in count()))
+
+
+def pratt(limit: int) -> list[int]:
+    """1 2 3 4 6 8 9 12 ..: all 2**p * 3**q (Pratt 1971). Many passes, each moving elements by one row at most."""
+    gaps, power = [], 1
+    while power < limit:
+        gap = power
+        while gap < limit:
+            gaps.append(gap)
+            gap *= 3
+        power *= 2
+    return sorted(gaps)
+
+
+def lee(limit: int) -> list[int]:
+    """1 4 9 20 45 102 230 516 ..: (g**k - 1) / (g - 1) rounded up, g = 2.243609061420001 (Lee 2021)."""
+    ratio = 2.243609061420001
+    return _below(limit, (math.ceil((ratio**k - 1) / (ratio - 1)) for k in count(1)))
+
+
+def skean(limit: int) -> list[int]:
+    """1 4 10 27 72 187 488 ..: 4.0816 * 8.5714**(k / 2.2449) rounded down (Skean, Ehrenborg and Jaromczyk 2023)."""
+    return [1, *_below(limit, (int(4.0816 * 8.5714 ** (k / 2.2449)) for k in count()))]
+
+
+def hibbard(limit: int) -> list[int]:
+    """1 3 7 15 31 ..: 2**k - 1 (Hibbard 1963)."""
+    return _below(limit, (2**k - 1 for k in count(1)))
+
+
+def shell(limit: int) -> list[int]:
+    """n // 2, n // 4, .. 1 (Shell 1959). Its gaps share factors, so earlier passes prove nothing about later ones."""
+    gaps = []
+    while limit > 1:
+        limit //= 2
+        gaps.append(limit)
+    return sorted(gaps)
+
+
+SEQUENCES = {
+    sequence.__name__: sequence
+    for sequence in (sedgewick86, sedgewick82, ciura, tokuda, pratt, lee, skean, hibbard, shell)
+}
+
+
+def _below(limit, gaps):
+    found = []
+    for gap in gaps:
+        if gap >= limit:
+            return found
+        found.append(gap)
+
+
+def gaps_for(gaps, n: int) -> tuple[int, ...]:
+    """The gaps to sort n elements with, largest first, ending in 1.
+
+    Parameters
+    ----------
+    gaps : str or sequence of int
+        A name of ``SEQUENCES``, or decreasing integers that end in 1.
+    n : int
+        Gaps of n or more compare nothing and are left out.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the gap that is not smaller than the one before it, or the last when it is not 1.
+    """
+    if isinstance(gaps, str):
+        if gaps not in SEQUENCES:
+            raise InvalidInput(
+                f"The 'gaps' parameter of shellsort must be one of {', '.join(SEQUENCES)}, or decreasing integers "
+                f"that end in 1. Got {gaps!r} instead."
+            )
+        return tuple(reversed(SEQUENCES[gaps](max(n, 2))))
+    return tuple(gap for gap in _checked(gaps) if gap < max(n, 2))
+
+
+def _checked(gaps) -> list[int]:
+    wanted = "The 'gaps' parameter of shellsort must be decreasing positive integers that end in 1."
+    try:
+        given = list(gaps)
+    except TypeError:
+        raise InvalidInput(f"{wanted} Got {gaps!r} instead.") from None
+    if not given:
+        raise InvalidInput(f"{wanted} Got an empty list instead.")
+    checked: list[int] = []
+    for i, gap in enumerate(given):
+        if isinstance(gap, (bool, np.bool_)) or not isinstance(gap, (int, np.integer)):
+            raise InvalidInput(f"{wanted} Got {gap!r} at index {i} instead.")
+        if gap < 1 or (checked and gap >= checked[-1]):
+            after = f" after {checked[-1]}" if checked else ""
+            raise InvalidInput(f"{wanted} Got {int(gap)}{after} at index {i} instead.")
+        checked.append(int(gap))
+    if checked[-1] != 1:
+        raise InvalidInput(f"{wanted} Got {checked[-1]} as the last one instead.")
+    return checked
+
+
+# What earlier gaps prove ----------------------------------------------------------------------------------------
+
+
+def displacement(gap: int, larger) -> int | None:
+    """Most rows that an element moves in the pass with `gap`, after passes with all the `larger` gaps.
+
+    That is the largest m for which m * gap is no sum of larger gaps; None when there is no largest.
+
+    Parameters
+    ----------
+    gap : int
+    larger : sequence of int
+        The gaps of earlier passes, in any order. Only the ``GENERATORS`` smallest are used: the semigroup of fewer
+        gaps is smaller, so the bound holds all the same.
+    """
+    found = [_displacement(gap, tuple(sorted(larger)[:GENERATORS]))]
+    # Multiples of the gap alone may prove more than the next gaps do: 2 * gap and 3 * gap leave one row (Pratt).
+    found.append(_displacement(1, tuple(sorted(g // gap for g in larger if g % gap == 0)[:GENERATORS])))
+    return min((bound for bound in found if bound is not None), default=None)
+
+
+@functools.lru_cache(maxsize=512)
+def _displacement(gap, larger):
+    if not larger or gap % math.gcd(*larger):
+        return None
+    least = _least_sums(larger)
+    smallest = larger[0]
+    period = smallest // math.gcd(gap, smallest)  # m and m + period give the same residue
+    m = np.arange(period, dtype=np.int64)
+    # m * gap is a sum from least[residue] on; the last m of this class that is below it:
+    last = (least[m * gap % smallest] - 1) // gap
+    last = m + (last - m) // period * period
+    return int(last.max(initial=0, where=last >= 0))
+
+
+def reach(larger) -> int | None:
+    """Furthest that two elements out of order can be apart after passes with the `larger` gaps; None without a limit.
+
+    That is the largest number that is no sum of them, their Frobenius number.
+    """
+    larger = tuple(sorted(larger)[:GENERATORS])
+    if not larger or math.gcd(*larger) != 1:
+        return None
+    return _reach(larger)
+
+
+@functools.lru_cache(maxsize=512)
+def _reach(larger):
+    return max(int(_least_sums(larger).max()) - larger[0], 0)
+
+
+def _least_sums(gaps) -> np.ndarray:
+    """For each residue modulo the smallest gap, the least sum of gaps that has it (an Apéry set).
+
+    Sums without an upper bound exist for a residue only if the gaps' greatest common divisor divides it; others keep
+    a value beyond all sums. Adding a gap walks the residues in cycles, and the least sum along a cycle is a running
+    minimum; twice around lets every start reach every place (Böcker and Lipták 2007).
+    """
+    smallest = gaps[0]
+    least = np.full(smallest, 1 << 60, np.int64)
+    least[0] = 0
+    for gap in gaps[1:]:
+        cycles = math.gcd(gap, smallest)
+        length = smallest // cycles
+        steps = np.arange(length, dtype=np.int64) * gap
+        places = (steps % smallest)[None, :] + np.arange(cycles)[:, None]
+        places %= smallest
+        twice = np.arange(2 * length, dtype=np.int64) * gap
+        around = np.concatenate([least[places]] * 2, axis=1)
+        least[places] = (np.minimum.accumulate(around - twice, axis=1) + twice)[:, length:]
+    return least

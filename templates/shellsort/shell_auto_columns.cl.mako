@@ -1,0 +1,82 @@
+<%page args="code_bits=32, stage='sort', block=8, variant='group', wg_size=64, items_per_thread=1"/>\
+<%
+    def batcher(n, steps):
+        """Compare-exchange pairs of Batcher's odd-even mergesort of n (a power of two), from merges of `steps` on."""
+        pairs = []
+        while steps < n:
+            reach = steps
+            while reach:
+                for j in range(reach % steps, n - reach, 2 * reach):
+                    pairs += [(i, i + reach) for i in range(j, min(j + reach, n - reach))
+                              if i // (2 * steps) == (i + reach) // (2 * steps)]
+                reach //= 2
+            steps *= 2
+        return pairs
+    serial = variant == "serial"
+%>\
+// shell_auto_columns: sorts whole columns of one gap in place, or blocks of their rows.
+//
+//   codes    | c0 c1 c2 .. | c0 c1 c2 .. | ..      rows of `gap` elements
+% if serial:
+//   group    |    width    |                       `width` neighbouring columns, LANES of them at a time, by insertion
+//
+// Insertion is a full sort of the columns, however far elements have to go.
+% else:
+//   items    one a column and block: rows offset + block * BLOCK on, in registers; neighbours take neighbouring columns
+//
+// stage "sort": a sorting network for all BLOCK rows. With rows <= BLOCK that is the whole pass.
+// stage "merge": where both halves of a block are in order, merges them unless they already follow each other, and
+// sets changed to `round` when it had to. Alternating offsets 0 and BLOCK / 2 until neither changes anything sort
+// columns of any length (the fallback for gaps that no bound is known for).
+% endif
+// Reads and writes every element once.
+typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
+#define CODE_BITS ${code_bits}
+% if serial:
+#include "shell_lanes.h"
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void shell_auto_columns(global code_t *codes, const uint n, const uint gap, const uint width)
+{
+    const uint first = get_group_id(0) * width, last = min(first + width, gap);
+    const uint whole = first + (last - first) / LANES * LANES;
+    ulong row = gap;
+    for (; row + last <= n; row += gap) {
+        for (uint column = first; column < whole; column += LANES)
+            lanes_insert(codes + column, codes + row + column, gap);
+        for (uint column = whole; column < last; ++column)
+            lane_insert(codes + column, codes + row + column, gap);
+    }
+    for (uint column = first; column < last && row + column < n; ++column)   // the last row, when it is not whole
+        lane_insert(codes + column, codes + row + column, gap);
+}
+% else:
+#define WG_SIZE ${wg_size}
+#define BLOCK ${block}
+#define LAST_CODE (~(code_t)0)   // stands in for rows beyond the end
+#include "shell_network.h"
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void shell_auto_columns(global code_t *codes, const uint n, const uint gap, const uint offset, const uint round,
+                        global uint *changed)
+{
+    const ulong item = get_global_id(0), column = item % gap;
+    const ulong first = (item / gap * BLOCK + offset) * gap + column;
+% if stage == "merge":
+    const ulong middle = first + (ulong)(BLOCK / 2) * gap;
+    if (middle >= n || codes[middle - gap] <= codes[middle])
+        return;
+    *changed = round;
+% endif
+% for i in range(block):
+    code_t k${i} = first + (ulong)${i} * gap < n ? codes[first + (ulong)${i} * gap] : LAST_CODE;
+% endfor
+% for a, b in batcher(block, block // 2 if stage == "merge" else 1):
+    CODES_IN_ORDER(k${a}, k${b});
+% endfor
+% for i in range(block):
+    if (first + (ulong)${i} * gap < n)
+        codes[first + (ulong)${i} * gap] = k${i};
+% endfor
+}
+% endif
