@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import sys
 from pathlib import Path
@@ -65,10 +64,6 @@ def _run(command) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("clgeom: stopped", err=True)
         return 130
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        with contextlib.suppress(OSError):
-            sys.stdout.close()
-        return 141
 
 
 def _complain(message) -> int:
