@@ -73,13 +73,11 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "radix/radix_scatter": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        "any": lambda profile, dtype, n: Policy(
-            "group", wg_size=256, items_per_thread=8 if dtype and dtype.itemsize == 8 else 16, groups_per_unit=16
-        ),
+        "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),  # items of 4 bytes, see radix.py
     },
     "radix/radix_segments": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": lambda profile, dtype, longest: Policy("group", wg_size=64 if longest <= 256 else 256),
+        "any": Policy("group", wg_size=256),
     },
     "radix/radix_gather": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),

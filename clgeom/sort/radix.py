@@ -744,19 +744,22 @@ def _shares(policy, n, profile):
 
 
 def _fitting(policy, profile, widest_bits):
-    """The scatter's policy, with fewer items where its local memory would not fit the device."""
+    """The scatter's policy for keys or payloads of so many bits.
+
+    Its items are of 4 bytes; a work-item takes fewer wider ones, and fewer again where local memory is small.
+    """
 
     def local_bytes(p):
         teams = max(p.wg_size // 32, 1)
         return max(teams * RADIX * 8, p.tile * widest_bits // 8) + 4 * RADIX * 4
 
-    while policy.variant == "group" and local_bytes(policy) > profile.local_mem_bytes:
-        if policy.tile * widest_bits // 8 > max(policy.wg_size // 32, 1) * RADIX * 8 and policy.items_per_thread > 1:
-            policy = replace(policy, items_per_thread=policy.items_per_thread // 2)
-        elif policy.wg_size > 1:
-            policy = replace(policy, wg_size=policy.wg_size // 2)
-        else:
-            break
+    if policy.variant == "serial":
+        return policy
+    policy = replace(policy, items_per_thread=max(policy.items_per_thread * 32 // max(widest_bits, 32), 1))
+    while local_bytes(policy) > profile.local_mem_bytes and policy.items_per_thread > 1:
+        policy = replace(policy, items_per_thread=policy.items_per_thread // 2)
+    while local_bytes(policy) > profile.local_mem_bytes and policy.wg_size > 1:
+        policy = replace(policy, wg_size=policy.wg_size // 2)
     return policy
 
 
@@ -791,6 +794,9 @@ def segments_plan(
     kernel = "radix/radix_segments"
     longest = n if segments is None else longest
     policy = select(profile, kernel, order.dtype, longest)
+    capacity = segment_capacity(profile, order.dtype, longest)
+    if policy.variant == "group":  # short segments: small groups
+        policy = replace(policy, wg_size=min(policy.wg_size, max(capacity // 4, 1)))
     low, high = significant
     carried = "" if payload is None else "index" if payload == "index" else "carry"
     args = (
@@ -805,7 +811,7 @@ def segments_plan(
     params = {
         **order.options(), "keep_keys": keep_keys, "payload": carried, "payload_bits": payload_bits,
         "payload_out_bits": payload_out_bits, "whole": segments is None,
-        "capacity": segment_capacity(profile, order.dtype, longest),
+        "capacity": capacity,
     }  # fmt: skip
     groups = 1 if segments is None else policy.groups(segments, profile.compute_units)
     return Plan(Step(kernel, policy, args, groups, params, bytes_moved=2 * n * order.dtype.itemsize))
