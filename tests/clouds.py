@@ -141,7 +141,16 @@ def extremes_of_type(rng, n, dtype):
         values = [INT32.min, INT32.min + 1, -1, 0, 1, INT32.max - 1, INT32.max]
     else:
         info = np.finfo(dtype)
-        values = [info.min, -info.tiny, -info.smallest_subnormal, 0.0, info.smallest_subnormal, info.tiny, 1, info.max]
+        values = [
+            info.min,
+            -info.tiny,
+            -info.smallest_subnormal,
+            0.0,
+            info.smallest_subnormal,
+            info.tiny,
+            1,
+            info.max,
+        ]
     return rng.choice(np.array(values, dtype), (n, 2))
 
 
@@ -170,7 +179,9 @@ def lattice_edges(rng, n, dtype):
 
 def octagon_edges(rng, n, dtype):
     """On the edges of the octagon of the extreme points, rounded, and one step of the format off them."""
-    corners = np.array([(1, 0.1), (0.8, 0.75), (0.1, 1), (-0.7, 0.8), (-1, -0.1), (-0.75, -0.8), (0.05, -1), (0.7, -0.8)])
+    corners = np.array(
+        [(1, 0.1), (0.8, 0.75), (0.1, 1), (-0.7, 0.8), (-1, -0.1), (-0.75, -0.8), (0.05, -1), (0.7, -0.8)]
+    )
     edge, t = rng.integers(0, 8, n), rng.integers(0, 65, (n, 1)) / 64  # the corners themselves among them
     points = _as(corners[edge] * (1 - t) + np.roll(corners, -1, axis=0)[edge] * t, dtype)
     step = rng.integers(-1, 2, (n, 2)) * ((t > 0) & (t < 1))

@@ -10,9 +10,10 @@ import os
 from dataclasses import replace
 
 import hypothesis
+import numpy as np
 import pytest
 
-from clgeom.errors import NoDevice
+from clgeom.errors import DeviceLimit, NoDevice
 from clgeom.runtime.device import Session, as_session, describe, devices
 from clgeom.runtime.tuning import TABLE, override
 
@@ -21,7 +22,9 @@ COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck
 hypothesis.settings.register_profile("default", max_examples=60, **COMMON)
 hypothesis.settings.register_profile("ci", max_examples=60, derandomize=True, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+hypothesis.settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
+)
 
 #: Smaller limits for a session, and the policies to use in it.
 SETTINGS = {
@@ -47,7 +50,10 @@ def policies(row, wg_sizes=None):
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--device", action="append", metavar="NAME", help="test on devices with NAME in their name; may be repeated"
+        "--device",
+        action="append",
+        metavar="NAME",
+        help="test on devices with NAME in their name; may be repeated",
     )
 
 
@@ -63,7 +69,9 @@ def _devices(config):
     else:
         found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
     names = [f"{describe(d).runtime}-{describe(d).kind}" for d in found]
-    return [(d, name if names.count(name) == 1 else f"{name}{i}") for i, (d, name) in enumerate(zip(found, names))]
+    return [
+        (d, name if names.count(name) == 1 else f"{name}{i}") for i, (d, name) in enumerate(zip(found, names))
+    ]
 
 
 def pytest_generate_tests(metafunc):
@@ -71,17 +79,23 @@ def pytest_generate_tests(metafunc):
         found = _devices(metafunc.config)
         metafunc.parametrize("session", [d for d, _ in found], ids=[name for _, name in found], indirect=True)
     if "any_session" in metafunc.fixturenames:
-        settings = getattr(metafunc.function, "settings_left_out", ())
-        params = [(d, name, s) for d, name in _devices(metafunc.config) for s in SETTINGS if s not in settings]
+        wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), SETTINGS)
+        params = [(d, name, s) for d, name in _devices(metafunc.config) for s in wanted]
         metafunc.parametrize(
-            "any_session", [(d, s) for d, _, s in params], ids=[f"{name}-{s}" for _, name, s in params], indirect=True
+            "any_session",
+            [(d, s) for d, _, s in params],
+            ids=[f"{name}-{s}" for _, name, s in params],
+            indirect=True,
         )
 
 
 @pytest.fixture
 def session(request):
     """The shared session of a device."""
-    return as_session(request.param)
+    session = as_session(request.param)
+    if request.node.get_closest_marker("fp64") and not session.profile.fp64:
+        pytest.skip("float64 points on a device without float64 are refused, which other tests hold")
+    return session
 
 
 _sessions = {}
@@ -95,6 +109,22 @@ def any_session(request):
     if not limits:
         session = as_session(device)
     else:
-        session = _sessions.get(request.param) or _sessions.setdefault(request.param, Session(device, **limits))
+        session = _sessions.get(request.param) or _sessions.setdefault(
+            request.param, Session(device, **limits)
+        )
     with override(chosen() if chosen else {}):
         yield session
+
+
+@pytest.fixture
+def refused():
+    """refused(session, dtype, function, *args): whether the session has no such type, once its error is checked."""
+
+    def check(session, dtype, function, *args):
+        if dtype != np.float64 or session.profile.fp64:
+            return False
+        with pytest.raises(DeviceLimit, match=f"{function.__name__} needs float64, which .* cannot compute"):
+            function(*args, device=session)
+        return True
+
+    return check

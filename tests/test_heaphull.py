@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from reference import hull as reference
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import InvalidInput
 from clgeom.hull.heaphull import heaphull_filter
 from clgeom.runtime.device import Session
 
@@ -34,26 +34,20 @@ def assert_filter(found, octagon, labels):
     assert found.kept == np.count_nonzero(labels)
 
 
-def without_fp64(session, dtype):
-    return dtype == np.float64 and not session.profile.fp64
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_heaphull_filter_clouds(any_session, name, dtype):
-    if without_fp64(any_session, dtype):
-        with pytest.raises(DeviceLimit, match="heaphull_filter needs float64"):
-            heaphull_filter(cloud(name, 5, dtype), device=any_session)
-        return
-    for n in SIZES:
+def test_heaphull_filter_clouds(any_session, refused, name, dtype):
+    for n in SIZES if not refused(any_session, dtype, heaphull_filter, cloud(name, 5, dtype)) else ():
         points, octagon, labels = expected(name, n, dtype)
         assert_filter(heaphull_filter(points, device=any_session), octagon, labels)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ("square", "circle", "grid", "octagon_edges", "near_line", "one_point", "huge"))
-def test_heaphull_filter_tile_edges(any_session, name, dtype):
-    for n in () if without_fp64(any_session, dtype) else LARGE:
+@pytest.mark.parametrize(
+    "name", ("square", "circle", "grid", "octagon_edges", "near_line", "one_point", "huge")
+)
+def test_heaphull_filter_tile_edges(any_session, refused, name, dtype):
+    for n in LARGE if not refused(any_session, dtype, heaphull_filter, cloud(name, 5, dtype)) else ():
         points, octagon, labels = expected(name, n, dtype)
         assert_filter(heaphull_filter(points, device=any_session), octagon, labels)
 
@@ -68,7 +62,9 @@ def test_heaphull_filter_queues_beyond_one_allocation(session):
     """All points survive: 4 bytes an index do not fit one buffer of this session."""
     points = cloud("line", 300_000, np.int32)
     limited = Session(session.device, max_alloc_bytes=1 << 20)
-    assert_filter(heaphull_filter(points, device=limited), reference.octagon(points), reference.heaphull_labels(points))
+    assert_filter(
+        heaphull_filter(points, device=limited), reference.octagon(points), reference.heaphull_labels(points)
+    )
 
 
 @given(
@@ -78,18 +74,24 @@ def test_heaphull_filter_queues_beyond_one_allocation(session):
 def test_heaphull_filter_small_lattices(session, lattice, scale):
     for points in (lattice, (lattice * scale).astype(np.float32)):
         assert_filter(
-            heaphull_filter(points, device=session), reference.octagon(points), reference.heaphull_labels(points)
+            heaphull_filter(points, device=session),
+            reference.octagon(points),
+            reference.heaphull_labels(points),
         )
 
 
 @given(hnp.arrays(np.float32, st.tuples(st.integers(1, 12), st.just(2)),
                   elements=st.floats(width=32, allow_nan=False, allow_infinity=False)))  # fmt: skip
 def test_heaphull_filter_any_floats(session, points):
-    assert_filter(heaphull_filter(points, device=session), reference.octagon(points), reference.heaphull_labels(points))
+    assert_filter(
+        heaphull_filter(points, device=session), reference.octagon(points), reference.heaphull_labels(points)
+    )
 
 
 def test_heaphull_filter_worked_example(session):
-    points = np.array([(0, 0), (10, 0), (10, 10), (0, 10), (5, 5), (5, 0), (10, 5), (5, 10), (0, 5)], np.int32)
+    points = np.array(
+        [(0, 0), (10, 0), (10, 10), (0, 10), (5, 5), (5, 0), (10, 5), (5, 10), (0, 5)], np.int32
+    )
     found = heaphull_filter(points, device=session)
     assert found.octagon.tolist() == [0, 1, 2, 3]
     assert found.labels.tolist() == [3, 1, 1, 2, 0, 4, 1, 2, 3]
@@ -121,7 +123,9 @@ def test_heaphull_filter_throws_away_nearly_all_of_a_disc(session):
 def test_heaphull_filter_nonfinite(any_session, bad):
     points = cloud("disc", 5000, np.float32)
     points[[4321, 17, 3000], [0, 1, 0]] = bad
-    with pytest.raises(InvalidInput, match=rf"'points' parameter of heaphull_filter must be finite.*index \[17, 1\]"):
+    with pytest.raises(
+        InvalidInput, match=r"'points' parameter of heaphull_filter must be finite.*index \[17, 1\]"
+    ):
         heaphull_filter(points, device=any_session)
     found = heaphull_filter(points, nonfinite="drop", device=any_session)
     kept = np.setdiff1d(np.arange(5000), [4321, 17, 3000])
@@ -161,7 +165,9 @@ def test_heaphull_filter_profile(session):
     quiet = heaphull_filter(points, device=session).phases
     timed = heaphull_filter(points, device=session, profile=True).phases
     assert [phase.name for phase in quiet] == [phase.name for phase in timed]
-    assert {"extremes_partial", "extremes_final", "heaphull_label", "compact_scatter"} <= {p.name for p in timed}
+    assert {"extremes_partial", "extremes_final", "heaphull_label", "compact_scatter"} <= {
+        p.name for p in timed
+    }
     assert all(phase.seconds is None for phase in quiet)
     assert all(phase.seconds >= 0 for phase in timed)
     assert all(p.global_size % p.local_size == 0 and p.local_size == p.policy.wg_size for p in timed)

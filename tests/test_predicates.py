@@ -58,7 +58,9 @@ def nearly_collinear(rng, n, dtype):
     if np.dtype(dtype).kind == "i":
         a, b, c = ((2.0**28 * p).astype(dtype) for p in (a, b, c))
         return a, b, c + rng.integers(-3, 4, (n, 2)).astype(dtype)
-    exponent = rng.integers(-1074 if dtype == np.float64 else -149, 1023 if dtype == np.float64 else 126, (n, 1))
+    exponent = rng.integers(
+        -1074 if dtype == np.float64 else -149, 1023 if dtype == np.float64 else 126, (n, 1)
+    )
     with np.errstate(over="ignore", under="ignore"):
         a, b, c = (np.ldexp(p, exponent - 1).astype(dtype) for p in (a, b, c))
     for _ in range(3):
@@ -105,11 +107,15 @@ FLOAT64 = st.one_of(
     st.integers(-3, 3).map(lambda k: 1 + k * 2.0**-52),
     st.sampled_from([1.7976931348623157e308, -1.7976931348623157e308, 1e308, -0.0]),
 )
-INT32 = st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-3, 3), st.sampled_from([-(2**31), 2**31 - 1, 2**31 - 2]))
+INT32 = st.one_of(
+    st.integers(-(2**31), 2**31 - 1), st.integers(-3, 3), st.sampled_from([-(2**31), 2**31 - 1, 2**31 - 2])
+)
 
 
 def triple_of(elements, dtype):
-    return st.lists(st.tuples(*[elements] * 6), min_size=1, max_size=30).map(lambda rows: np.array(rows, dtype))
+    return st.lists(st.tuples(*[elements] * 6), min_size=1, max_size=30).map(
+        lambda rows: np.array(rows, dtype)
+    )
 
 
 @given(triple_of(FLOAT32, np.float32))
@@ -157,7 +163,9 @@ def test_predicates_pass_their_witnesses(any_session):
     """The filters are on: PoCL and the drivers known so far do not contract or flush."""
     for dtype in fitting(any_session, np.float32, np.float64):
         a, b, c = witnesses(dtype)
-        np.testing.assert_array_equal(device_signs(any_session, a, b, c, filtered=False), reference.signs(a, b, c))
+        np.testing.assert_array_equal(
+            device_signs(any_session, a, b, c, filtered=False), reference.signs(a, b, c)
+        )
         params = predicate_parameters(any_session, dtype)
         assert params["real"] == c_name(dtype)
         if "pocl" in any_session.profile.runtime:
@@ -217,7 +225,9 @@ def test_orient2d_nonfinite(session, at, bad):
     given = dict(zip("abc", triples("square", 50, np.float32)))
     given[at] = given[at].copy()
     given[at][[40, 30], [0, 1]] = bad
-    with pytest.raises(InvalidInput, match=rf"The '{at}' parameter of orient2d must be finite. Got .* index \[30, 1\]"):
+    with pytest.raises(
+        InvalidInput, match=rf"The '{at}' parameter of orient2d must be finite. Got .* index \[30, 1\]"
+    ):
         orient2d(**given, device=session)
 
 

@@ -1,0 +1,238 @@
+"""Choosing a device, its profile, imposed limits, and what is said when there is none."""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import clgeom
+from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime import device as runtime
+from clgeom.runtime.device import DeviceProfile, Session, as_session, default_session, describe, devices
+
+FIELDS = {
+    "name": str, "platform": str, "vendor": str, "version": str, "driver": str, "kind": str, "compute_units": int,
+    "max_wg_size": int, "local_mem_bytes": int, "global_mem_bytes": int, "max_alloc_bytes": int, "fp64": bool,
+    "unified_memory": bool, "denormals": bool, "quirks": frozenset,
+}  # fmt: skip
+
+
+def in_new_process(code, **env):
+    env = {key: value for key, value in {**os.environ, **env}.items() if value is not None}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        env={**env, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+def test_devices_are_profiles():
+    found = devices()
+    assert isinstance(found, tuple) and found
+    for profile in found:
+        assert isinstance(profile, DeviceProfile)
+        for name, kind in FIELDS.items():
+            assert isinstance(getattr(profile, name), kind), name
+        assert profile.kind in ("gpu", "cpu", "accelerator")
+        assert profile.compute_units > 0 and 0 < profile.max_alloc_bytes <= profile.global_mem_bytes
+        assert profile.is_cpu == (profile.kind == "cpu")
+
+
+def test_profile_is_a_value_and_json(session):
+    profile = session.profile
+    assert profile == describe(session.device) and hash(profile) == hash(describe(session.device))
+    plain = json.loads(json.dumps(profile.asdict()))
+    assert (
+        set(FIELDS) <= set(plain)
+        and plain["name"] == profile.name
+        and plain["quirks"] == sorted(profile.quirks)
+    )
+    with pytest.raises(AttributeError):
+        profile.fp64 = False
+
+
+@pytest.mark.parametrize("platform, vendor, runtime_name", [
+    ("Portable Computing Language", "AuthenticAMD", "pocl"), ("NVIDIA CUDA", "NVIDIA Corporation", "nvidia"),
+    ("Intel(R) OpenCL", "Intel(R) Corporation", "intel"),
+    ("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.", "amd"),
+    ("Apple", "Apple", "apple"), ("rusticl", "Mesa", "rusticl"), ("Clover Mesa", "X", "clover"),
+])  # fmt: skip
+def test_runtime_name(platform, vendor, runtime_name):
+    sizes = dict.fromkeys([name for name, kind in FIELDS.items() if kind is int], 1)
+    flags = dict.fromkeys([name for name, kind in FIELDS.items() if kind is bool], True)
+    profile = DeviceProfile(
+        name="n", platform=platform, vendor=vendor, version="", driver="", kind="gpu", **sizes, **flags
+    )
+    assert profile.runtime == runtime_name
+
+
+def test_device_argument_takes_names_devices_and_sessions(session):
+    profile = session.profile
+    same = as_session(session.device)
+    assert as_session(session) is session and same is session
+    for word in (profile.name, profile.name[:6].upper(), profile.platform.lower()):
+        found = as_session(word)
+        assert word.lower() in f"{found.profile.name} {found.profile.platform}".lower()
+    assert as_session(profile.kind).profile.kind == profile.kind
+    assert as_session(profile.runtime).profile.runtime == profile.runtime
+
+
+def test_names_of_one_device_share_a_session(monkeypatch):
+    monkeypatch.delenv("CLGEOM_DEVICE", raising=False)
+    first = devices()[0]
+    assert as_session(first.name) is as_session(first.name.upper()) is as_session(None)
+
+
+def test_threads_share_a_session():
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(session) for session in pool.map(lambda _: default_session(), range(16))}) == 1
+
+
+def test_unknown_device_lists_what_is_present():
+    with pytest.raises(NoDevice) as caught:
+        as_session("no such device")
+    text = str(caught.value)
+    assert text.startswith(
+        "The 'device' parameter must name a device that is present. Got 'no such device'; present: "
+    )
+    for profile in devices():
+        assert profile.name in text and profile.platform in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("something", (5, 1.5, True, b"pocl", [], {}, ["pocl"]))
+def test_session_of_something_else(something):
+    with pytest.raises(
+        InvalidInput, match="^The 'device' parameter must be part of a device's name.* Got .* instead"
+    ):
+        as_session(something)
+    with pytest.raises(InvalidInput):
+        Session(something)
+
+
+def test_environment_names_the_default_device(monkeypatch):
+    profile = devices()[-1]
+    monkeypatch.setenv("CLGEOM_DEVICE", profile.name)
+    assert default_session().profile == profile
+    assert as_session(None).profile == profile and Session().profile == profile
+    monkeypatch.setenv("CLGEOM_DEVICE", "")
+    assert default_session().profile == devices()[0]
+    monkeypatch.setenv("CLGEOM_DEVICE", "imaginary")
+    with pytest.raises(
+        NoDevice, match="environment variable CLGEOM_DEVICE must name .* Got 'imaginary'; present: "
+    ):
+        clgeom.convex_hull([[0, 0]])
+    assert as_session(devices()[0].name).profile == devices()[0]  # an argument wins over the environment
+
+
+def test_environment_in_a_new_process():
+    code = "import clgeom\ntry: clgeom.convex_hull([[0, 0]])\nexcept clgeom.errors.NoDevice as error: print(error)"
+    result = in_new_process(code, CLGEOM_DEVICE="imaginary")
+    assert result.stdout.startswith("The environment variable CLGEOM_DEVICE must name"), result.stderr
+
+
+def test_default_is_the_fastest_kind():
+    order = {("gpu", False): 0, ("gpu", True): 1, ("accelerator", True): 2, ("accelerator", False): 2}
+    ranks = [order.get((p.kind, p.unified_memory), 3) for p in devices()]
+    assert ranks == sorted(ranks)
+
+
+def test_no_device_at_all_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(runtime, "_ranked", lambda: ())
+    assert devices() == ()
+    with pytest.raises(NoDevice, match="No OpenCL device was found.*pip install pocl-binary-distribution"):
+        Session()
+    with pytest.raises(NoDevice, match="No OpenCL device was found"):
+        Session("pocl")
+
+
+def test_loader_without_any_driver_has_no_devices(monkeypatch):
+    import pyopencl as cl
+
+    def no_platforms():
+        raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+
+    monkeypatch.setattr(cl, "get_platforms", no_platforms)
+    assert runtime._ranked.__wrapped__() == ()
+
+    def out_of_memory():
+        raise cl.LogicError("clGetPlatformIDs failed: OUT_OF_HOST_MEMORY")
+
+    monkeypatch.setattr(cl, "get_platforms", out_of_memory)
+    with pytest.raises(cl.LogicError, match="OUT_OF_HOST_MEMORY"):
+        runtime._ranked.__wrapped__()
+
+
+def test_missing_linker_is_named(session):
+    if "needs_ld" not in session.profile.quirks:
+        pytest.skip(f"{session.profile.platform} needs no 'ld'")
+    code = (
+        "import clgeom\nprint(len(clgeom.devices()))\n"
+        "try: clgeom.convex_hull([[0, 0]])\nexcept clgeom.errors.NoDevice as error: print(error)"
+    )
+    result = in_new_process(code, PATH="/nonexistent", CLGEOM_DEVICE=session.profile.name)
+    lines = result.stdout.splitlines()
+    assert int(lines[0]) == len(devices()), result.stderr  # the table of devices still works
+    assert "'ld'" in lines[1] and "binutils" in lines[1], result.stdout + result.stderr
+
+
+# Limits ---------------------------------------------------------------------------------------------------------
+
+
+def test_imposed_limits_only_lower(session):
+    own = session.profile
+    limited = Session(
+        session.device, fp64=False, max_alloc_bytes=1 << 16, max_wg_size=16, local_mem_bytes=4096
+    ).profile
+    assert (limited.fp64, limited.max_alloc_bytes, limited.max_wg_size, limited.local_mem_bytes) == (
+        False,
+        1 << 16,
+        16,
+        4096,
+    )
+    assert (limited.name, limited.global_mem_bytes) == (own.name, own.global_mem_bytes)
+    wide = Session(
+        session.device, fp64=True, max_alloc_bytes=1 << 62, max_wg_size=1 << 30, local_mem_bytes=1 << 40
+    ).profile
+    assert wide == own
+
+
+def test_require_fp64(session):
+    limited = Session(session.device, fp64=False).profile
+    with pytest.raises(
+        DeviceLimit, match="^this needs float64, which .* cannot compute. Pass float32, or another device"
+    ):
+        limited.require_fp64("this")
+
+
+@pytest.mark.parametrize("max_wg_size", (1, 2, 24, 64))
+def test_small_work_groups_compute(session, max_wg_size):
+    """Also where the policies ask for more."""
+    import numpy as np
+    from clouds import cloud
+
+    limited = Session(session.device, max_wg_size=max_wg_size)
+    points = cloud("disc", 5000, np.float32)
+    expected = clgeom.convex_hull(points, device=session).vertices
+    np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
+
+
+def test_session_repr_and_probe(session):
+    assert repr(session).startswith("Session('") and session.profile.name in repr(session)
+    assert session.shuffle in ("subgroup", "ptx", None)
+    assert session.shuffle == session.shuffle  # probed once
+
+
+def test_intel_runtime_from_pypi_is_named_to_the_loader(tmp_path, monkeypatch):
+    (tmp_path / "lib").mkdir()
+    library = tmp_path / "lib" / "libintelocl.so"
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setenv("OCL_ICD_FILENAMES", "/opt/other.so")
+    runtime._help_intel_runtime()
+    assert os.environ["OCL_ICD_FILENAMES"] == "/opt/other.so"  # not installed: nothing changes
+    library.touch()
+    runtime._help_intel_runtime()
+    runtime._help_intel_runtime()
+    assert os.environ["OCL_ICD_FILENAMES"] == f"/opt/other.so:{library}"

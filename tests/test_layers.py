@@ -1,0 +1,149 @@
+"""Imports only point down the layers; some jobs belong to one module alone."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import clgeom
+
+PACKAGE = Path(clgeom.__file__).parent
+
+#: From the ground up. A module may import from its own layer and from those above it in this list, never below.
+LAYERS = (
+    ("errors",),
+    ("runtime",),
+    ("primitives",),
+    ("hull", "sort", "region", "radio", "dp", "scale"),
+    ("data", "io", "plot"),
+    ("selftest",),
+    ("cli",),
+    ("__main__",),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+#: Methods that reach up on purpose, and only when called.
+LAZY_REACH = {("hull.result", "plot")}
+#: Folders that pip installs beside the code.
+NOT_CODE = {"cl_src", "templates"}
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+        if name != "__init__" and name.split(".")[0] not in NOT_CODE:
+            yield name, path
+
+
+MODULES = dict(modules())
+
+
+def imports(path, name):
+    """(imported module under clgeom, is it inside a function) for every import statement of a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {
+        id(node)
+        for f in ast.walk(tree)
+        if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(f)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in found:
+            if target == "clgeom" or target.startswith("clgeom."):
+                yield target.removeprefix("clgeom").lstrip("."), id(node) in inside
+
+
+def test_every_module_has_a_layer():
+    unknown = sorted({name.split(".")[0] for name in MODULES} - set(LEVEL))
+    assert not unknown, f"put {unknown} into LAYERS"
+    assert {"runtime", "primitives", "hull"} <= {name.split(".")[0] for name in MODULES}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_point_down(name):
+    own = LEVEL[name.split(".")[0]]
+    for target, lazy in imports(MODULES[name], name):
+        head = target.split(".")[0]
+        if head in LEVEL:
+            allowed = LEVEL[head] <= own or (lazy and (name, head) in LAZY_REACH)
+            assert allowed, f"clgeom.{name} imports clgeom.{target}, which is above it"
+        else:  # a public name of the package itself
+            assert own > LEVEL["hull"], (
+                f"clgeom.{name} imports the public name {target!r}: import it from its module"
+            )
+
+
+def test_no_import_cycles():
+    edges = {}
+    for name in MODULES:
+        targets = set()
+        for target, lazy in imports(MODULES[name], name):
+            module = target if target in MODULES else target.rpartition(".")[0]
+            if not lazy and module in MODULES:
+                targets.add(module)
+        edges[name] = targets
+    done, path = set(), []
+
+    def visit(name):
+        assert name not in path, f"import cycle: {' -> '.join([*path[path.index(name) :], name])}"
+        if name not in done:
+            path.append(name)
+            for target in sorted(edges[name]):
+                visit(target)
+            path.pop()
+            done.add(name)
+
+    for name in MODULES:
+        visit(name)
+    assert done == set(MODULES)
+
+
+def names_used(path):
+    """Attributes and names that occur in a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
+
+
+def test_only_launch_enqueues():
+    users = {
+        name for name, path in MODULES.items() if any(n.startswith("enqueue_") for n in names_used(path))
+    }
+    assert users == {"runtime.launch"}
+
+
+def test_only_build_compiles():
+    users = {name for name, path in MODULES.items() if "Program" in set(names_used(path))}
+    assert users == {"runtime.build"}
+
+
+def test_only_sources_knows_the_folders():
+    users = set()
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in ("cl_src", "templates"):
+                users.add(name)
+    assert users == {"runtime.sources"}
+
+
+def test_optional_packages_are_imported_when_used():
+    """Importing any module needs NumPy at most from outside, so that it stays quick and works without the extras."""
+    optional = {"matplotlib", "shapely", "scipy", "pyopencl", "mako"}
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                heads = (
+                    [a.name.split(".")[0] for a in node.names]
+                    if isinstance(node, ast.Import)
+                    else [node.module.split(".")[0]]
+                )
+                assert not optional & set(heads), f"clgeom.{name} imports {heads} at its top"
