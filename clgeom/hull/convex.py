@@ -71,10 +71,10 @@ def convex_hull(
     session = session_of(points, device)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
     array = as_device_points(session, left, of=of)
-    vertices, dimension, phases = hull_of(array, keep=collinear == "keep", filter=filter, profile=profile)
+    vertices, corners, dimension, phases = hull_of(array, keep=collinear == "keep", filter=filter, profile=profile)
     return Hull(
         vertices=vertices if kept is None else kept[vertices],
-        points=array.rows(vertices),
+        points=corners,
         dimension=dimension,
         n=len(points),
         phases=phases,
@@ -91,41 +91,52 @@ def _check_choice(name, value, choices):
 
 
 def hull_of(points, *, keep, filter, profile):
-    """Vertices, dimension and phases of the hull of a DeviceArray.
+    """Vertices, their coordinates, dimension and phases of the hull of a DeviceArray.
 
     Points in several chunks: the hull of all is the hull of the chunks' hulls.
     """
     if points.n == 0:
-        return np.empty(0, np.int64), -1, ()
+        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), -1, ()
     if len(points.chunks) > 1:
-        parts = [hull_of(part, keep=keep, filter=filter, profile=profile) for part in points.split()]
-        corners = np.concatenate([chunk.start + part[0] for chunk, part in zip(points.chunks, parts)])
-        if len(corners) == points.n:
-            raise DeviceLimit(
-                f"convex_hull found {len(corners):,} vertices among {points.n:,} points so far, {points.nbytes:,} bytes, and "
-                f"one allocation of {points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
-            )
-        union = to_device(points.session, points.rows(corners), of="convex_hull")
-        vertices, dimension, phases = hull_of(union, keep=keep, filter="none", profile=profile)
-        return corners[vertices], dimension, sum((part[2] for part in parts), ()) + phases
+        return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
     if filter == "octagon" or (filter == "auto" and points.n >= FILTER_FROM):
-        survivors = filter_points(points, of="convex_hull", profile=profile)
-        ids = survivors.read_indices()
-        coordinates = Scratch("coordinates", points.dtype, 2 * len(ids))
-        plan = gather_plan(points.session.profile, points, "points", survivors.indices, len(ids), coordinates)
-        gathered = run(points.session, plan, points=points, indices=survivors.scattered[survivors.indices],
-                       profile=profile)  # fmt: skip
-        rows, phases = gathered.read(coordinates).reshape(-1, 2), survivors.phases + gathered.phases
+        ids, rows, phases = _filtered(points, profile=profile)
     else:
         require_finite(points, of="convex_hull")
-        ids, rows, phases = np.arange(points.n), points.rows(slice(None)), ()
+        ids, rows, phases = np.arange(points.n), points.to_host(), ()
     order = np.lexsort((rows[:, 1], rows[:, 0]))  # stable: of equal points the lowest index first
-    chains, chain_phases = chains_of(points.session, rows[order], keep=keep, profile=profile)
-    lower, upper = (ids[order[chain]] for chain in chains)
-    phases += chain_phases
+    ids, rows = ids[order], rows[order]
+    (lower, upper), chain_phases = chains_of(points.session, rows, keep=keep, profile=profile)
     if np.array_equal(lower, upper[::-1]):  # the way there is the way back: no area
-        return (lower, min(len(lower), 2) - 1, phases)
-    return np.concatenate([lower[:-1], upper[:-1]]), 2, phases
+        boundary, dimension = lower, min(len(lower), 2) - 1
+    else:
+        boundary, dimension = np.concatenate([lower[:-1], upper[:-1]]), 2
+    return ids[boundary], rows[boundary], dimension, phases + chain_phases
+
+
+def _hull_of_chunks(points, **options):
+    parts = [hull_of(part, **options) for part in points.split()]
+    ids = np.concatenate([chunk.start + part[0] for chunk, part in zip(points.chunks, parts)])
+    corners = np.concatenate([part[1] for part in parts])
+    if len(ids) == points.n:
+        raise DeviceLimit(
+            f"convex_hull found {len(ids):,} vertices so far, {points.nbytes:,} bytes, and one allocation of "
+            f"{points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
+        )
+    union = to_device(points.session, corners, of="convex_hull")
+    vertices, corners, dimension, phases = hull_of(union, **options)
+    return ids[vertices], corners, dimension, sum((part[3] for part in parts), ()) + phases
+
+
+def _filtered(points, *, profile):
+    """Indices, coordinates and phases of the points that the octagon does not throw away."""
+    survivors = filter_points(points, of="convex_hull", profile=profile)
+    n, indices = survivors.n, survivors.indices
+    coordinates = Scratch("coordinates", points.dtype, 2 * n)
+    plan = gather_plan(points.session.profile, points, "points", indices, n, coordinates)
+    gathered = run(points.session, plan, points=points, indices=survivors.scattered[indices], profile=profile)
+    rows = gathered.read(coordinates).reshape(-1, 2)
+    return survivors.read_indices(), rows, survivors.phases + gathered.phases
 
 
 def chains_of(session, ordered, *, keep, profile):

@@ -6,10 +6,14 @@ import numpy as np
 
 from clgeom.runtime.arrays import c_name, refuse_nonfinite
 from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 #: Axes whose two directions each are searched: x, y, x + y, y - x. Together the eight directions of the octagon.
 OCTAGON_AXES = ((1, 0), (0, 1), (1, 1), (-1, 1))
+
+#: Points per tile: a candidate names the tile that its point is in.
+TILE = 2048
 
 
 def extreme_type(dtype) -> np.dtype:
@@ -40,10 +44,31 @@ def extremes(points, axes=OCTAGON_AXES, *, profile: bool = False):
         False when some coordinate is NaN or infinite; `found` means nothing then.
     phases : tuple of Phase
     """
-    plan, out = extremes_plan(points.session.profile, points, axes)
-    result = run(points.session, plan, points=points, profile=profile)
-    found = result.read(out)
-    return found[:-1], found["index"][-1] == 0, result.phases
+    best, finite, phases = None, True, ()
+    for chunk, part in zip(points.chunks, points.split()):
+        plan, out = extremes_plan(points.session.profile, part, axes)
+        result = run(points.session, plan, points=part, profile=profile)
+        found = result.read(out)
+        finite &= found["index"][-1] == 0
+        found["index"] += chunk.start
+        best = found[:-1] if best is None else _better(axes, best, found[:-1])
+        phases += result.phases
+    return best, bool(finite), phases
+
+
+def _better(axes, first, second):
+    """The better of two chunks' extremes in each direction; the first, whose indices are lower, where they tie."""
+    merged = first.copy()
+    for d in range(2 * len(axes)):
+        a, b = axes[d // 2]
+        keys = []
+        for found in (first, second):
+            x, y = (found[name][d].astype(key_type(found[name].dtype)) for name in "xy")
+            with np.errstate(over="ignore"):
+                keys.append(x if not b else y if not a else y + x if a > 0 else y - x)
+        if keys[1] > keys[0] if d % 2 == 0 else keys[1] < keys[0]:
+            merged[d] = second[d]
+    return merged
 
 
 def require_finite(points, *, of: str, name: str = "points") -> None:
@@ -53,34 +78,33 @@ def require_finite(points, *, of: str, name: str = "points") -> None:
 
 
 def extremes_plan(profile, points, axes):
-    """A launch per chunk for each group's candidates, one more for the best of them. Pure: needs no device."""
-    dtype = points.dtype
-    record = extreme_type(dtype)
-    partial = select(profile, "primitives/extremes_partial", dtype, points.n)
-    final = select(profile, "primitives/extremes_final", dtype, points.n)
-    params = {"real": c_name(dtype), "key": c_name(key_type(dtype)), "axes": axes}
-    groups = [partial.groups(-(-chunk.count // partial.tile), profile.compute_units) for chunk in points.chunks]
-    candidates = Scratch("candidates", record, sum(groups) * 2 * len(axes))
-    poison = Scratch("poison", np.uint32, sum(groups))
-    out = Scratch("extremes", record, 2 * len(axes) + 1)
-    steps = [
-        Step(
-            "primitives/extremes_partial",
-            partial,
-            args=(f"points[{i}]", np.uint64(chunk.count), np.uint64(chunk.start), np.uint64(sum(groups[:i])),
-                  candidates, poison),
-            groups=groups[i],
-            params=params,
-            bytes_moved=chunk.count * points.item_bytes,
-        )
-        for i, chunk in enumerate(points.chunks)
-    ]  # fmt: skip
-    last = Step(
+    """Each group's best keys, then the points that have the best of these; for a DeviceArray of one chunk.
+
+    Pure: needs no device.
+    """
+    dtype, n = points.dtype, points.n
+    partial = select(profile, "primitives/extremes_partial", dtype, n)
+    final = select(profile, "primitives/extremes_final", dtype, n)
+    params = {"real": c_name(dtype), "key": c_name(key_type(dtype)), "axes": axes, "tile": TILE}
+    groups = partial.groups(ceil_div(n, TILE), profile.compute_units)
+    candidate = np.dtype([("key", key_type(dtype)), ("tile", np.uint32)], align=True)
+    candidates = Scratch("candidates", candidate, groups * 2 * len(axes))
+    poison = Scratch("poison", np.uint32, groups)
+    out = Scratch("extremes", extreme_type(dtype), 2 * len(axes) + 1)
+    search = Step(
+        "primitives/extremes_partial",
+        partial,
+        args=("points[0]", np.uint64(n), candidates, poison),
+        groups=groups,
+        params=params,
+        bytes_moved=n * points.item_bytes,
+    )
+    choice = Step(
         "primitives/extremes_final",
         final,
-        args=(candidates, poison, np.uint32(sum(groups)), out),
+        args=("points[0]", np.uint64(n), candidates, poison, np.uint32(groups), out),
         groups=2 * len(axes),
         params=params,
-        bytes_moved=candidates.nbytes,
+        bytes_moved=candidates.nbytes + 2 * len(axes) * min(n, TILE) * points.item_bytes,
     )
-    return Plan(*steps, last), out
+    return Plan(search, choice), out

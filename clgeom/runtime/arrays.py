@@ -77,14 +77,12 @@ class DeviceArray:
             for chunk in self.chunks
         ]
 
-    def rows(self, indices) -> np.ndarray:
-        """These rows as a host array."""
+    def to_host(self) -> np.ndarray:
+        """All rows as a host array; the caller's own where there is one."""
         if self.host is not None:
-            return self.host[indices]
-        from clgeom.runtime.launch import read
-
-        whole = np.concatenate([read(self.session, c.buffer, self.dtype, c.count * self.width) for c in self.chunks])
-        return whole.reshape(self.n, self.width)[indices]
+            return self.host
+        whole = np.concatenate([_fetch(self, chunk) for chunk in self.chunks])
+        return whole if self.width > 1 else whole.ravel()
 
 
 def session_of(value, device):

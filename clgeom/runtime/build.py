@@ -39,7 +39,9 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
     import pyopencl as cl
 
     profile = session.profile
-    switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals}
+    switches = {
+        "CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu,
+    }  # fmt: skip
     flags = [*OPTIONS, *(f"-D{name}={int(value)}" for name, value in switches.items()), *options]
     try:
         with warnings.catch_warnings():

@@ -1,20 +1,24 @@
-<%page args="real='float', key='float', axes=((1, 0), (0, 1), (1, 1), (-1, 1)), variant='group', wg_size=128, items_per_thread=1, block=1024"/>\
-// extremes_partial: each group's extreme points in ${2 * len(axes)} directions, all in one read (first of two launches).
+<%page args="real='float', key='float', axes=((1, 0), (0, 1), (1, 1), (-1, 1)), tile=2048, variant='group', wg_size=128, items_per_thread=1"/>\
+// extremes_partial: each group's extreme keys in ${2 * len(axes)} directions, all in one read (first of two launches).
 //
-//   points   | g0 g1 g2 .. | g0 g1 g2 .. | ..       group: strides over tiles of WG_SIZE points, GROUPS at a time
-//            | g0 g0 g0 .. | g1 g1 g1 .. | ..       serial: one item a group, one contiguous share each
-//   out      [ group 0: dir 0 .. dir ${2 * len(axes) - 1} | group 1: .. ]    at group first_group on; reduced by extremes_final
+//   points   | tile 0      | tile 1      | ..        group: a tile of ${tile} points at a time, GROUPS tiles apart
+//                                                    serial: one item a group, tiles side by side
+//   out      [ group 0: dir 0 .. dir ${2 * len(axes) - 1} | group 1: .. ]
 //
 // Direction 2k is the largest, 2k + 1 the smallest of key_k(x, y), a sum of coordinates rounded once in type key.
-// Ties go to the lowest index, so the answer does not depend on the order. poison[group] is not 0 when a
-// coordinate is NaN or infinite (v * 0 is 0 for finite v only).
+// The hot loop finds keys only; a candidate names the first tile that has its key, and extremes_final looks there for
+// the first point. So ties go to the lowest index, whatever the shape. poison[group] is not 0 when a coordinate is NaN
+// or infinite (v * 0 is 0 for finite v only).
 // Reads every point once (n * sizeof(point)), writes GROUPS * ${2 * len(axes)} candidates.
 #include "portable.h"
 typedef ${real} real_t;
 typedef ${key} key_t;
 #include "extreme.h"
 #define WG_SIZE ${wg_size}
+#define TILE ${tile}
 #define DIRECTIONS ${2 * len(axes)}
+#define GREATER(a, b) ((a) > (b) ? (a) : (b))
+#define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 <%
     def term(weight, name):
         return {1: name, -1: f"-{name}", 0: ""}[weight]
@@ -30,53 +34,28 @@ typedef ${key} key_t;
         return ", ".join(f"{side}.s{lane + odd}" for side, lane in pairs)
     def widen(v):  # a conversion to the same type is not left to the compiler: one of them fails on it
         return v if key == real else f"convert_{key}{vec}({v})"
+    greater, smaller = ("fmax", "fmin") if key in ("float", "double") else ("max", "min")
 %>\
 % for k, axis in enumerate(axes):
 inline key_t key_${k}(key_t x, key_t y) { return ${projection(axis, "x", "y")}; }
 % endfor
 
-% if variant == "serial":
-// The hot loop finds only the extreme keys of a block, without indices; the few blocks that improve on the best so
-// far are read again, from cache, for the first point that has the key.
-#define BLOCK ${block}
-% for k in range(len(axes)):
-% for name, better in (("highest", ">"), ("lowest", "<")):
-inline void improve_${name}_${k}(global const real_t *points, ulong begin, ulong end, key_t wanted, key_t *best, ulong *where)
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void extremes_partial(global const real_t *points, const ulong n, global candidate_t *out, global uint *poison)
 {
-    if (!(wanted ${better} *best))
-        return;
-    for (ulong i = begin; i < end; ++i)
-        if (key_${k}(points[2 * i], points[2 * i + 1]) == wanted) {
-            *best = wanted;
-            *where = i;
-            return;
-        }
-}
-% endfor
-% endfor
-
-kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void extremes_partial(global const real_t *points, const ulong n, const ulong start, const ulong first_group,
-                      global extreme_t *out, global uint *poison)
-{
-    const ulong group = get_group_id(0), groups = get_num_groups(0);
-    const ulong share = ((n + groups - 1) / groups + ${vec - 1}) / ${vec} * ${vec};
-    const ulong first = min(group * share, n), last = min(first + share, n);
-    key_t best[DIRECTIONS];
-    ulong where[DIRECTIONS];
-    const ulong origin = first < n ? first : 0;
-% for k in range(len(axes)):
-    best[${2 * k}] = best[${2 * k + 1}] = key_${k}(points[2 * origin], points[2 * origin + 1]);
-    where[${2 * k}] = where[${2 * k + 1}] = origin;
-% endfor
+    const uint group = get_group_id(0), groups = get_num_groups(0), tiles = (n + TILE - 1) / TILE;
     real_t sum = 0;
+% if variant == "serial":
+    const uint share = (tiles + groups - 1) / groups;
+    const uint first = min(group * share, tiles - 1), last = min(first + share, tiles);
+    candidate_t best[DIRECTIONS];
     ${real}${vec} bad = 0;
-    for (ulong begin = first; begin < last; begin += BLOCK) {
-        const ulong end = min(begin + BLOCK, last), whole = begin + (end - begin) / ${vec} * ${vec};
-        key_t high[${len(axes)}], low[${len(axes)}];
+    for (uint tile = first; tile < last; ++tile) {
+        const ulong begin = (ulong)tile * TILE, end = min(begin + TILE, n), whole = begin + (end - begin) / ${vec} * ${vec};
+        key_t extreme[DIRECTIONS];
 % for k in range(len(axes)):
-        high[${k}] = low[${k}] = key_${k}(points[2 * begin], points[2 * begin + 1]);
-        ${key}${vec} high_${k} = high[${k}], low_${k} = low[${k}];
+        extreme[${2 * k}] = extreme[${2 * k + 1}] = key_${k}(points[2 * begin], points[2 * begin + 1]);
+        ${key}${vec} high_${k} = extreme[${2 * k}], low_${k} = extreme[${2 * k + 1}];
 % endfor
         for (ulong i = begin; i < whole; i += ${vec}) {
             const ${real}${vec} v = vload${vec}(0, points + 2 * i), w = vload${vec}(0, points + 2 * i + ${vec});
@@ -88,14 +67,14 @@ void extremes_partial(global const real_t *points, const ulong n, const ulong st
             const ${key}${vec} x = ${widen("px")}, y = ${widen("py")};
 % for k, axis in enumerate(axes):
             const ${key}${vec} p${k} = ${projection(axis, "x", "y")};
-            high_${k} = p${k} > high_${k} ? p${k} : high_${k};
-            low_${k} = p${k} < low_${k} ? p${k} : low_${k};
+            high_${k} = GREATER(p${k}, high_${k});
+            low_${k} = SMALLER(p${k}, low_${k});
 % endfor
         }
 % for k in range(len(axes)):
 % for lane in range(vec):
-        high[${k}] = high_${k}.s${lane} > high[${k}] ? high_${k}.s${lane} : high[${k}];
-        low[${k}] = low_${k}.s${lane} < low[${k}] ? low_${k}.s${lane} : low[${k}];
+        extreme[${2 * k}] = GREATER(high_${k}.s${lane}, extreme[${2 * k}]);
+        extreme[${2 * k + 1}] = SMALLER(low_${k}.s${lane}, extreme[${2 * k + 1}]);
 % endfor
 % endfor
         for (ulong i = whole; i < end; ++i) {
@@ -104,74 +83,75 @@ void extremes_partial(global const real_t *points, const ulong n, const ulong st
             sum += points[2 * i] * (real_t)0 + points[2 * i + 1] * (real_t)0;
 % endif
 % for k in range(len(axes)):
-            high[${k}] = key_${k}(x, y) > high[${k}] ? key_${k}(x, y) : high[${k}];
-            low[${k}] = key_${k}(x, y) < low[${k}] ? key_${k}(x, y) : low[${k}];
+            extreme[${2 * k}] = GREATER(key_${k}(x, y), extreme[${2 * k}]);
+            extreme[${2 * k + 1}] = SMALLER(key_${k}(x, y), extreme[${2 * k + 1}]);
+% endfor
+        }
+        for (uint d = 0; d < DIRECTIONS; ++d)
+            if (tile == first || (d & 1 ? extreme[d] < best[d].key : extreme[d] > best[d].key)) {
+                best[d].key = extreme[d];
+                best[d].tile = tile;
+            }
+    }
+    for (uint d = 0; d < DIRECTIONS; ++d)
+        out[group * DIRECTIONS + d] = best[d];
+    sum += ${" + ".join(f"bad.s{lane}" for lane in range(vec))};
+    poison[group] = !(sum == 0);
+% else:
+    local candidate_t local_best[WG_SIZE];
+    local uint local_poison;
+    const uint lid = get_local_id(0);
+    if (lid == 0)
+        local_poison = 0;
+% for k in range(len(axes)):
+    key_t best_high_${k} = 0, best_low_${k} = 0;
+    uint tile_high_${k} = 0, tile_low_${k} = 0;
+% endfor
+    for (uint tile = group; tile < tiles; tile += groups) {   // there are no more groups than tiles
+        global const ${real} *const row = points + (ulong)tile * TILE * 2;
+        const uint last = (uint)min((ulong)TILE, n - (ulong)tile * TILE) - 1;
+% for k in range(len(axes)):
+        key_t high_${k}, low_${k};
+% endfor
+#pragma unroll
+        for (uint i = 0; i < TILE / WG_SIZE; ++i) {
+            const ${real}2 p = CLGEOM_LOAD2(${real}, row, min(i * WG_SIZE + lid, last));   // a point twice does no harm
+% if real != "int":
+            sum += p.x * (real_t)0 + p.y * (real_t)0;
+% endif
+            const key_t x = p.x, y = p.y;
+% for k, axis in enumerate(axes):
+            const key_t p${k} = key_${k}(x, y);
+            high_${k} = i ? ${greater}(high_${k}, p${k}) : p${k};
+            low_${k} = i ? ${smaller}(low_${k}, p${k}) : p${k};
 % endfor
         }
 % for k in range(len(axes)):
-        improve_highest_${k}(points, begin, end, high[${k}], &best[${2 * k}], &where[${2 * k}]);
-        improve_lowest_${k}(points, begin, end, low[${k}], &best[${2 * k + 1}], &where[${2 * k + 1}]);
+% for side, better in (("high", ">"), ("low", "<")):
+        if (tile == group || ${side}_${k} ${better} best_${side}_${k}) {
+            best_${side}_${k} = ${side}_${k};
+            tile_${side}_${k} = tile;
+        }
 % endfor
-    }
-    for (int d = 0; d < DIRECTIONS; ++d)
-        out[(first_group + group) * DIRECTIONS + d] = extreme_at(points, where[d], start);
-    sum += ${" + ".join(f"bad.s{lane}" for lane in range(vec))};
-    poison[first_group + group] = !(sum == 0);
-}
-% else:
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void extremes_partial(global const real_t *points, const ulong n, const ulong start, const ulong first_group,
-                      global extreme_t *out, global uint *poison)
-{
-    local key_t local_keys[WG_SIZE];
-    local ulong local_where[WG_SIZE];
-    local uint local_poison;
-    const uint lid = get_local_id(0);
-    const ulong group = get_group_id(0);
-    if (lid == 0)
-        local_poison = 0;
-
-    // Every item starts from a point of its own, or from point 0, which can only tie with itself.
-    const ulong first = get_global_id(0) < n ? get_global_id(0) : 0;
-    real_t sum = 0;
-% for k in range(len(axes)):
-    key_t high_${k} = key_${k}(points[2 * first], points[2 * first + 1]), low_${k} = high_${k};
-    ulong high_at_${k} = first, low_at_${k} = first;
-% endfor
-    for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
-        const real_t px = points[2 * i], py = points[2 * i + 1];
-% if real != "int":
-        sum += px * (real_t)0 + py * (real_t)0;
-% endif
-        const key_t x = px, y = py;
-% for k in range(len(axes)):
-        const key_t p${k} = key_${k}(x, y);
-        if (p${k} > high_${k}) { high_${k} = p${k}; high_at_${k} = i; }
-        if (p${k} < low_${k}) { low_${k} = p${k}; low_at_${k} = i; }
 % endfor
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!(sum == 0))
         local_poison = 1;
-% for k in range(len(axes)):
-% for side, name, better in ((0, "high", ">"), (1, "low", "<")):
-    local_keys[lid] = ${name}_${k};
-    local_where[lid] = ${name}_at_${k};
+% for d in range(2 * len(axes)):
+    local_best[lid].key = best_${("high", "low")[d % 2]}_${d // 2};
+    local_best[lid].tile = tile_${("high", "low")[d % 2]}_${d // 2};
     for (uint reach = WG_SIZE / 2; reach > 0; reach /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < reach && (local_keys[lid + reach] ${better} local_keys[lid] ||
-                            (local_keys[lid + reach] == local_keys[lid] && local_where[lid + reach] < local_where[lid]))) {
-            local_keys[lid] = local_keys[lid + reach];
-            local_where[lid] = local_where[lid + reach];
-        }
+        if (lid < reach && better(${d}, local_best[lid + reach], local_best[lid]))
+            local_best[lid] = local_best[lid + reach];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid == 0)
-        out[(first_group + group) * DIRECTIONS + ${2 * k + side}] = extreme_at(points, local_where[0], start);
+        out[group * DIRECTIONS + ${d}] = local_best[0];
     barrier(CLK_LOCAL_MEM_FENCE);
 % endfor
-% endfor
     if (lid == 0)
-        poison[first_group + group] = local_poison;
-}
+        poison[group] = local_poison;
 % endif
+}
