@@ -45,6 +45,9 @@ class Hull:
         area = f", area {self.area:.6g}" if self.dimension == 2 else ""
         return f"Hull({kind}: {len(self.vertices)} vertices of {self.n} {self.points.dtype} points{area})"
 
+    def __getstate__(self):  # a session lives in its own process
+        return {**self.__dict__, "session": None}
+
     def __len__(self) -> int:
         return len(self.vertices)
 
@@ -146,15 +149,19 @@ def polygon_area(corners) -> float:
     """Area of a counter-clockwise polygon, correctly rounded.
 
     The products of the shoelace formula are split into two floats each, without error, and summed exactly by
-    ``math.fsum``. Coordinates too small beside the largest for that go through fractions.
+    ``math.fsum``. Coordinates of very different or extreme magnitude, where that could go wrong, go through fractions.
     """
-    scale, corners = _scaled(corners.astype(np.float64))
-    nonzero = np.abs(corners[corners != 0])
-    if nonzero.size and nonzero.min() < 2.0**-450:
+    corners = corners.astype(np.float64)
+    exponents = np.frexp(corners[corners != 0])[1]
+    scale = int(exponents.max(initial=-400))
+    if exponents.min(initial=scale) < max(scale - 450, -400):
         exact = [tuple(map(Fraction, corner)) for corner in corners.tolist()]
         twice = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(exact, exact[1:] + exact[:1]))
-        return _ldexp(float(twice / 2), 2 * scale)
-    x, y = corners.T
+        try:
+            return float(twice / 2)
+        except OverflowError:
+            return math.inf
+    x, y = np.ldexp(corners, -scale).T
     terms = [*_two_product(x, np.roll(y, -1)), *_two_product(-y, np.roll(x, -1))]
     return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
 

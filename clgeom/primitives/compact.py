@@ -6,7 +6,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import scan_plan
+from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arrays import as_device_values, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
@@ -102,9 +102,8 @@ def offsets_plan(profile, counts, n):
     """Where each class and tile begins in the output: the exclusive scan of the counts."""
     dtype = index_type(n)
     offsets = Scratch("offsets", dtype, counts.count)
-    return offsets, scan_plan(
-        profile, counts, [counts.count], counts.dtype, offsets, dtype, OPERATORS["sum"], exclusive=True
-    )
+    pieces = [Piece(counts, 0, counts.count)]
+    return offsets, scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
 
 
 def class_totals(counted, counts, offsets, classes) -> np.ndarray:

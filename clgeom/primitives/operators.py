@@ -19,6 +19,8 @@ class Operator:
     name : str
     combine : str
         OpenCL C expression of `a` and `b`; it should work on vectors too (``a + b``, ``a < b ? a : b``).
+    float_combine : str
+        The same for floats, where it is another one (for NaN).
     neutral : str
         OpenCL C expression of the neutral element; scans start with it. "LOWEST" and "HIGHEST" stand for the
         type's smallest and largest value.
@@ -32,10 +34,15 @@ class Operator:
 
     name: str
     combine: str = ""
+    float_combine: str = ""
     neutral: str = "0"
     map: str = "value"
     commutative: bool = True
     arg: str = ""
+
+    def combine_of(self, dtype) -> str:
+        """The combination in OpenCL C, for this type."""
+        return self.float_combine if self.float_combine and np.dtype(dtype).kind == "f" else self.combine
 
     def neutral_of(self, dtype) -> str:
         """The neutral element in OpenCL C, for this type."""
@@ -44,10 +51,11 @@ class Operator:
             return self.neutral
         if dtype.kind == "f":
             return "-INFINITY" if self.neutral == "LOWEST" else "INFINITY"
-        word = f"{c_name(dtype).removeprefix('u').upper()}"
-        if dtype.kind == "u":
-            return "0" if self.neutral == "LOWEST" else f"U{word}_MAX"
-        return f"{word}_MIN" if self.neutral == "LOWEST" else f"{word}_MAX"
+        limit = "MIN" if self.neutral == "LOWEST" else "MAX"
+        if dtype.kind == "u" and limit == "MIN":
+            return "0"
+        word = c_name(dtype).upper().replace("SHORT", "SHRT")
+        return f"{word}_{limit}"
 
 
 OPERATORS = {
@@ -55,8 +63,8 @@ OPERATORS = {
     for op in (
         Operator("sum", "a + b"),
         Operator("prod", "a * b", neutral="1"),
-        Operator("min", "(a < b || a != a) ? a : b", neutral="HIGHEST"),
-        Operator("max", "(a > b || a != a) ? a : b", neutral="LOWEST"),
+        Operator("min", "a < b ? a : b", "(a < b || a != a) ? a : b", neutral="HIGHEST"),
+        Operator("max", "a > b ? a : b", "(a > b || a != a) ? a : b", neutral="LOWEST"),
         Operator("argmin", arg="min"),
         Operator("argmax", arg="max"),
     )

@@ -56,7 +56,7 @@ def reduce_plan(profile, array, op, dtype):
     policy = select(profile, KERNEL, array.dtype, array.n)
     state = np.dtype([("key", array.dtype), ("index", np.uint64)], align=True) if op.arg else dtype
     params = {
-        "value": c_name(array.dtype), "state": c_name(array.dtype if op.arg else dtype), "combine": op.combine,
+        "value": c_name(array.dtype), "state": c_name(array.dtype if op.arg else dtype), "combine": op.combine_of(dtype),
         "map": op.map, "arg": op.arg, "commutative": op.commutative,
     }  # fmt: skip
     again = {**params, "value": "state_t" if op.arg else params["state"], "map": "value"}

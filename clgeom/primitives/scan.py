@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.primitives.operators import as_operator
-from clgeom.runtime.arrays import Chunk, as_device_values, c_name, chunk_bounds, session_of
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run
+from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
+from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -53,68 +55,64 @@ def _scan(values, op, dtype, device, *, exclusive, of):
     dtype = np.dtype(dtype or array.dtype)
     if array.n == 0:
         return np.empty(0, dtype)
-    bounds = chunk_bounds(session.profile, array.n, max(dtype.itemsize, array.item_bytes))
-    sources = [Chunk(c.buffer, 0, c.count) for c in array.chunks]
-    if len(bounds) != len(sources):  # the result needs smaller chunks than the values
-        array = _split(array, bounds)
-        sources = [Chunk(c.buffer, 0, c.count) for c in array.chunks]
-    outputs = {f"out[{i}]": allocate(session, count * dtype.itemsize) for i, (_, count) in enumerate(bounds)}
-    counts = [chunk.count for chunk in sources]
-    plan = scan_plan(session.profile, "values", counts, array.dtype, "out", dtype, op, exclusive=exclusive)
-    run(session, plan, values=array, **outputs)
-    return np.concatenate([read(session, outputs[f"out[{i}]"], dtype, count) for i, count in enumerate(counts)])
+    # no piece of the result is larger than one allocation, none takes values from two chunks
+    pieces = [
+        Piece(f"values[{i}]", start, count)
+        for i, chunk in enumerate(array.chunks)
+        for start, count in chunk_bounds(session.profile, chunk.count, dtype.itemsize)
+    ]
+    out = [Scratch(f"out[{i}]", dtype, piece.count) for i, piece in enumerate(pieces)]
+    plan = scan_plan(session.profile, pieces, array.dtype, out, op, exclusive=exclusive)
+    result = run(session, plan, values=array)
+    return np.concatenate([result.read(part) for part in out])
 
 
-def _split(array, bounds):
-    """The same array in smaller chunks: views of its buffers."""
-    from dataclasses import replace
+@dataclass(frozen=True)
+class Piece:
+    """`count` values from value `start` of a buffer (a name, or Scratch memory)."""
 
-    chunks = []
-    for start, count in bounds:
-        home = next(c for c in array.chunks if c.start <= start < c.start + c.count)
-        offset = (start - home.start) * array.item_bytes
-        chunks.append(Chunk(home.buffer.get_sub_region(offset, count * array.item_bytes), start, count))
-    return replace(array, chunks=tuple(chunks))
+    buffer: object
+    start: int
+    count: int
 
 
-def scan_plan(profile, source, counts, source_type, out, dtype, op, *, exclusive, prefix="scan"):
+def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"):
     """Totals of all tiles, their exclusive scan (by the same plan), then every tile. Pure: needs no device.
 
-    `source` and `out` are names of buffers, bound as "name[0]", "name[1]" ... for the chunks of `counts` values, or
-    Scratch memory for one chunk.
+    `pieces` are scanned as one array; `out` is Scratch memory for the result of each. All pieces but the last hold
+    whole tiles.
     """
-    totals_policy = select(profile, "primitives/scan_totals", source_type, sum(counts))
-    tiles_policy = select(profile, "primitives/scan_tiles", source_type, sum(counts))
+    n, dtype = sum(piece.count for piece in pieces), out[0].dtype
+    totals_policy = select(profile, "primitives/scan_totals", source_type, n)
+    tiles_policy = select(profile, "primitives/scan_tiles", source_type, n)
     params = {
-        "value": c_name(source_type), "state": c_name(dtype), "combine": op.combine, "neutral": op.neutral_of(dtype),
+        "value": c_name(source_type), "state": c_name(dtype), "combine": op.combine_of(dtype),
+        "neutral": op.neutral_of(dtype),
     }  # fmt: skip
-    tiles = [ceil_div(count, TILE) for count in counts]
+    tiles = [ceil_div(piece.count, TILE) for piece in pieces]
     totals = Scratch(f"{prefix}_totals", dtype, sum(tiles))
     before = Scratch(f"{prefix}_before", dtype, sum(tiles))
+    itemsize = np.dtype(source_type).itemsize
 
     def step(kernel, policy, i, args, params, item_bytes):
+        piece, first = pieces[i], np.uint64(sum(tiles[:i]))
         groups = policy.groups(tiles[i], profile.compute_units)
-        return Step(kernel, policy, args, groups, params, bytes_moved=counts[i] * item_bytes)
+        args = (piece.buffer, np.uint64(piece.start), np.uint64(piece.count), first, *args)
+        return Step(kernel, policy, args, groups, params, bytes_moved=piece.count * item_bytes)
 
-    def place(name, i):
-        return name if isinstance(name, Scratch) else f"{name}[{i}]"
+    def down(i):
+        moved = itemsize + np.dtype(dtype).itemsize
+        return step(
+            "primitives/scan_tiles", tiles_policy, i, (before, out[i]), {**params, "exclusive": exclusive}, moved
+        )
 
-    sizes = np.dtype(source_type).itemsize, np.dtype(dtype).itemsize
-    first = [np.uint64(sum(tiles[:i])) for i in range(len(tiles))]
-    up = [
-        step("primitives/scan_totals", totals_policy, i,
-             (place(source, i), np.uint64(counts[i]), first[i], totals), params, sizes[0])
-        for i in range(len(tiles))
-    ]  # fmt: skip
-    down = [
-        step("primitives/scan_tiles", tiles_policy, i,
-             (place(source, i), np.uint64(counts[i]), first[i], before, place(out, i)),
-             {**params, "exclusive": exclusive}, sum(sizes))
-        for i in range(len(tiles))
-    ]  # fmt: skip
+    everywhere = range(len(pieces))
     if sum(tiles) == 1:
-        spine = Plan(Step("primitives/set_value", select(profile, "primitives/set_value"), (before,), 1,
-                          {"value": params["state"], "to": params["neutral"]}))  # fmt: skip
-        return spine + Plan(*down)
-    spine = scan_plan(profile, totals, [sum(tiles)], dtype, before, dtype, op, exclusive=True, prefix=prefix + "_")
-    return Plan(*up) + spine + Plan(*down)
+        policy = select(profile, "primitives/set_value")
+        nothing = {"value": params["state"], "to": params["neutral"]}
+        return Plan(Step("primitives/set_value", policy, (before,), 1, nothing), down(0))
+    up = Plan(
+        *(step("primitives/scan_totals", totals_policy, i, (totals,), params, itemsize) for i in everywhere)
+    )
+    spine = [Piece(totals, 0, sum(tiles))]
+    return up + scan_plan(profile, spine, dtype, [before], op, exclusive=True, prefix=prefix + "_") + Plan(*map(down, everywhere))

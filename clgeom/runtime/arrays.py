@@ -81,7 +81,8 @@ class DeviceArray:
         """All rows as a host array; the caller's own where there is one."""
         if self.host is not None:
             return self.host
-        whole = np.concatenate([_fetch(self, chunk) for chunk in self.chunks])
+        empty = np.empty((0, self.width), self.dtype)
+        whole = np.concatenate([empty, *(_fetch(self, chunk) for chunk in self.chunks)])
         return whole if self.width > 1 else whole.ravel()
 
 
@@ -178,31 +179,40 @@ def leave_out(points, *, nonfinite: str, of: str):
     """
     if nonfinite not in ("raise", "drop"):
         raise InvalidInput(f"The 'nonfinite' parameter of {of} must be 'raise' or 'drop'. Got {nonfinite!r} instead.")
-    out = None
-    if isinstance(points, np.ma.MaskedArray) and np.ma.is_masked(points):
-        array = canonical_points(points, of=of)
-        out = np.ma.getmaskarray(points).any(axis=1)
-    if nonfinite == "drop":
-        array = canonical_points(points.get() if is_device_array(points) else points, of=of)
-        bad = ~np.isfinite(array).all(axis=1)
-        out = bad if out is None else out | bad
-    if out is None or not out.any():
+    masked = isinstance(points, np.ma.MaskedArray) and points.ndim == 2 and np.ma.is_masked(points)
+    if not masked and nonfinite == "raise":
         return points, None
-    kept = np.flatnonzero(~out)
-    return array[kept], kept
+    array, kept = points.get() if is_device_array(points) else points, None
+    if masked:
+        kept = np.flatnonzero(~np.ma.getmaskarray(points).any(axis=1))
+        array = np.ma.getdata(points)[kept]
+    array = canonical_points(array, of=of)
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all() and nonfinite == "raise":
+        row = int(np.argmin(finite))
+        raise _not_finite(array[row], row if kept is None else kept[row], of=of)
+    if not finite.all():
+        kept = np.flatnonzero(finite) if kept is None else kept[finite]
+        array = array[finite]
+    return array, kept
 
 
 def refuse_nonfinite(array: DeviceArray, *, of: str, name: str = "points"):
     """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one."""
     for chunk in array.chunks:
         values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
-        bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            row, column = bad[0]
-            raise InvalidInput(
-                f"The '{name}' parameter of {of} must be finite. Got {values[row, column]} at index "
-                f"[{chunk.start + row}, {column}] instead (nonfinite='drop' leaves such points out)."
-            )
+        finite = np.isfinite(values).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise _not_finite(values[row], chunk.start + row, of=of, name=name)
+
+
+def _not_finite(point, row, *, of, name="points"):
+    column = int(np.argmin(np.isfinite(point)))
+    return InvalidInput(
+        f"The '{name}' parameter of {of} must be finite. Got {point[column]} at index [{row}, {column}] instead "
+        "(nonfinite='drop' leaves such points out)."
+    )
 
 
 def _fetch(array, chunk):
@@ -298,6 +308,11 @@ def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
 
 def _adopt_copy(session, array, *, of, name, width, types):
     """A device array that cannot be read where it is, through the host."""
+    if not array.flags.forc:
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be contiguous when it is on a device. "
+            f"Got strides {array.strides} instead."
+        )
     host = array.get()
     if width == 2:
         return to_device(session, canonical_points(host, of=of, name=name), of=of)

@@ -18,8 +18,10 @@ def kernel_for(session, kernel: str, parameters: dict, options: tuple = ()):
     key = (kernel, tuple(sorted(parameters.items())), options)
     cache = session.threads.__dict__.setdefault("kernels", {})
     if key not in cache:
+        import pyopencl as cl
+
         program = _program(session, key, kernel, parameters, options)
-        cache[key] = getattr(program, kernel.rsplit("/", 1)[-1])
+        cache[key] = cl.Kernel(program, kernel.rsplit("/", 1)[-1])
     return cache[key]
 
 

@@ -6,11 +6,17 @@ its context, queue, compiled programs and memory pool. Sessions are made once pe
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
+import site
+import sys
+import tempfile
 import threading
+from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
 
@@ -209,6 +215,7 @@ def devices() -> tuple[DeviceProfile, ...]:
     tuple of DeviceProfile
         Empty when there is none.
     """
+    guard_fork()
     return tuple(describe(device) for device in _ranked())
 
 
@@ -228,6 +235,8 @@ def as_session(device=None) -> Session:
     if isinstance(device, Session):
         return device
     key = os.environ.get("CLGEOM_DEVICE") if device is None else device
+    if not isinstance(key, Hashable):
+        _choose(device)  # which says what a device may be
     with _sessions_lock:
         session = _sessions.get(key)
         if session is None:
@@ -293,11 +302,11 @@ def _choose(device):
 def _ranked() -> tuple:
     """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind."""
     guard_fork()
-    _help_intel_runtime()
     import pyopencl as cl
 
     try:
-        found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+        with _intel_runtime_found():
+            found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
     except cl.Error as error:  # the ICD loader raises PLATFORM_NOT_FOUND_KHR when there is no driver at all
         if "PLATFORM_NOT_FOUND" not in str(error):
             raise
@@ -312,15 +321,24 @@ def _ranked() -> tuple:
     return tuple(sorted(found, key=rank))
 
 
-def _help_intel_runtime() -> None:
+@contextlib.contextmanager
+def _intel_runtime_found():
     """Let the loader find Intel's CPU runtime from PyPI, whose own .icd file names a path that does not exist.
 
-    The loader reads ``OCL_ICD_FILENAMES``; it is only extended, and only when that runtime is installed.
+    While the loader starts, OCL_ICD_VENDORS names a folder with the system's .icd files and one for that runtime. It
+    does not if the user has set it, or if the runtime is not installed.
     """
-    import sys
-    from pathlib import Path
-
-    library = Path(sys.prefix) / "lib" / "libintelocl.so"
-    named = os.environ.get("OCL_ICD_FILENAMES", "")
-    if library.exists() and str(library) not in named:
-        os.environ["OCL_ICD_FILENAMES"] = os.pathsep.join(filter(None, [named, str(library)]))
+    homes = (sys.prefix, site.getuserbase())
+    library = next((path for home in homes if (path := Path(home, "lib", "libintelocl.so")).exists()), None)
+    if library is None or "OCL_ICD_VENDORS" in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
+        for entry in Path("/etc/OpenCL/vendors").glob("*.icd"):
+            shutil.copy(entry, folder)
+        Path(folder, "intel-from-pip.icd").write_text(f"{library}\n")
+        os.environ["OCL_ICD_VENDORS"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["OCL_ICD_VENDORS"]  # programs that we start shall not inherit a folder that is gone

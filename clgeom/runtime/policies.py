@@ -32,6 +32,11 @@ class Policy:
             raise ValueError(f"variant must be 'group' or 'serial', not {self.variant!r}")
         if self.wg_size < 1 or self.wg_size & (self.wg_size - 1):
             raise ValueError(f"wg_size must be a power of two, not {self.wg_size}")
+        if self.items_per_thread < 1 or self.groups_per_unit < 0:
+            raise ValueError(
+                f"items_per_thread must be at least 1 and groups_per_unit at least 0, "
+                f"not {self.items_per_thread} and {self.groups_per_unit}"
+            )
         if self.variant == "serial" and self.wg_size != 1:
             raise ValueError(f"the serial variant has groups of one work-item, not {self.wg_size}")
 

@@ -15,10 +15,11 @@ inline state_t combine(state_t a, state_t b) { return ${combine}; }
 #include "scan_tile.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void scan_totals(global const value_t *values, const ulong n, const ulong first_tile, global state_t *totals)
+void scan_totals(global const value_t *values, const ulong start, const ulong n, const ulong first_tile, global state_t *totals)
 {
     const uint lid = get_local_id(0);
     const ulong tiles = (n + TILE - 1) / TILE;
+    values += start;
     SCAN_MEMORY state_t runs[2 * LANES];
 % if variant == "serial":
     const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
