@@ -163,10 +163,12 @@ def displacement(gap: int, larger) -> int | None:
         The gaps of earlier passes, in any order. Only the ``GENERATORS`` smallest are used: the semigroup of fewer
         gaps is smaller, so the bound holds all the same.
     """
-    found = [_displacement(gap, tuple(sorted(larger)[:GENERATORS]))]
     # Multiples of the gap alone may prove more than the next gaps do: 2 * gap and 3 * gap leave one row (Pratt).
-    found.append(_displacement(1, tuple(sorted(g // gap for g in larger if g % gap == 0)[:GENERATORS])))
-    return min((bound for bound in found if bound is not None), default=None)
+    multiples = _displacement(1, tuple(sorted(g // gap for g in larger if g % gap == 0)[:GENERATORS]))
+    if multiples == 1:
+        return 1
+    nearest = _displacement(gap, tuple(sorted(larger)[:GENERATORS]))
+    return min((bound for bound in (multiples, nearest) if bound is not None), default=None)
 
 
 @functools.lru_cache(maxsize=512)

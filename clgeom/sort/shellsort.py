@@ -1,7 +1,7 @@
 """Shellsort on the device: the variants 0 and A to F of a published study, and "auto", our own.
 
-A pass with gap h sorts the array's h columns, elements h apart; the gaps shrink to 1. Keys are sorted as codes, unsigned
-integers that compare as the keys do (``cl_src/key_order.h``), so that an unstable sort has one answer::
+A pass with gap h sorts the array's h columns, elements h apart; the gaps shrink to 1. Keys are sorted as codes:
+unsigned integers that compare as the keys do (``cl_src/key_order.h``), so that an unstable sort has one answer::
 
     keys ──encode──> codes ──a phase for each gap──> codes ──decode──> sorted keys
 
@@ -52,6 +52,8 @@ MOST_LAUNCHES = 1024
 STUDY_LOCAL_BYTES, AUTO_LOCAL_BYTES = 32 << 10, 48 << 10
 #: Heights of the sorting networks that hold a column in registers.
 BLOCKS = (8, 32, 64)
+#: Arrays of so many keys are sorted by one launch on a CPU, which has no local memory to fit into.
+SMALL = 4096
 #: A gap belongs to the last launch if the halo that it needs leaves at least this share of a window as core.
 LEAST_CORE = 0.5
 
@@ -302,28 +304,33 @@ class _Shape:
 
     def __init__(self, profile, n, code_bits, gaps, ladder, columns, windows):
         self.n, self.code_bits, self.gaps, self.units = n, code_bits, gaps, profile.compute_units
+        self.most_bytes = profile.max_alloc_bytes
         self.columns, self.windows = columns, windows
         self.code_bytes = code_bits // 8
         self.lanes = 32 // self.code_bytes
         local = min(profile.local_mem_bytes, AUTO_LOCAL_BYTES) - 256
         self.tile = max(local // self.code_bytes * 32 // 33 // 128 * 128, 128)  # padded by one element in 32
         self.serial_windows = windows.variant == "serial"
-        limit = 1024 if self.serial_windows else self.tile
+        limit = SMALL if self.serial_windows else self.tile
         self.built_in = tuple(gap for gap in ladder if gap < limit)
 
     # The last gaps, all in one launch
 
     def whole_array(self) -> Pass | None:
-        """All gaps in one launch, when the array fits into local memory."""
-        if self.serial_windows or self.n > self.tile:
+        """All gaps in one launch, when the array is small or fits into local memory."""
+        if self.n > (SMALL if self.serial_windows else self.tile):
             return None
         return self._tail(self.gaps, 0, self.n)
 
     def tail_start(self) -> int | None:
         """Index of the first gap that the last launch runs: that with the largest halo that leaves enough core."""
+        most = self.windows.items_per_thread if self.serial_windows else self.tile
         for i, gap in enumerate(self.gaps):
+            # A halo is no narrower than the smallest earlier gap, less one: most need no search to be too wide.
+            if i == 0 or gap not in self.built_in or self.gaps[i - 1] > most:
+                continue
             halo = reach(self.gaps[:i])
-            if halo is not None and gap in self.built_in and self._core(halo) >= LEAST_CORE * self._rows(halo):
+            if halo is not None and self._core(halo) >= LEAST_CORE * self._rows(halo):
                 return i
         return None
 
@@ -343,12 +350,14 @@ class _Shape:
     def _tail(self, gaps, halo, core):
         kernel = "shellsort/shell_auto_windows"
         first = np.uint32(self.built_in.index(gaps[0]))
-        windows, rows = ceil_div(self.n, core), self._rows(halo)
+        windows = ceil_div(self.n, core)
+        rows = core + 2 * halo
         params = {"code_bits": self.code_bits, "gaps": self.built_in}
         moved = (windows * rows + self.n) * self.code_bytes
         if self.serial_windows:
             batches = ceil_div(windows, self.lanes)
-            groups = min(batches, max(self.windows.groups_per_unit, 1) * self.units)
+            groups = self.windows.groups(batches, self.units)
+            groups = max(min(groups, self.most_bytes // (rows * self.lanes * self.code_bytes)), 1)
             memory = Scratch("windows", np.dtype(f"uint{self.code_bits}"), groups * rows * self.lanes)
             args = ("codes", np.uint32(self.n), np.uint32(rows), np.uint32(halo), first, memory, "spare")
             step = Step(kernel, self.windows, args, groups, params, moved)
@@ -374,7 +383,8 @@ class _Shape:
             width = min(max(self.columns.items_per_thread // self.lanes, 1) * self.lanes, widest)
             groups = ceil_div(gap, width)
             args = ("codes", np.uint32(self.n), np.uint32(gap), np.uint32(width))
-            step = Step("shellsort/shell_auto_columns", self.columns, args, groups, {"code_bits": self.code_bits}, moved)
+            params = {"code_bits": self.code_bits}
+            step = Step("shellsort/shell_auto_columns", self.columns, args, groups, params, moved)
             return Pass((gap,), step, self.n / groups, keys_in=self.n)
         block = next((block for block in BLOCKS if rows <= block), None)
         if block:
@@ -385,7 +395,7 @@ class _Shape:
             return Pass((gap,), self._blocks_step(gap, "sort", block, rows), block, settle=True, keys_in=self.n)
         width_bits, halo, core = window
         groups = ceil_div(gap, 1 << width_bits) * ceil_div(rows, core)
-        brought = groups * self.tile
+        brought = groups * (core + 2 * halo) << width_bits
         moved = (brought + self.n) * self.code_bytes
         step = self._windows_step(gap, width_bits, halo, core, len(self.built_in) - 1, groups, moved)
         return Pass((gap,), step, self.tile / self.windows.wg_size, halo or None, True, keys_in=brought)
@@ -397,19 +407,23 @@ class _Shape:
         return Step("shellsort/shell_auto_columns", self.columns, args, groups, params, 2 * self.n * self.code_bytes)
 
     def _window(self, i, rows):
-        """(log2 of the columns, halo, core rows) of the cheapest windows of a gap; None when no halo is known to fit."""
-        gap, found = self.gaps[i], []
-        for bits in range(9):
-            width, high = 1 << bits, self.tile >> bits
-            if width >= 2 * gap:
-                break
-            halo = 0 if rows <= high else displacement(gap, self.gaps[:i])
-            core = rows if rows <= high else 0 if halo is None else high - 2 * halo
-            if core > 0:
-                # Elements brought in, and what else comes with them in memory's sectors of 32 bytes.
-                cost = ceil_div(gap, width) * ceil_div(rows, core) * (1 + 32 / (width * self.code_bytes))
-                found.append((cost, bits, halo, core))
-        return min(found)[1:] if found else None
+        """(log2 of the columns, halo, core rows) of a gap's cheapest windows; None when no halo is known to fit."""
+        gap, widths = self.gaps[i], [bits for bits in range(9) if 1 << bits < 2 * self.gaps[i]]
+        shapes = [(bits, 0, rows) for bits in widths if rows <= self.tile >> bits]
+        # Columns that fit whole are preferred, if memory is read in stretches of 32 bytes at least.
+        if not shapes or (shapes[-1][0] < widths[-1] and self.code_bytes << shapes[-1][0] < 32):
+            # Before `gap` comes no multiple of it as small as the smallest earlier gap: a lower limit of the bound.
+            useful = i > 0 and self.gaps[i - 1] // gap <= self.tile
+            halo = displacement(gap, self.gaps[:i]) if useful else None
+            if halo is not None:
+                shapes += [(bits, halo, (self.tile >> bits) - 2 * halo) for bits in widths]
+
+        def cost(shape):
+            """Elements brought in, and what else comes with them in memory's sectors of 32 bytes."""
+            bits, _, core = shape
+            return ceil_div(gap, 1 << bits) * ceil_div(rows, core) * (1 + 32 / (self.code_bytes << bits))
+
+        return min((shape for shape in shapes if shape[2] > 0), key=cost, default=None)
 
 
 # Running ----------------------------------------------------------------------------------------------------------
@@ -487,7 +501,8 @@ class _Job:
     def run_auto(self, passes) -> tuple[ShellPhase, ...]:
         if any(p.out_of_place for p in passes):
             self.buffers["spare"] = allocate(self.session, self.n * self.code_type.itemsize)
-        self._cleared("changed", 1)
+        if any(p.step.kernel.endswith("columns") for p in passes):
+            self._cleared("changed", 1)
         phases = []
         for p in passes:
             seconds, rounds = self._settle(p) if p.settle else (self._run(p.step), 1)
@@ -574,7 +589,8 @@ class _StudyRunner:
         for phase, slots in zip(phases, self.slots):
             reads, writes, passes = counts[slot : slot + slots].sum(axis=0, dtype=np.int64).tolist()
             # Passes of 0 and E are counted once a column or phase, those of A to D and F once a group.
-            per = {"0": 1, "A": ceil_div(phase.gap, self.policy.wg_size), "F": phase.groups}.get(self.variant, phase.gap)
+            once = {"0": 1, "A": ceil_div(phase.gap, self.policy.wg_size), "F": phase.groups}
+            per = once.get(self.variant, phase.gap)
             counted.append(replace(phase, reads=reads, writes=writes, passes=passes / per))
             slot += slots
         return tuple(counted)

@@ -1,17 +1,5 @@
 <%page args="code_bits=32, stage='sort', block=8, variant='group', wg_size=64, items_per_thread=1"/>\
 <%
-    def batcher(n, steps):
-        """Compare-exchange pairs of Batcher's odd-even mergesort of n (a power of two), from merges of `steps` on."""
-        pairs = []
-        while steps < n:
-            reach = steps
-            while reach:
-                for j in range(reach % steps, n - reach, 2 * reach):
-                    pairs += [(i, i + reach) for i in range(j, min(j + reach, n - reach))
-                              if i // (2 * steps) == (i + reach) // (2 * steps)]
-                reach //= 2
-            steps *= 2
-        return pairs
     serial = variant == "serial"
 %>\
 // shell_auto_columns: sorts whole columns of one gap in place, or blocks of their rows.
@@ -68,15 +56,14 @@ void shell_auto_columns(global code_t *codes, const uint n, const uint gap, cons
         return;
     *changed = round;
 % endif
+    code_t k[BLOCK];
 % for i in range(block):
-    code_t k${i} = first + (ulong)${i} * gap < n ? codes[first + (ulong)${i} * gap] : LAST_CODE;
+    k[${i}] = first + (ulong)${i} * gap < n ? codes[first + (ulong)${i} * gap] : LAST_CODE;
 % endfor
-% for a, b in batcher(block, block // 2 if stage == "merge" else 1):
-    CODES_IN_ORDER(k${a}, k${b});
-% endfor
+    ${f"MERGE_{block}(k, 0, 1)" if stage == "merge" else f"SORT_{block}(k, 0)"}
 % for i in range(block):
     if (first + (ulong)${i} * gap < n)
-        codes[first + (ulong)${i} * gap] = k${i};
+        codes[first + (ulong)${i} * gap] = k[${i}];
 % endfor
 }
 % endif

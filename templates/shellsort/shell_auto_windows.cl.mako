@@ -1,17 +1,5 @@
 <%page args="code_bits=32, gaps=(5, 1), tile=1024, variant='group', wg_size=64, items_per_thread=32"/>\
 <%
-    def batcher(n, steps):
-        """Compare-exchange pairs of Batcher's odd-even mergesort of n (a power of two), from merges of `steps` on."""
-        pairs = []
-        while steps < n:
-            reach = steps
-            while reach:
-                for j in range(reach % steps, n - reach, 2 * reach):
-                    pairs += [(i, i + reach) for i in range(j, min(j + reach, n - reach))
-                              if i // (2 * steps) == (i + reach) // (2 * steps)]
-                reach //= 2
-            steps *= 2
-        return pairs
     serial = variant == "serial"
 %>\
 // shell_auto_windows: sorts windows of rows that overlap by a proven bound, and keeps the core of each: no iteration.
@@ -29,7 +17,7 @@
 % else:
 //
 //   group    | c c+1 .. c+width-1 |  `width` (a power of two) neighbouring columns of gap `gap`; with gap 1 and width 1 a plain stretch
-//   local    | row 0 | row 1 | ..    TILE elements; then sorted at gaps GAPS[first_gap] * width and on
+//   local    | row 0 | row 1 | ..    at most TILE elements; then sorted at gaps GAPS[first_gap] * width and on
 //
 // Each gap: items sort blocks of BLOCK rows in registers, then merge neighbouring halves of blocks where they are out
 // of order, until a round finds nothing to do.
@@ -81,29 +69,33 @@ void shell_auto_windows(global const code_t *codes, const uint n, const uint row
 #define PADDED(i) ((i) + ((i) >> 5))   // spreads strides that are multiples of 32 over the banks
 #include "shell_network.h"
 
-inline code_t tile_get(local const code_t *codes, const uint i) { return i < TILE ? codes[PADDED(i)] : LAST_CODE; }
-inline void tile_set(local code_t *codes, const uint i, const code_t code)
+inline code_t tile_get(local const code_t *codes, const uint size, const uint i)
 {
-    if (i < TILE)
+    return i < size ? codes[PADDED(i)] : LAST_CODE;
+}
+
+inline void tile_set(local code_t *codes, const uint size, const uint i, const code_t code)
+{
+    if (i < size)
         codes[PADDED(i)] = code;
 }
 
-// Sort the columns of the tile whose rows are `stride` apart. `round` and *changed count the rounds of the whole
-// kernel; all items call this and return together.
-inline void group_sort_columns(local code_t *codes, const uint stride, uint *round, local uint *changed)
+// Sort the columns of the first `size` elements whose rows are `stride` apart. `round` and *changed count the rounds
+// of the whole kernel; all items call this and return together.
+inline void group_sort_columns(local code_t *codes, const uint size, const uint stride, uint *round,
+                               local uint *changed)
 {
     const uint lid = get_local_id(0);
-    const uint blocks = (TILE + stride * BLOCK - 1) / (stride * BLOCK);
+    const uint blocks = (size + stride * BLOCK - 1) / (stride * BLOCK);
     for (uint unit = lid; unit < stride * blocks; unit += WG_SIZE) {
         const uint first = unit / stride * (BLOCK * stride) + unit % stride;
+        code_t k[BLOCK];
 % for i in range(items_per_thread):
-        code_t k${i} = tile_get(codes, first + ${i} * stride);
+        k[${i}] = tile_get(codes, size, first + ${i} * stride);
 % endfor
-% for a, b in batcher(items_per_thread, 1):
-        CODES_IN_ORDER(k${a}, k${b});
-% endfor
+        SORT_${items_per_thread}(k, 0)
 % for i in range(items_per_thread):
-        tile_set(codes, first + ${i} * stride, k${i});
+        tile_set(codes, size, first + ${i} * stride, k[${i}]);
 % endfor
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -116,16 +108,15 @@ inline void group_sort_columns(local code_t *codes, const uint stride, uint *rou
         for (uint unit = lid; unit < stride * blocks; unit += WG_SIZE) {
             const uint first = (unit / stride * BLOCK + offset) * stride + unit % stride;
             const uint middle = first + BLOCK / 2 * stride;
-            if (middle < TILE && codes[PADDED(middle - stride)] > codes[PADDED(middle)]) {
+            if (middle < size && codes[PADDED(middle - stride)] > codes[PADDED(middle)]) {
                 *changed = *round;
+                code_t k[BLOCK];
 % for i in range(items_per_thread):
-                code_t k${i} = tile_get(codes, first + ${i} * stride);
+                k[${i}] = tile_get(codes, size, first + ${i} * stride);
 % endfor
-% for a, b in batcher(items_per_thread, items_per_thread // 2):
-                CODES_IN_ORDER(k${a}, k${b});
-% endfor
+                MERGE_${items_per_thread}(k, 0, 1)
 % for i in range(items_per_thread):
-                tile_set(codes, first + ${i} * stride, k${i});
+                tile_set(codes, size, first + ${i} * stride, k[${i}]);
 % endfor
             }
         }
@@ -141,13 +132,13 @@ void shell_auto_windows(global const code_t *codes, const uint n, const uint gap
 {
     local code_t local_codes[PADDED(TILE)];
     local uint local_changed;
-    const uint lid = get_local_id(0);
+    const uint lid = get_local_id(0), size = (core + 2 * halo) << width_bits;
     const uint width = 1u << width_bits, strips = (gap + width - 1) / width;
     const uint left = get_group_id(0) % strips * width;
     const ulong top = (ulong)(get_group_id(0) / strips) * core;
     if (lid == 0)
         local_changed = 0;
-    for (uint i = lid; i < TILE; i += WG_SIZE) {
+    for (uint i = lid; i < size; i += WG_SIZE) {
         const long row = (long)top + (i >> width_bits) - halo;
         const uint column = left + (i & (width - 1));
         const long at = row * gap + column;
@@ -156,7 +147,7 @@ void shell_auto_windows(global const code_t *codes, const uint n, const uint gap
     barrier(CLK_LOCAL_MEM_FENCE);
     uint round = 0;
     for (uint g = first_gap; g < GAP_COUNT; ++g)
-        group_sort_columns(local_codes, GAPS[g] * width, &round, &local_changed);
+        group_sort_columns(local_codes, size, GAPS[g] * width, &round, &local_changed);
     for (uint i = halo * width + lid; i < (halo + core) * width; i += WG_SIZE) {
         const ulong row = top + (i >> width_bits) - halo;
         const uint column = left + (i & (width - 1));
