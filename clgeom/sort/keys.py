@@ -112,7 +112,9 @@ def key_dtype(keys, *, of: str, name: str = "keys") -> np.dtype:
     dtype = np.dtype(keys.dtype).newbyteorder("=")
     if dtype not in KEY_TYPES:
         allowed = ", ".join(t.name for t in KEY_TYPES)
-        raise InvalidInput(f"The '{name}' parameter of {of} must be one of {allowed}. Got {keys.dtype} instead.")
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be one of {allowed}. Got {keys.dtype} instead."
+        )
     return dtype
 
 
@@ -122,11 +124,18 @@ def as_key_array(keys, *, of: str, name: str = "keys"):
         try:
             keys = np.ma.getdata(keys) if isinstance(keys, np.ma.MaskedArray) else np.asarray(keys)
         except (ValueError, TypeError) as error:
-            raise InvalidInput(f"The '{name}' parameter of {of} must be an array of numbers. {error}") from error
+            raise InvalidInput(
+                f"The '{name}' parameter of {of} must be an array of numbers. {error}"
+            ) from error
     if keys.ndim != 1:
         raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n,). Got {keys.shape} instead.")
     dtype = key_dtype(keys, of=of, name=name)
     if is_device_array(keys):
+        if not keys.flags.c_contiguous:
+            raise InvalidInput(
+                f"The '{name}' parameter of {of} must be contiguous when it is on the device. "
+                f"Got strides {keys.strides} instead."
+            )
         return keys
     return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
 

@@ -8,8 +8,8 @@ Least significant digit first, reduce-then-scan, OpenCL 1.2, no group ever waits
          └ radix_scatter  keys (payloads) move there  ┘
 
 Keys are sorted by unsigned images of them (``cl_src/key_order.h``), in which -0.0 equals +0.0 and all NaNs are equal
-and last, and the original bits move. `argsort` needs no keys at the end: its first pass stores the images, and every
-later one drops the bits that are sorted already, so that the last passes move 2 and 1 byte a key.
+and last, and the original bits move. `argsort` needs no keys at the end: the images are stored instead, and only 32
+bits of them once no more are left to sort by.
 
 Up to a few thousand keys, or segments of so many, one launch sorts all in local memory (``radix_segments``).
 Larger segments are sorted all at once by key, then stably by the number of their segment.
@@ -110,7 +110,9 @@ def argsort(keys, *, descending=False, out=None, offsets=None, key_bits=None, de
     return call.result(lambda found: found.payload)
 
 
-def sort_by_key(keys, values, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+def sort_by_key(
+    keys, values, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False
+):
     """Sort keys, and values along with them; equal keys leave their values in input order.
 
     Parameters
@@ -224,13 +226,17 @@ class _Call:
                 f"The '{name}' parameter of {self.of} must be contiguous. Got strides {out.strides} instead."
             )
         if not self.on_device and not out.flags.writeable:
-            raise InvalidInput(f"The '{name}' parameter of {self.of} must be writeable. Got a read-only array instead.")
+            raise InvalidInput(
+                f"The '{name}' parameter of {self.of} must be writeable. Got a read-only array instead."
+            )
 
     def _most_keys(self):
         """How many host keys the device takes at once, with all that sorting them needs."""
         profile, key = self.session.profile, self.order.dtype.itemsize
         carried = self._carried()
-        payload = {None: 0, "index": 8}.get(carried) if not isinstance(carried, np.ndarray) else carried.itemsize
+        payload = (
+            {None: 0, "index": 8}.get(carried) if not isinstance(carried, np.ndarray) else carried.itemsize
+        )
         by_allocation = profile.max_alloc_bytes // max(key, payload, 4 if self.offsets is not None else 1)
         by_memory = profile.global_mem_bytes // 10 * 9 // (3 * key + 3 * payload + 8)
         most = min(by_allocation, by_memory, MOST_KEYS)
@@ -261,7 +267,13 @@ class _Call:
                 _as_payload(session, carried, of=self.of), keys_out if self.wants_keys else None, payload_out,
                 self.profile,
             )  # fmt: skip
-            phases = job.run() if self.offsets is None else job.run_segments(self.offsets)
+            if self.offsets is None:
+                phases = job.run()
+            else:  # kept until the end: kernels may read this very memory
+                offsets = as_device_values(
+                    session, self.offsets.astype(np.uint32), of=self.of, name="offsets"
+                )
+                phases = job.run_segments(offsets, int(np.diff(self.offsets).max(initial=0)))
         else:
             phases = ()
         sorted_keys = keys_out.finished() if self.wants_keys else None
@@ -379,7 +391,13 @@ class _Output:
     def __init__(self, session, dtype, n, out, on_device, *sources):
         import pyopencl as cl
 
-        self.session, self.dtype, self.n, self.out, self.on_device = session, np.dtype(dtype), n, out, on_device
+        self.session, self.dtype, self.n, self.out, self.on_device = (
+            session,
+            np.dtype(dtype),
+            n,
+            out,
+            on_device,
+        )
         self.host = self.buffer = None
         nbytes = max(n * self.dtype.itemsize, 1)
         if on_device:
@@ -395,7 +413,9 @@ class _Output:
             )  # fmt: skip
             self.host = out if usable else np.empty(n, self.dtype)
             how = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-            self.buffer = cl.Buffer(session.context, how, hostbuf=self.host.view(f"uint{8 * self.dtype.itemsize}"))
+            self.buffer = cl.Buffer(
+                session.context, how, hostbuf=self.host.view(f"uint{8 * self.dtype.itemsize}")
+            )
         elif n:
             self.buffer = allocate(session, nbytes)
 
@@ -406,7 +426,14 @@ class _Output:
             return None
         if isinstance(carried, str):
             out = call.outs[1] if call.of == "argsort" else None
-            return cls(call.session, np.uint32 if call.on_device else np.int64, call.n, out, call.on_device, call.keys)
+            return cls(
+                call.session,
+                np.uint32 if call.on_device else np.int64,
+                call.n,
+                out,
+                call.on_device,
+                call.keys,
+            )
         return cls(call.session, carried.dtype, call.n, call.outs[1], call.on_device, call.keys, carried)
 
     @property
@@ -473,22 +500,25 @@ class _Job:
         )  # fmt: skip
         return phases + self._launch(plan)
 
-    def run_segments(self, offsets) -> tuple:
-        """Sort each segment by itself; returns the phases."""
-        longest = int(np.diff(offsets).max(initial=0))
-        device_offsets = as_device_values(self.session, offsets.astype(np.uint32), of="sort", name="offsets")
+    def run_segments(self, offsets, longest: int) -> tuple:
+        """Sort each segment by itself, the largest of `longest` keys; returns the phases."""
         if longest <= self.capacity:
             plan = segments_plan(
-                self.session.profile, self.n, self.order, segments=len(offsets) - 1, longest=longest, **self._places()
+                self.session.profile,
+                self.n,
+                self.order,
+                segments=offsets.n - 1,
+                longest=longest,
+                **self._places(),
             )
-            return self._launch(plan, offsets=device_offsets)
+            return self._launch(plan, offsets=offsets)
         varying, _, _, phases = self._survey()
         outputs = self._outputs()
         plan = large_segments_plan(
-            self.session.profile, self.n, self.order, len(offsets) - 1, digit_windows(varying),
+            self.session.profile, self.n, self.order, offsets.n - 1, digit_windows(varying),
             peers=peers_of(self.session), **outputs,
         )  # fmt: skip
-        return phases + self._launch(plan, offsets=device_offsets)
+        return phases + self._launch(plan, offsets=offsets)
 
     @property
     def capacity(self) -> int:
@@ -634,85 +664,100 @@ def radix_plan(
     folds = keep_keys and order.floating and not special and len(windows) > 1
 
     steps, held = [], (keys, payload)
-    stored = _Stored(order.bits, order.floating, "digits", order.flip)
-    gone = 0  # low bits dropped from stored digits
+    stored = _Stored(order.bits, order.floating, order.flip)
+    gone = 0  # low bits that the stored keys have lost
     for number, (shift, width) in enumerate(windows):
         is_last = number == len(windows) - 1
-        if not keep_keys and is_last:
-            after = replace(stored, how="none")
+        how, bits, drop = "same", stored.bits, 0
+        if is_last:
+            how = "none" if not keep_keys else "keys" if folds else "same"
         elif not keep_keys:
-            needed = windows[-1][0] + windows[-1][1] - windows[number + 1][0]
-            after = _Stored(_narrowest(needed), False, "image")
-        elif folds:
-            after = replace(stored, how="keys") if is_last else _Stored(order.bits, False, "image" if number == 0 else "same")
-        else:
-            after = replace(stored, how="same")
-        drop = windows[number + 1][0] - gone if not keep_keys and not is_last else 0
-        places = _places_of_pass(len(windows), number, n, after, order.bits, keep_keys, keys_out, payload, payload_out, payload_bits, prefix)
+            following = windows[number + 1][0]
+            needed = windows[-1][0] + windows[-1][1] - following
+            bits = min(stored.bits, 32 if needed <= 32 else 64)
+            if stored.floating or bits < stored.bits:
+                how, drop = "image", following - gone
+        elif folds and number == 0:
+            how = "image"
+        if how == "keys":
+            stored = replace(stored, floating=True, plain=True, flip=order.flip)
+        places = _places_of_pass(
+            len(windows),
+            number,
+            n,
+            order.bits,
+            keep_keys,
+            keys_out,
+            payload,
+            payload_out,
+            payload_bits,
+            prefix,
+        )
         steps += _pass_steps(
-            profile, n, stored, after, held, places, (shift - gone, width, drop), order,
+            profile, n, stored, (how, bits), held, places, (shift - gone, width, drop),
             payload_bits, payload_out_bits if is_last else payload_bits, peers, prefix,
         )  # fmt: skip
         held, gone = places, gone + drop
-        if after.how == "image":
-            stored = _Stored(after.bits, False, "plain")
+        if how == "image":
+            stored = _Stored(bits)
     return Plan(*steps), keys_out if keep_keys else None, payload_out if payload is not None else None
 
 
 @dataclass(frozen=True)
 class _Stored:
-    """How keys lie in memory: in `bits`, to be read as "digits" (of floats or not) or "plain"; or how they are written."""
+    """How keys lie in memory between passes: unsigned integers of `bits`, or floats, whose images take `flip`.
+
+    `plain`: the images themselves, to be turned back into keys with `flip`.
+    """
 
     bits: int
-    floating: bool
-    how: str
+    floating: bool = False
     flip: int = 0
+    plain: bool = False
 
 
-def _narrowest(bits: int) -> int:
-    return next(width for width in (8, 16, 32, 64) if bits <= width)
-
-
-def _places_of_pass(passes, number, n, after, widest, keep_keys, keys_out, payload, payload_out, payload_bits, prefix):
+def _places_of_pass(
+    passes, number, n, key_bits, keep_keys, keys_out, payload, payload_out, payload_bits, prefix
+):  # fmt: skip
     """Where a pass writes: the last one to the outputs, those before by turns to scratch memory and the outputs."""
     to_output = (passes - 1 - number) % 2 == 0
+    memory = np.dtype(f"uint{key_bits}")  # images may be narrower
     if keep_keys:
-        key_place = keys_out if to_output else Scratch(f"{prefix}_keys", np.dtype(f"uint{after.bits}"), n)
-    else:  # images get narrower: memory as for the widest
-        key_place = Scratch(f"{prefix}_keys{number % 2}", np.dtype(f"uint{widest}"), n)
+        key_place = keys_out if to_output else Scratch(f"{prefix}_keys", memory, n)
+    else:
+        key_place = Scratch(f"{prefix}_keys{number % 2}", memory, n)
     if payload is None:
         return key_place, None
-    return key_place, payload_out if to_output else Scratch(f"{prefix}_payload", np.dtype(f"uint{payload_bits}"), n)
+    return key_place, payload_out if to_output else Scratch(
+        f"{prefix}_payload", np.dtype(f"uint{payload_bits}"), n
+    )
 
 
 def _pass_steps(
-    profile, n, stored, after, held, places, digit, order, payload_bits, payload_out_bits, peers, prefix
-):  # fmt: skip
+    profile, n, stored, writes, held, places, digit, payload_bits, payload_out_bits, peers, prefix
+):
     """The three launches of a pass."""
-    keys, payload = held
-    shift, width, drop = digit
+    (keys, payload), (how, bits), (shift, width, drop) = held, writes, digit
     dtype = np.dtype(f"uint{stored.bits}")
     carried = "" if payload is None else "index" if payload == "index" else "carry"
-    scatter = _fitting(
-        select(profile, "radix/radix_scatter", dtype, n), profile, max(stored.bits, payload_bits if carried else 0)
-    )
     count = select(profile, "radix/radix_count", dtype, n)
     spine = select(profile, "radix/radix_spine", dtype, n)
+    scatter = select(profile, "radix/radix_scatter", dtype, n)
+    scatter = _fitting(scatter, profile, max(stored.bits, payload_bits if carried else 0))
     groups, share = _shares(scatter, n, profile)
     counts = Scratch(f"{prefix}_counts_of_{groups}", np.uint32, RADIX * groups)
     totals = Scratch(f"{prefix}_totals", np.uint32, RADIX)
-    flip = dtype.type(order.flip if stored.how == "digits" or after.how == "keys" else 0)
-    shape = (np.uint32(n), np.uint32(share), flip, np.uint32(shift), np.uint32((1 << width) - 1))
+    flip = dtype.type(stored.flip)
+    count_flip = dtype.type(0 if stored.plain else stored.flip)
+    size, digit = (np.uint32(n), np.uint32(share)), (np.uint32(shift), np.uint32((1 << width) - 1))
     reading = {"key_bits": stored.bits, "radix_bits": RADIX_BITS}
-    load = "digits" if stored.how == "digits" else "plain"
-    key_bytes, payload_bytes = n * stored.bits // 8, n * payload_bits // 8
-    moved = key_bytes + (n * after.bits // 8 if after.how != "none" else 0)
-    moved += (payload_bytes if carried == "carry" else 0) + (n * payload_out_bits // 8 if carried else 0)
+    counted_as_float = int(stored.floating and not stored.plain)
+    moved = stored.bits + (bits if how != "none" else 0) + (payload_out_bits if carried else 0)
+    moved += payload_bits if carried == "carry" else 0
     return [
         Step(
-            "radix/radix_count", count, (keys, *shape, counts), groups,
-            {**reading, "key_float": int(stored.floating), "load": load},
-            bytes_moved=key_bytes,
+            "radix/radix_count", count, (keys, *size, count_flip, *digit, counts), groups,
+            {**reading, "key_float": counted_as_float}, bytes_moved=n * stored.bits // 8,
         ),
         Step(
             "radix/radix_spine", spine, (counts, np.uint32(RADIX), np.uint32(groups), totals),
@@ -721,16 +766,16 @@ def _pass_steps(
         Step(
             "radix/radix_scatter", scatter,
             (
-                keys, *([payload] if carried == "carry" else []), *shape, np.uint32(drop), counts, totals,
-                *([places[0]] if after.how != "none" else []), *([places[1]] if carried else []),
+                keys, *([payload] if carried == "carry" else []), *size, flip, *digit, np.uint32(drop), counts, totals,
+                *([places[0]] if how != "none" else []), *([places[1]] if carried else []),
             ),
             groups,
             {
-                **reading, "key_float": int(stored.floating or after.how == "keys" and order.floating), "load": load,
-                "store": after.how, "stored_bits": after.bits, "payload": carried, "payload_bits": payload_bits,
+                **reading, "key_float": int(stored.floating), "load": "plain" if stored.plain else "digits",
+                "store": how, "stored_bits": bits, "payload": carried, "payload_bits": payload_bits,
                 "payload_out_bits": payload_out_bits, "peers": "local" if scatter.wg_size < 32 else peers,
             },
-            bytes_moved=moved,
+            bytes_moved=n * moved // 8,
         ),
     ]  # fmt: skip
 

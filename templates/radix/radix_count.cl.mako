@@ -1,4 +1,4 @@
-<%page args="key_bits=32, key_float=0, load='digits', radix_bits=8, variant='group', wg_size=256, items_per_thread=8"/>\
+<%page args="key_bits=32, key_float=0, radix_bits=8, variant='group', wg_size=256, items_per_thread=8"/>\
 // radix_count: how often each digit occurs in each group's share of the keys (first launch of a radix pass).
 //
 //   keys    | share of group 0 | share of group 1 | .. |
@@ -10,7 +10,6 @@
 #include "portable.h"
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
-#define CLGEOM_PLAIN ${int(load == "plain")}
 #include "key_order.h"
 #include "radix_digit.h"
 #define WG_SIZE ${wg_size}

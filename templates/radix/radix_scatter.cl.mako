@@ -16,8 +16,8 @@
 //   2. scan over (digit, team): where they begin in the tile
 //   3. keys to their places in local memory, from there to global memory in order; payloads likewise
 //
-// load    digits: keys as they came; plain: digits stored by an earlier pass
-// store   same: as loaded; image: the digits above bit `drop`, in stored_bits; keys: the keys of plain digits; none
+// load    digits: keys as they came; plain: images stored by an earlier pass
+// store   same: as loaded; image: the key_image above bit `drop`, in stored_bits; keys: the keys of plain images; none
 // payload '': none; index: the key's number; carry: moved with the key
 // Reads n keys and payloads, writes as many.
 #include "portable.h"

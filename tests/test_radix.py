@@ -1,0 +1,522 @@
+"""Radix sort against NumPy and against a plain model: every type, shape, order and way of passing arrays."""
+
+import re
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import sort as reference
+
+import clgeom.sort
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.tuning import override, select
+from clgeom.sort import argsort, sort, sort_by_key
+from clgeom.sort.keys import KEY_TYPES, KeyOrder
+from clgeom.sort.radix import Profiled, all_windows, digit_windows, gather_plan, radix_plan
+
+#: Around the capacities of the one-launch sort (256, 2048, 4096), around tiles and shares of them.
+SIZES = (0, 1, 2, 255, 257, 2047, 2049, 4095, 4096, 4097, 8193, 20_011)
+NAMES = tuple(dtype.name for dtype in KEY_TYPES)
+
+
+def bits_of(array):
+    """An array as unsigned integers, so that NaNs and the signs of zeros are compared."""
+    return array.view(f"uint{8 * array.dtype.itemsize}")
+
+
+def random_keys(rng, n, dtype):
+    if dtype.kind == "f":
+        return (rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+
+
+def special_keys(rng, n, dtype):
+    """Every bit pattern is likely to occur; for floats NaNs of both signs and several payloads, zeros, infinities."""
+    keys = random_keys(rng, n, dtype)
+    if dtype.kind != "f":
+        ends = np.array([np.iinfo(dtype).min, np.iinfo(dtype).max, 0], dtype)
+        return np.where(rng.random(n) < 0.5, keys, rng.choice(ends, n))
+    bits = bits_of(keys).copy()
+    infinity = int(bits_of(np.array([np.inf], dtype))[0])
+    sign = 1 << (8 * dtype.itemsize - 1)
+    words = [
+        0,
+        sign,
+        infinity,
+        infinity | sign,
+        infinity | 1,
+        infinity | sign | 1,
+        infinity | infinity >> 1,
+        sign - 1,
+    ]
+    chosen = np.array(words, bits.dtype)[rng.integers(0, len(words), n)]
+    return np.where(rng.random(n) < 0.5, bits, chosen).view(dtype)
+
+
+DISTRIBUTIONS = {
+    "random": random_keys,
+    "special": special_keys,
+    "sorted": lambda rng, n, dtype: np.sort(random_keys(rng, n, dtype)),
+    "reversed": lambda rng, n, dtype: np.sort(random_keys(rng, n, dtype))[::-1].copy(),
+    "constant": lambda rng, n, dtype: np.full(n, 42, dtype),
+    "few": lambda rng, n, dtype: rng.integers(0, 5, n).astype(dtype),
+    "narrow": lambda rng, n, dtype: (rng.integers(0, 100, n) + 20).astype(dtype),
+}
+
+
+def keys_of(name, n, dtype, seed=0):
+    rng = np.random.default_rng([zlib.crc32(name.encode()), n, seed])
+    return DISTRIBUTIONS[name](rng, n, np.dtype(dtype))
+
+
+def expected_order(keys, descending=False):
+    """The stable order by NumPy: ascending, or of the negated keys."""
+    if not descending:
+        return np.argsort(keys, kind="stable")
+    return np.argsort(-keys if keys.dtype.kind == "f" else ~keys, kind="stable")
+
+
+def check(keys, descending, device):
+    """sort, argsort and sort_by_key of these keys against NumPy."""
+    order = expected_order(keys, descending)
+    indices = argsort(keys, descending=descending, device=device)
+    assert indices.dtype == np.int64
+    np.testing.assert_array_equal(indices, order)
+    np.testing.assert_array_equal(
+        bits_of(sort(keys, descending=descending, device=device)), bits_of(keys[order])
+    )
+
+
+# Against NumPy ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_sort_matches_numpy(session, name, dtype):
+    for n in SIZES:
+        for descending in (False, True):
+            check(keys_of(name, n, dtype), descending, session)
+
+
+@pytest.mark.settings("gpu_shapes", "odd_shapes")
+@pytest.mark.parametrize("dtype", ("float32", "int64"))
+def test_sort_in_other_shapes(any_session, dtype):
+    for name in ("special", "few"):
+        for n in (1, 2049, 4097, 20_011):
+            check(keys_of(name, n, dtype), name == "special", any_session)
+
+
+@pytest.mark.settings("no_fp64")
+def test_float64_needs_no_float64_unit(any_session):
+    check(keys_of("special", 9000, np.float64), False, any_session)
+
+
+@pytest.mark.parametrize("dtype", ("uint32", "float64"))
+def test_sort_of_a_million(session, dtype):
+    keys = keys_of("random", 1_000_000, dtype)
+    check(keys, False, session)
+
+
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64"))
+def test_special_floats_match_model(session, dtype):
+    keys = keys_of("special", 300, dtype)
+    for descending in (False, True):
+        np.testing.assert_array_equal(
+            argsort(keys, descending=descending, device=session),
+            reference.argsort(keys, descending=descending),
+        )
+
+
+@given(data=st.data())
+def test_argsort_of_any_bits(data):
+    dtype = np.dtype(data.draw(st.sampled_from(NAMES)))
+    words = data.draw(st.lists(st.integers(0, (1 << 8 * dtype.itemsize) - 1), max_size=40))
+    keys = np.array(words, f"uint{8 * dtype.itemsize}").view(dtype)
+    descending = data.draw(st.booleans())
+    assert (
+        argsort(keys, descending=descending).tolist()
+        == reference.argsort(keys, descending=descending).tolist()
+    )
+
+
+def test_equal_keys_keep_their_order(session):
+    keys = keys_of("few", 50_000, np.int16)
+    values = np.arange(len(keys))
+    for descending in (False, True):
+        _, moved = sort_by_key(keys, values, descending=descending, device=session)
+        same = keys[moved][1:] == keys[moved][:-1]
+        assert (np.diff(moved)[same] > 0).all()
+
+
+# Values -----------------------------------------------------------------------------------------------------------
+
+VALUES = {
+    "int8": lambda n: np.arange(n).astype(np.int8),
+    "uint16": lambda n: np.arange(n).astype(np.uint16),
+    "float32": lambda n: np.linspace(-1, 1, n, dtype=np.float32),
+    "datetime64": lambda n: np.datetime64("2000-01-01", "s") + np.arange(n),
+    "complex128": lambda n: np.arange(n) * (1 + 2j),
+    "rows": lambda n: np.arange(3 * n).reshape(n, 3),
+    "records": lambda n: np.array([(i % 7, i) for i in range(n)], dtype=[("a", "u1"), ("b", "f8")]),
+    "objects": lambda n: np.array([str(i) for i in range(n)], dtype=object),
+    "strided": lambda n: np.arange(2 * n)[::2],
+}
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_sort_by_key_moves_values(session, values):
+    for n in (0, 100, 5000):
+        keys = keys_of("few", n, np.float32)
+        given_values = VALUES[values](n) if n else VALUES[values](1)[:0]
+        order = expected_order(keys)
+        for out in (None, (np.empty_like(keys), np.empty_like(given_values))):
+            sorted_keys, moved = sort_by_key(keys, given_values, out=out, device=session)
+            np.testing.assert_array_equal(sorted_keys, keys[order])
+            assert moved.dtype == given_values.dtype
+            np.testing.assert_array_equal(moved, given_values[order])
+            assert out is None or (sorted_keys is out[0] and moved is out[1])
+
+
+@pytest.mark.settings("gpu_shapes")
+def test_sort_by_key_in_other_shapes(any_session):
+    keys = keys_of("special", 9000, np.float32)
+    order = expected_order(keys)
+    for dtype in (np.uint8, np.float64):
+        values = np.arange(len(keys)).astype(dtype)
+        sorted_keys, moved = sort_by_key(keys, values, device=any_session)
+        np.testing.assert_array_equal(bits_of(sorted_keys), bits_of(keys[order]))
+        np.testing.assert_array_equal(moved, values[order])
+
+
+# Segments and bits ------------------------------------------------------------------------------------------------
+
+
+def cuts(rng, n, segments):
+    return np.concatenate([[0], np.sort(rng.integers(0, n + 1, segments - 1)), [n]])
+
+
+SEGMENTS = {"one": 1, "halves": 2, "long": 7, "short": 700, "mostly_empty": 60_000}
+
+
+@pytest.mark.settings("as_is", "gpu_shapes")
+@pytest.mark.parametrize("segments", SEGMENTS)
+def test_segments_are_sorted_alone(any_session, segments):
+    n = 30_011
+    keys = keys_of("special", n, np.float32)
+    offsets = cuts(np.random.default_rng(1), n, SEGMENTS[segments])
+    order = np.concatenate(
+        [b + np.argsort(keys[b:e], kind="stable") for b, e in zip(offsets[:-1], offsets[1:])]
+    )
+    np.testing.assert_array_equal(argsort(keys, offsets=offsets, device=any_session), order)
+    np.testing.assert_array_equal(
+        bits_of(sort(keys, offsets=offsets, device=any_session)), bits_of(keys[order])
+    )
+    sorted_keys, moved = sort_by_key(keys, np.arange(n, dtype=np.int16), offsets=offsets, device=any_session)
+    np.testing.assert_array_equal(moved, order.astype(np.int16))
+
+
+def test_segments_descend(session):
+    keys = keys_of("narrow", 6000, np.int16)
+    for offsets in ([0, 6000], [0, 10, 10, 5000, 6000], [0, 1500, 3000, 4500, 6000]):
+        expected = reference.argsort(keys, descending=True, offsets=offsets)
+        np.testing.assert_array_equal(
+            argsort(keys, descending=True, offsets=offsets, device=session), expected
+        )
+
+
+def test_segments_of_no_keys(session):
+    assert len(sort(np.empty(0, np.float32), offsets=[0], device=session)) == 0
+    assert len(argsort(np.empty(0, np.float32), offsets=[0, 0, 0], device=session)) == 0
+
+
+@pytest.mark.parametrize("dtype", ("uint16", "int32", "float32", "float64"))
+def test_key_bits_choose_what_is_compared(session, dtype):
+    bits = 8 * np.dtype(dtype).itemsize
+    for n in (60, 5000):
+        keys = keys_of("random", n, dtype)
+        for descending in (False, True):
+            images = np.array([reference.order_bits(key, descending) for key in keys], np.uint64)
+            for key_bits in (3, bits, (5, 9), (bits - 3, bits), (0, bits // 2)):
+                low, high = key_bits if isinstance(key_bits, tuple) else (0, key_bits)
+                order = np.argsort(images >> np.uint64(low) & np.uint64((1 << high - low) - 1), kind="stable")
+                found = argsort(keys, key_bits=key_bits, descending=descending, device=session)
+                np.testing.assert_array_equal(found, order)
+                moved = sort(keys, key_bits=key_bits, descending=descending, device=session)
+                np.testing.assert_array_equal(moved, keys[order])
+
+
+# What comes in and goes out ---------------------------------------------------------------------------------------
+
+
+def test_package_is_its_function():
+    assert clgeom.sort([3, 1, 2]).tolist() == [1, 2, 3]
+    assert clgeom.sort.sort is sort
+
+
+@pytest.mark.parametrize("n", (50, 6000))
+def test_arrays_of_every_layout(session, n):
+    keys = keys_of("random", 2 * n, np.float64)
+    locked = keys[:n].copy()
+    locked.flags.writeable = False
+    misaligned = np.frombuffer(b"x" + keys[:n].tobytes(), np.uint8)[1:].view(np.float64)
+    for view in (
+        keys[::2],
+        keys[n:][::-1],
+        keys[:n].astype(">f8"),
+        locked,
+        misaligned,
+        np.ma.array(keys[:n]),
+    ):
+        before = view.tobytes()
+        np.testing.assert_array_equal(sort(view, device=session), np.sort(np.asarray(view)))
+        assert view.tobytes() == before
+    assert sort([3, 1, 2], device=session).dtype == np.int64
+
+
+@pytest.mark.parametrize("n", (0, 50, 6000))
+def test_out_receives_the_result(session, n):
+    keys = keys_of("random", n, np.float32)
+    out, wide = np.empty_like(keys), np.empty(2 * n, np.float32)
+    assert sort(keys, out=out, device=session) is out
+    np.testing.assert_array_equal(out, np.sort(keys))
+    sort(keys, out=wide[::2], device=session)
+    np.testing.assert_array_equal(wide[::2], np.sort(keys))
+    indices = np.empty(n, np.int64)
+    assert argsort(keys, out=indices, device=session) is indices
+    np.testing.assert_array_equal(indices, expected_order(keys))
+
+
+@pytest.mark.parametrize("dtype", ("uint8", "uint16", "float64"))
+@pytest.mark.parametrize("n", (50, 6000))
+def test_out_may_be_the_keys(session, n, dtype):
+    keys = keys_of("random", n, dtype)
+    expected = np.sort(keys)
+    sort(keys, out=keys, device=session)
+    np.testing.assert_array_equal(keys, expected)
+
+
+def test_callers_keys_stay(session):
+    for n in (50, 6000):
+        keys = keys_of("special", n, np.float32)
+        before = keys.tobytes()
+        check(keys, False, session)
+        assert keys.tobytes() == before
+
+
+def test_profile_returns_phases(session):
+    keys = keys_of("random", 20_000, np.uint32)
+    found = sort(keys, profile=True, device=session)
+    assert isinstance(found, Profiled)
+    np.testing.assert_array_equal(found.result, np.sort(keys))
+    names = [phase.name for phase in found.phases]
+    assert names == ["radix_survey"] + ["radix_count", "radix_spine", "radix_scatter"] * 4
+    assert all(phase.seconds is not None for phase in found.phases)
+    indices, phases = argsort(np.arange(20_000, dtype=np.uint32), profile=True, device=session)
+    assert (
+        np.array_equal(indices, np.arange(20_000)) and len(phases) == 4
+    )  # in order already: one pass copies
+
+
+def test_constant_digits_are_skipped(session):
+    keys = keys_of("random", 20_000, np.uint64) & np.uint64(0xFF00FF)
+    assert len(sort(keys, profile=True, device=session).phases) == 1 + 2 * 3
+
+
+# On the device ----------------------------------------------------------------------------------------------------
+
+
+def device_array(session, values):
+    import pyopencl.array as cl_array
+
+    return cl_array.to_device(session.queue, values)
+
+
+@pytest.mark.parametrize("n", (0, 50, 6000))
+@pytest.mark.parametrize("dtype", ("uint8", "float32", "int64"))
+def test_device_keys_give_device_results(session, n, dtype):
+    keys = keys_of("special", n, dtype)
+    order = expected_order(keys)
+    there = device_array(session, keys)
+    found = sort(there)
+    assert type(found) is type(there) and found.dtype == keys.dtype
+    np.testing.assert_array_equal(bits_of(found.get()), bits_of(keys[order]))
+    indices = argsort(there)
+    assert indices.dtype == np.uint32
+    np.testing.assert_array_equal(indices.get(), order)
+    sorted_keys, moved = sort_by_key(there, device_array(session, np.arange(n, dtype=np.float32)))
+    np.testing.assert_array_equal(moved.get(), order.astype(np.float32))
+    np.testing.assert_array_equal(bits_of(there.get()), bits_of(keys))
+    if n:
+        out = device_array(session, np.zeros_like(keys))
+        assert sort(there, out=out) is out
+        np.testing.assert_array_equal(bits_of(out.get()), bits_of(keys[order]))
+        sort(there, out=there)
+        np.testing.assert_array_equal(bits_of(there.get()), bits_of(keys[order]))
+
+
+def test_device_keys_in_segments_and_views(session):
+    keys = keys_of("random", 6000, np.float32)
+    there = device_array(session, keys)
+    np.testing.assert_array_equal(sort(there, offsets=[0, 10, 6000]).get()[10:], np.sort(keys[10:]))
+    np.testing.assert_array_equal(sort(there[1024:]).get(), np.sort(keys[1024:]))
+    np.testing.assert_array_equal(sort(there[7:]).get(), np.sort(keys[7:]))
+    with pytest.raises(InvalidInput, match=r"must be contiguous .* strides \(8,\)"):
+        argsort(there[::2])
+
+
+# Larger than the device -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.settings("small_allocations")
+@pytest.mark.parametrize("dtype", ("uint8", "float32", "float64"))
+def test_keys_beyond_one_allocation(any_session, dtype):
+    n = 300_001
+    keys = keys_of("special", n, dtype)
+    check(keys, False, any_session)
+    check(keys, True, any_session)
+    values = np.arange(n, dtype=np.int32)
+    out = np.empty_like(keys), np.empty_like(values)
+    sorted_keys, moved = sort_by_key(keys, values, out=out, device=any_session)
+    np.testing.assert_array_equal(moved, expected_order(keys))
+    np.testing.assert_array_equal(bits_of(out[0]), bits_of(keys[moved]))
+    for offsets in ([0, 1000, 131_072, 131_072, 200_000, n], [0, n], [0, 5, n]):
+        found, phases = argsort(keys, offsets=offsets, profile=True, device=any_session)
+        order = np.concatenate([b + expected_order(keys[b:e]) for b, e in zip(offsets[:-1], offsets[1:])])
+        np.testing.assert_array_equal(found, order)
+        assert phases
+
+
+def test_device_keys_beyond_one_allocation(session):
+    limited = Session(session.device, context=session.context, max_alloc_bytes=1 << 16)
+    keys = device_array(limited, np.zeros(40_000, np.uint8))
+    with pytest.raises(DeviceLimit, match="160,000 bytes .* allows 65,536"):
+        argsort(keys, device=limited)
+
+
+# Errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong", (np.array([1j]), np.array(["a"]), np.array([None]), np.array([True]), np.zeros(2, "M8[s]"))
+)
+def test_other_types_are_refused(wrong):
+    for function in (sort, argsort):
+        with pytest.raises(
+            InvalidInput,
+            match=f"'keys' parameter of {function.__name__} .* Got {re.escape(str(wrong.dtype))} ",
+        ):
+            function(wrong)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    (
+        ({"keys": np.zeros((2, 2))}, r"'keys' parameter of sort must have shape \(n,\). Got \(2, 2\)"),
+        ({"keys": 3}, r"Got \(\)"),
+        ({"keys": [[1], [2, 3]]}, "'keys' parameter of sort must be an array of numbers"),
+        ({"offsets": [0, 3, 2, 4]}, r"must never descend. Got 2 at \[2\] after 3"),
+        ({"offsets": [1, 4]}, r"begin with 0 .* Got 1 at \[0\]"),
+        ({"offsets": [0, 2]}, r"number of keys, 4. Got 2 at \[-1\]"),
+        ({"offsets": [-1, 4]}, r"Got -1 at \[0\]"),
+        ({"offsets": [0.0, 4.0]}, "Got float64 of shape"),
+        ({"offsets": []}, r"shape \(0,\)"),
+        ({"key_bits": 0}, "Got 0 instead"),
+        ({"key_bits": 65}, "from 1 to 64.* Got 65"),
+        ({"key_bits": (8, 8)}, r"Got \(8, 8\)"),
+        ({"key_bits": (1.5, 8)}, r"Got \(1.5, 8\)"),
+        ({"out": np.zeros(3)}, r"'out' .* float64 of shape \(4,\). Got float64 of shape \(3,\)"),
+        ({"out": np.zeros(4, np.float32)}, "Got float32"),
+        ({"out": [0, 0, 0, 0]}, "must be an ndarray. Got list"),
+    ),
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        sort(arguments.pop("keys", np.zeros(4)), **arguments)
+
+
+def test_bad_values_are_named(session):
+    with pytest.raises(InvalidInput, match=r"one entry for each of the 4 keys. Got shape \(3,\)"):
+        sort_by_key(np.zeros(4), np.zeros(3))
+    with pytest.raises(InvalidInput, match="pair of arrays"):
+        sort_by_key(np.zeros(4), np.zeros(4), out=np.zeros(4))
+    with pytest.raises(InvalidInput, match=r"'out\[1\]' .* Got float32"):
+        sort_by_key(np.zeros(4), np.zeros(4), out=(np.zeros(4), np.zeros(4, np.float32)))
+    there = device_array(session, np.zeros(4))
+    with pytest.raises(InvalidInput, match="where the keys are, on the device. Got an array on the host"):
+        sort_by_key(there, np.zeros(4))
+    with pytest.raises(InvalidInput, match="1, 2, 4 or 8 bytes"):
+        sort_by_key(there, device_array(session, np.zeros(4, complex)))
+    locked = np.zeros(4)
+    locked.flags.writeable = False
+    with pytest.raises(InvalidInput, match="read-only"):
+        sort(np.zeros(4), out=locked)
+
+
+# Plans and keys: no device needed ---------------------------------------------------------------------------------
+
+
+def test_digit_windows_cover_varying_bits():
+    assert digit_windows(0) == ()
+    assert digit_windows(0xFFFF) == ((0, 8), (8, 8))
+    assert digit_windows(0xFF00FF00) == ((8, 8), (24, 8))
+    assert digit_windows(0b1100) == ((2, 2),)
+    assert digit_windows(1 << 63 | 1) == ((0, 1), (63, 1))
+    assert len(all_windows(64)) == 8
+
+
+@given(varying=st.integers(0, (1 << 64) - 1))
+def test_digit_windows_of_any_bits(varying):
+    windows = digit_windows(varying)
+    covered = sum((1 << width) - 1 << shift for shift, width in windows)
+    assert varying & ~covered == 0
+    assert all(1 <= width <= 8 for _, width in windows)
+    assert all(a[0] + a[1] <= b[0] for a, b in zip(windows, windows[1:]))
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint16", "float16"))
+@pytest.mark.parametrize("descending", (False, True))
+def test_key_codes_are_a_total_order(dtype, descending):
+    order = KeyOrder(dtype, descending)
+    keys = np.arange(1 << order.bits).astype(order.storage).view(dtype)
+    codes, digits = order.encode(keys), order.digits(keys)
+    assert len(np.unique(codes)) == len(keys)
+    np.testing.assert_array_equal(bits_of(order.decode(codes)), bits_of(keys))
+    assert (np.diff(digits[np.argsort(codes)].astype(np.int64)) >= 0).all()
+    np.testing.assert_array_equal(np.argsort(digits, kind="stable"), expected_order(keys, descending))
+
+
+@pytest.mark.settings("as_is", "gpu_shapes")
+def test_plan_sorts_points_by_x_then_y(any_session):
+    session, n = any_session, 20_000
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 50, (2, n)).astype(np.float32)
+    x[::3] = -0.0
+    profile = session.profile
+    by_y, _, order = radix_plan(profile, "y", n, np.float32, payload="index", keep_keys=False)
+    x_by_y = Scratch("x_by_y", np.uint32, n)
+    gather = gather_plan(profile, "x", order, n, 32, x_by_y)
+    by_x, keys, order = radix_plan(profile, x_by_y, n, np.float32, payload=order, prefix="by_x")
+    buffers = {name: device_array(session, values).data for name, values in (("x", x), ("y", y))}
+    result = run(session, by_y + gather + by_x, **buffers)
+    expected = np.lexsort([y, x])
+    np.testing.assert_array_equal(result.read(order), expected)
+    np.testing.assert_array_equal(result.read(keys).view(np.float32), x[expected])
+
+
+def test_policies_fit_small_local_memory(session):
+    """The scatter's tile shrinks until its local memory fits."""
+    small = Session(session.device, context=session.context, local_mem_bytes=16 << 10, max_wg_size=64)
+    rows = {k: select(session.profile, k) for k in ("radix/radix_count", "radix/radix_spine")}
+    from clgeom.runtime.tuning import TABLE
+
+    rows["radix/radix_scatter"] = TABLE["radix/radix_scatter"]["any"]
+    rows["radix/radix_segments"] = TABLE["radix/radix_segments"]["any"]
+    with override(rows):
+        keys = keys_of("random", 9000, np.uint64)
+        np.testing.assert_array_equal(sort(keys, device=small), np.sort(keys))
+        np.testing.assert_array_equal(sort(keys[:2000], device=small), np.sort(keys[:2000]))
