@@ -26,13 +26,14 @@ hypothesis.settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 )
 
-#: Smaller limits for a session, and the policies to use in it.
+#: What a session is made to be, and the policies to use in it. "as_gpu" takes the paths of devices with memory of
+#: their own: copies, aligned loads, the shapes of GPUs.
 SETTINGS = {
     "as_is": ({}, None),
     "no_fp64": ({"fp64": False}, None),
     "small_allocations": ({"max_alloc_bytes": 1 << 20}, None),
+    "as_gpu": ({"kind": "gpu"}, None),
     "cpu_shapes": ({}, lambda: policies("cpu")),
-    "gpu_shapes": ({}, lambda: policies("any")),
     "odd_shapes": ({}, lambda: policies("any", wg_sizes=(32, 1, 128))),
 }
 
@@ -101,16 +102,22 @@ def session(request):
 _sessions = {}
 
 
+def imposed_session(device, *, kind=None, **limits):
+    """A session of its own with these limits, whose device calls itself a "cpu" or "gpu"."""
+    session = Session(device, **limits)
+    session.profile = replace(session.profile, kind=kind or session.profile.kind)
+    return session
+
+
 @pytest.fixture
 def any_session(request):
     """A session of a device with limits imposed, and policies in force."""
     device, setting = request.param
-    limits, chosen = SETTINGS[setting]
-    if not limits:
-        session = as_session(device)
-    else:
+    imposed, chosen = SETTINGS[setting]
+    session = as_session(device)
+    if imposed:
         session = _sessions.get(request.param) or _sessions.setdefault(
-            request.param, Session(device, **limits)
+            request.param, imposed_session(device, **imposed)
         )
     with override(chosen() if chosen else {}):
         yield session

@@ -67,7 +67,7 @@ def test_convex_hull_keeps_collinear_and_filters_small_clouds(session, refused, 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-@pytest.mark.settings("as_is", "no_fp64", "gpu_shapes", "odd_shapes")
+@pytest.mark.settings("as_is", "no_fp64", "as_gpu", "odd_shapes")
 def test_convex_hull_tile_edges(any_session, refused, name, dtype):
     sizes = TILE_EDGES[:: 1 if name in ("square", "grid") else 5]
     for n in sizes if not refused(any_session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
@@ -83,7 +83,7 @@ def test_convex_hull_tile_edges(any_session, refused, name, dtype):
 
 
 @pytest.mark.parametrize("name", CLOUDS)
-@pytest.mark.settings("small_allocations", "gpu_shapes")
+@pytest.mark.settings("small_allocations", "as_gpu")
 def test_convex_hull_beyond_one_allocation(any_session, name):
     """150,000 points are two chunks in a session of small allocations. Too many vertices are refused clearly."""
     points = cloud(name, 150_000, np.float32)

@@ -6,12 +6,15 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from clouds import cloud
 
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import device as runtime
 from clgeom.runtime.device import DeviceProfile, Session, as_session, default_session, describe, devices
+from clgeom.runtime.tuning import TABLE, override, within_limits
 
 FIELDS = {
     "name": str, "platform": str, "vendor": str, "version": str, "driver": str, "kind": str, "compute_units": int,
@@ -209,14 +212,18 @@ def test_require_fp64(session):
 
 @pytest.mark.parametrize("max_wg_size", (1, 2, 24, 64))
 def test_small_work_groups_compute(session, max_wg_size):
-    """Also where the policies ask for more."""
-    import numpy as np
-    from clouds import cloud
-
+    """A device of small groups gets the GPU shapes cut down to its limit, and the same answer."""
     limited = Session(session.device, max_wg_size=max_wg_size)
     points = cloud("disc", 5000, np.float32)
     expected = clgeom.convex_hull(points, device=session).vertices
+    cut = {
+        kernel: within_limits(rows["any"], limited.profile)
+        for kernel, rows in TABLE.items()
+        if not callable(rows["any"])
+    }
     np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
+    with override(cut):
+        np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
 
 
 def test_session_repr_and_probe(session):

@@ -13,6 +13,8 @@ from reference import hull as reference
 from clgeom.errors import InvalidInput
 from clgeom.hull.heaphull import heaphull_filter
 from clgeom.runtime.device import Session
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 129, 255, 300)
 LARGE = (1023, 1025, 4095, 4096, 4097, 8193, 20_000)
@@ -86,6 +88,15 @@ def test_heaphull_filter_any_floats(session, points):
     assert_filter(
         heaphull_filter(points, device=session), reference.octagon(points), reference.heaphull_labels(points)
     )
+
+
+@pytest.mark.parametrize("wg_size", (1, 2, 16, 32, 64, 128, 256))
+def test_heaphull_filter_every_group_size(session, wg_size):
+    with override({"heaphull/heaphull_label": Policy("group", wg_size=wg_size)}):
+        for name in ("normal", "octagon_edges"):
+            for n in (100, 3000, 4096, 9000):
+                points, octagon, labels = expected(name, n, np.float32)
+                assert_filter(heaphull_filter(points, device=session), octagon, labels)
 
 
 def test_heaphull_filter_worked_example(session):

@@ -27,11 +27,13 @@ def test_kernel_compiles_alone(session, kernel, shape):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernel_compiles_without_fp64_and_denormals(session, kernel):
-    """With its defaults a kernel needs no float64, and compiles for devices that flush small floats to zero."""
-    source = "#undef CLGEOM_DENORMALS\n#define CLGEOM_DENORMALS 0\n" + render(kernel)
+@pytest.mark.parametrize("switches", ({"CLGEOM_DENORMALS": 0}, {"CLGEOM_IN_PLACE": 0}))
+def test_kernel_compiles_for_other_devices(session, kernel, switches):
+    """With its defaults a kernel needs no float64; it also builds for devices that flush small floats to zero, and
+    for those with memory of their own."""
+    header = "".join(f"#undef {name}\n#define {name} {value}\n" for name, value in switches.items())
     limited = Session(session.device, fp64=False)
-    assert build(limited, source, of=kernel).num_devices == 1
+    assert build(limited, header + render(kernel), of=kernel).num_devices == 1
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
