@@ -1,0 +1,309 @@
+"""Radix sort and Shellsort against NumPy, PyOpenCL's own sorts, CuPy and PyTorch, on the same keys in one run.
+
+    python bench/bench_sort.py --json bench/results/sort-pocl.json
+    python bench/bench_sort.py --device nvidia --where device --sizes 1e6,1e7,1e8 --types uint32,float32,uint64 --phases
+    python bench/bench_sort.py --device nvidia --where device --sizes 1e8 --types uint32 --sweep
+    python bench/bench_sort.py --where shellsort --sizes 1e4,1e6 --types float32
+
+"host": NumPy array in, NumPy array out, the way to the device and back included. "device": keys and result stay on the
+device, until the queue has finished. Every result is verified before a time is taken. Times are medians of interleaved
+calls, in ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import common  # noqa: E402
+
+from clgeom.runtime.device import as_session  # noqa: E402
+from clgeom.runtime.policies import Policy  # noqa: E402
+from clgeom.runtime.tuning import override, select  # noqa: E402
+from clgeom.sort import radix  # noqa: E402
+
+SCATTER = "radix/radix_scatter"
+#: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, how equal digits are found.
+SWEEP = [
+    (wg, items, per_unit, peers)
+    for wg, items in ((256, 16), (256, 12), (256, 20), (512, 8), (512, 12), (512, 16), (128, 16), (1024, 8))
+    for per_unit in (16,)
+    for peers in ("ballot", "match")
+] + [(256, 16, 16, "local"), (256, 16, 8, "ballot"), (256, 16, 32, "ballot"), (256, 16, 64, "ballot")]
+
+
+def make_keys(n, dtype, distribution="random"):
+    """Keys over the whole range of integers, or normally distributed floats."""
+    rng = np.random.default_rng([n, np.dtype(dtype).itemsize])
+    if distribution == "few":
+        return rng.integers(0, 16, n).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        return rng.standard_normal(n, np.float32 if dtype == np.float32 else np.float64).astype(
+            dtype, copy=False
+        )
+    info = np.iinfo(dtype)
+    keys = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+    return np.sort(keys) if distribution == "sorted" else keys
+
+
+def verify_sorted(keys, found, what):
+    """The keys in order: never descending, the same keys (by sum and xor of their bits)."""
+    found = np.asarray(found)
+    bits = f"uint{8 * keys.dtype.itemsize}"
+    same = len(found) == len(keys) and all(
+        op.reduce(found.view(bits), dtype=bits) == op.reduce(keys.view(bits), dtype=bits)
+        for op in (np.add, np.bitwise_xor)
+    )
+    assert same and (found[1:] >= found[:-1]).all(), f"{what} is wrong"
+
+
+def verify_indices(keys, indices, what, stable=True):
+    """A permutation that sorts the keys, and leaves equal ones in order."""
+    indices = np.asarray(indices)
+    assert (np.bincount(indices, minlength=len(keys)) == 1).all(), f"{what} is no permutation"
+    found = keys[indices]
+    rising = found[1:] > found[:-1]
+    tied = (found[1:] == found[:-1]) & ((indices[1:] > indices[:-1]) | (not stable))
+    assert (rising | tied).all(), f"{what} does not sort"
+
+
+def host_candidates(session, keys):
+    """NumPy in, NumPy out."""
+    ours = {
+        "sort": lambda: radix.sort(keys, device=session),
+        "argsort": lambda: radix.argsort(keys, device=session),
+    }
+    verify_sorted(keys, ours["sort"](), "sort")
+    verify_indices(keys, ours["argsort"](), "argsort")
+    return ours | {
+        "np.sort": lambda: np.sort(keys),
+        "np.sort stable": lambda: np.sort(keys, kind="stable"),
+        "np.argsort": lambda: np.argsort(keys),
+        "np.argsort stable": lambda: np.argsort(keys, kind="stable"),
+    }
+
+
+def device_candidates(session, keys, others=True):
+    """Keys on the device, results left there."""
+    import pyopencl.array
+
+    there = pyopencl.array.to_device(session.queue, keys)
+
+    def finished(call):
+        def run():
+            found = call()
+            session.queue.finish()
+            return found
+
+        return run
+
+    ours = {
+        "sort": finished(lambda: radix.sort(there)),
+        "argsort": finished(lambda: radix.argsort(there)),
+    }
+    verify_sorted(keys, ours["sort"]().get(), "sort")
+    verify_indices(keys, ours["argsort"]().get(), "argsort")
+    if others:
+        ours |= pyopencl_candidates(session, keys, there, finished)
+        ours |= cupy_candidates(keys)
+        ours |= torch_candidates(keys)
+    return ours
+
+
+def pyopencl_candidates(session, keys, there, finished):
+    """RadixSort (unsigned keys) and BitonicSort (powers of two)."""
+    import pyopencl.array
+    from pyopencl.algorithm import RadixSort
+    from pyopencl.bitonic_sort import BitonicSort
+
+    n, found = len(keys), {}
+    if keys.dtype == np.uint32:
+        alone = RadixSort(session.context, "unsigned int *keys", "keys[i]", ["keys"])
+        pairs = RadixSort(
+            session.context, "unsigned int *keys, unsigned int *numbers", "keys[i]", ["keys", "numbers"]
+        )
+        numbers = pyopencl.array.arange(session.queue, 0, n, 1, dtype=np.uint32)
+        found["pyopencl radix"] = finished(lambda: alone(there, queue=session.queue))
+        found["pyopencl radix pairs"] = finished(lambda: pairs(there, numbers, queue=session.queue))
+        verify_sorted(keys, found["pyopencl radix"]()[0][0].get(), "pyopencl RadixSort")
+    if n & (n - 1) == 0 and keys.dtype.itemsize == 4:
+        bitonic = BitonicSort(session.context)
+
+        def in_a_copy():
+            copy = there.copy()
+            bitonic(copy, queue=session.queue)
+            return copy
+
+        found["pyopencl bitonic"] = finished(in_a_copy)
+    return found
+
+
+def cupy_candidates(keys):
+    try:
+        import cupy
+    except ImportError:
+        return {}
+    there = cupy.asarray(keys)
+
+    def finished(call):
+        def run():
+            call(there)
+            cupy.cuda.Device().synchronize()
+
+        return run
+
+    verify_sorted(keys, cupy.sort(there).get(), "cupy.sort")
+    return {"cupy.sort": finished(cupy.sort), "cupy.argsort": finished(cupy.argsort)}
+
+
+def torch_candidates(keys):
+    try:
+        import torch
+    except ImportError:
+        return {}
+    if not torch.cuda.is_available() or keys.dtype.name in ("uint16", "uint32", "uint64"):
+        return {}
+    there = torch.as_tensor(keys, device="cuda")
+
+    def run():
+        torch.sort(there, stable=True)
+        torch.cuda.synchronize()
+
+    return {"torch.sort+indices": run}
+
+
+def shellsort_candidates(session, keys):
+    """Every variant of Shellsort, and our radix sort for comparison."""
+    from clgeom.sort.shellsort import shellsort
+
+    found = {"radix": lambda: radix.sort(keys, device=session)}
+    for variant in ("auto", "0", "A", "D", "E", "F"):
+        result = shellsort(keys, variant=variant, device=session)
+        verify_sorted(keys, result.keys, f"Shellsort {variant}")
+        found[f"shell {variant}"] = lambda v=variant: shellsort(keys, variant=v, device=session)
+    return found | {"np.sort stable": lambda: np.sort(keys, kind="stable")}
+
+
+CANDIDATES = {"host": host_candidates, "device": device_candidates, "shellsort": shellsort_candidates}
+
+RATIOS = (
+    ("sort", "np.sort stable"), ("argsort", "np.argsort stable"), ("sort", "cupy.sort"), ("argsort", "cupy.argsort"),
+    ("sort", "pyopencl radix"), ("argsort", "pyopencl radix pairs"), ("argsort", "torch.sort+indices"),
+)  # fmt: skip
+
+
+def measure(session, where, n, dtype, distribution, options):
+    """One row: milliseconds of all, and how many times faster than each rival ours is."""
+    keys = make_keys(n, dtype, distribution)
+    taken = common.interleaved(CANDIDATES[where](session, keys), options.repeat, options.budget)
+    row = {"where": where, "n": n, "type": keys.dtype.name, "keys": distribution}
+    row |= {name: seconds * 1e3 for name, seconds in taken.items()}
+    for ours, rival in RATIOS:
+        if ours in taken and rival in taken:
+            row[f"{rival} / {ours}"] = taken[rival] / taken[ours]
+    return row
+
+
+def phases(session, n, dtype):
+    """Seconds and GB/s of every launch of a sort and an argsort on the device."""
+    import pyopencl.array
+
+    there = pyopencl.array.to_device(session.queue, make_keys(n, dtype))
+    for function in (radix.sort, radix.argsort):
+        for _ in range(2):
+            found = function(there, profile=True)
+        print(f"{function.__name__}, {n} {np.dtype(dtype).name}:")
+        rows = [
+            {"launch": p.name, "ms": p.seconds * 1e3, "GB/s": p.gb_per_s, "groups": p.global_size // p.local_size,
+             "wg": p.local_size}
+            for p in found.phases
+        ]  # fmt: skip
+        common.print_table(rows)
+        print(f"  together {sum(p.seconds for p in found.phases) * 1e3:.3f} ms")
+
+
+def sweep(session, n, dtype, options):
+    """Times of our sorts for every policy of the search space."""
+    rows = []
+    keys = make_keys(n, dtype)
+    chosen = radix.peers_of
+    for wg, items, per_unit, peers in SWEEP:
+        if wg > session.profile.max_wg_size or (peers != "local" and session.shuffle != "ptx"):
+            continue
+        policy = Policy("group", wg_size=wg, items_per_thread=items, groups_per_unit=per_unit)
+        radix.peers_of = lambda session, peers=peers: peers
+        try:
+            with override({SCATTER: policy, **group_rows(session)}):
+                taken = common.interleaved(device_candidates(session, keys, others=False), options.repeat)
+            row = {"wg": wg, "items": items, "groups/unit": per_unit, "peers": peers}
+            rows.append(row | {name: seconds * 1e3 for name, seconds in taken.items()})
+        except Exception as error:  # a shape that the device refuses is a finding too
+            print(f"{policy}, {peers}: {type(error).__name__}: {str(error)[-300:]}")
+        finally:
+            radix.peers_of = chosen
+    common.print_table(sorted(rows, key=lambda row: row["argsort"]))
+    return rows
+
+
+def group_rows(session):
+    """Group variants of the other kernels, so that --sweep can be tried on a CPU."""
+    kernels = ("radix/radix_survey", "radix/radix_count", "radix/radix_spine")
+    if not session.profile.is_cpu:
+        return {}
+    return {k: replace(select(session.profile, k), variant="group", wg_size=64) for k in kernels}
+
+
+def number(text):
+    """1e6, 1000 or 2^20."""
+    base, _, power = text.partition("^")
+    return int(base) ** int(power) if power else int(float(text))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--where", default="host", help="comma-separated: host, device, shellsort")
+    parser.add_argument("--sizes", default="1e6,1e7", help="comma-separated, also as 2^20")
+    parser.add_argument("--types", default="uint32,float32,int64,float64")
+    parser.add_argument("--keys", default="random", help="comma-separated: random, few, sorted")
+    parser.add_argument("--device")
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate rests")
+    parser.add_argument("--phases", action="store_true", help="what each launch of ours takes, on the device")
+    parser.add_argument("--sweep", action="store_true", help="times of ours for many work-group shapes")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    session = as_session(options.device)
+    print(
+        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; medians in ms"
+    )
+    rows = []
+    with contextlib.suppress(KeyboardInterrupt):
+        for dtype in options.types.split(","):
+            for n in map(number, options.sizes.split(",")):
+                if options.sweep:
+                    rows += [{"n": n, "type": dtype} | row for row in sweep(session, n, dtype, options)]
+                    continue
+                for where in options.where.split(","):
+                    for distribution in options.keys.split(","):
+                        row = measure(session, where, n, np.dtype(dtype), distribution, options)
+                        rows.append(row)
+                        print(f"\n{where}, {n} {dtype}, {distribution} keys")
+                        common.print_table([{"": k, "ms or ratio": v} for k, v in list(row.items())[4:]])
+                if options.phases:
+                    phases(session, n, dtype)
+    if options.json:
+        command = " ".join(["python", *sys.argv])
+        common.write_json(options.json, command, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch"))
+
+
+if __name__ == "__main__":
+    main()
