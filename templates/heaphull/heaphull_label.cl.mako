@@ -17,8 +17,8 @@
 #include "orient2d.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
-#define PAIRS (TILE / 2 / WG_SIZE)
-#define PENDING ${"ulong" if tile // wg_size > 32 else "uint"}
+#define PAIRS ${min(8, tile // 2 // wg_size)}
+#define SHARE (2 * PAIRS * WG_SIZE)
 #define EDGES 8     // and one more record for the box
 typedef ${real} real_t;
 typedef ${approx} approx_t;   // the type of the eight lines: float for int
@@ -105,56 +105,56 @@ void heaphull_label(global const real_t *points, const ulong n, const ulong firs
             counts[c * all_tiles + first_tile + tile] = count[c + 1];
     }
 % else:
-    // Points in pairs, ${tile} / 2 / WG_SIZE of them to a work-item; bit b of `outside` is set when point b of the
-    // work-item's is not in the box. Only such points are looked at again.
+    // A tile in shares of SHARE points, in pairs, PAIRS of them to a work-item; bit b of `outside` is set when point b
+    // of the work-item's is not in the box. Only such points are looked at again.
     local uint local_counts[5];
     const uint lid = get_local_id(0);
     for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         for (uint c = lid; c < 5; c += WG_SIZE)
             local_counts[c] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        global const ${real} *const row = points + tile * TILE * 2;
-        global uchar *const row_labels = labels + tile * TILE;
-        const uint count = min((ulong)TILE, n - tile * TILE);
-        PENDING outside = 0;
-        if (count == TILE) {
-            ${real}2 p[2 * PAIRS];
+        const ulong last = min(tile * TILE + TILE, n);
+        for (ulong begin = tile * TILE; begin < last; begin += SHARE) {
+            global const ${real} *const row = points + begin * 2;
+            global uchar *const row_labels = labels + begin;
+            const uint count = min((ulong)SHARE, n - begin);
+            uint outside = 0;
+            if (count == SHARE) {
 #pragma unroll
-            for (uint k = 0; k < PAIRS; ++k) {
-                const ${real}4 two = CLGEOM_LOAD4(${real}, row, k * WG_SIZE + lid);
-                p[2 * k] = two.lo;
-                p[2 * k + 1] = two.hi;
-            }
+                for (uint k = 0; k < PAIRS; ++k) {
+                    const ${real}4 two = CLGEOM_LOAD4(${real}, row, k * WG_SIZE + lid);
+                    if (!(two.x > box.ax && two.x < box.bx && two.y > box.ay && two.y < box.by))
+                        outside |= 1u << (2 * k);
+                    if (!(two.z > box.ax && two.z < box.bx && two.w > box.ay && two.w < box.by))
+                        outside |= 2u << (2 * k);
+                }
 #pragma unroll
-            for (uint b = 0; b < 2 * PAIRS; ++b)
-                if (!(p[b].x > box.ax && p[b].x < box.bx && p[b].y > box.ay && p[b].y < box.by))
-                    outside |= (PENDING)1 << b;
-#pragma unroll
-            for (uint k = 0; k < PAIRS; ++k)
-                vstore2((uchar2)0, k * WG_SIZE + lid, row_labels);
-        } else {
-            for (uint b = 0; b < 2 * PAIRS; ++b) {
-                const uint i = 2 * (b / 2 * WG_SIZE + lid) + b % 2;
-                if (i < count) {
-                    row_labels[i] = 0;
-                    outside |= (PENDING)1 << b;
+                for (uint k = 0; k < PAIRS; ++k)
+                    vstore2((uchar2)0, k * WG_SIZE + lid, row_labels);
+            } else {
+                for (uint b = 0; b < 2 * PAIRS; ++b) {
+                    const uint i = 2 * (b / 2 * WG_SIZE + lid) + b % 2;
+                    if (i < count) {
+                        row_labels[i] = 0;
+                        outside |= 1u << b;
+                    }
                 }
             }
-        }
-        while (outside) {
-            const PENDING bit = outside & -outside;
-            const uint b = popcount(bit - 1), i = 2 * (b / 2 * WG_SIZE + lid) + b % 2;
-            outside ^= bit;
-            const approx_t x = row[2 * i], y = row[2 * i + 1];
-            approx_t lowest = nx0 * x + ny0 * y + offset0;
+            while (outside) {
+                const uint bit = outside & -outside;
+                const uint b = popcount(bit - 1), i = 2 * (b / 2 * WG_SIZE + lid) + b % 2;
+                outside ^= bit;
+                const approx_t x = row[2 * i], y = row[2 * i + 1];
+                approx_t lowest = nx0 * x + ny0 * y + offset0;
 % for e in range(1, 8):
-            const approx_t line${e} = nx${e} * x + ny${e} * y + offset${e};
-            lowest = line${e} < lowest ? line${e} : lowest;
+                const approx_t line${e} = nx${e} * x + ny${e} * y + offset${e};
+                lowest = line${e} < lowest ? line${e} : lowest;
 % endfor
-            if (!(lowest > 0)) {
-                const uchar label = label_of(edges, row[2 * i], row[2 * i + 1]);
-                row_labels[i] = label;
-                atomic_inc(&local_counts[label]);
+                if (!(lowest > 0)) {
+                    const uchar label = label_of(edges, row[2 * i], row[2 * i + 1]);
+                    row_labels[i] = label;
+                    atomic_inc(&local_counts[label]);
+                }
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
