@@ -10,6 +10,7 @@ device already ("resident"). Rivals that are not installed, or that would take t
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import common  # noqa: E402
 
 import clgeom  # noqa: E402
+from clgeom.runtime.arrays import as_device_points  # noqa: E402
 from clgeom.runtime.device import as_session  # noqa: E402
 
 CLOUDS = ("normal", "square", "disc", "circle")
@@ -122,9 +124,11 @@ def row_of(session, name, n, dtype, options):
         print(f"{dtype.name} {name} {n:,}: " + ", ".join(
             f"{phase.name} {phase.seconds * 1e3:.3f} ms" + (f" {phase.gb_per_s:.0f} GB/s" if phase.bytes_moved else "")
             for phase in profiled.phases))  # fmt: skip
-        row["phases"] = None
-        row["filter"] = 1e3 * sum(p.seconds for p in profiled.phases if p.name not in ("monotone_chain",))
-        del row["phases"]
+        array = as_device_points(session, resident if options.on_device else points, of="bench")
+        read = common.plain_read(session)
+        row["one read"] = 1e3 * statistics.median(read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9))
+        row["filter"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name != "monotone_chain")
+        row["filter/read"] = row["filter"] / row["one read"]
     return row
 
 

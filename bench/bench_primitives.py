@@ -3,7 +3,7 @@
     python bench/bench_primitives.py --json bench/results/primitives-pocl.json
 
 The loop adds float32 values with `vload8`, one work-item a compute unit: on a CPU device the speed of its memory, as
-near as a kernel without any care comes. On a GPU the yardstick is the loop with one work-item a value instead.
+near as a kernel without any care comes. On a GPU many work-items stride through the values instead.
 """
 
 from __future__ import annotations
@@ -21,28 +21,7 @@ import common  # noqa: E402
 from clgeom.primitives.compact import compact  # noqa: E402
 from clgeom.primitives.reduce import reduce  # noqa: E402
 from clgeom.primitives.scan import inclusive_scan  # noqa: E402
-from clgeom.runtime.build import build  # noqa: E402
 from clgeom.runtime.device import as_session  # noqa: E402
-
-LOOP = """
-kernel void loop(global const float *values, const ulong n, global float *out)
-{
-    const ulong share = n / 8 / get_global_size(0), first = get_global_id(0) * share;
-    float8 sum = 0;
-    for (ulong i = first; i < first + share; ++i)
-        sum += vload8(i, values);
-    out[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3 + sum.s4 + sum.s5 + sum.s6 + sum.s7;
-}
-kernel void stride(global const float *values, const ulong n, global float *out)
-{
-    float sum = 0;
-    for (ulong i = get_global_id(0); i < n; i += get_global_size(0))
-        sum += values[i];
-    if (sum == 12345.678f)
-        out[0] = sum;
-}
-"""
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -51,31 +30,23 @@ def main():
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--json")
     options = parser.parse_args()
-    import pyopencl as cl
     import pyopencl.array
 
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; GB/s of the input")
-    program, rows = build(session, LOOP, of="the plain loop"), []
-    cpu = session.profile.is_cpu
-    kernel, size = (program.loop, (session.profile.compute_units,)) if cpu else (program.stride, (1 << 20,))
+    plain, rows = common.plain_read(session), []
     for n in (int(float(size)) for size in options.sizes.split(",")):
         values = np.random.default_rng(0).integers(-1, 2, n).astype(np.float32)
         flags = (values == 0).astype(np.uint8)
         on_device = pyopencl.array.to_device(session.queue, values)
         flags_on_device = pyopencl.array.to_device(session.queue, flags)
-        out = pyopencl.array.zeros(session.queue, 1 << 12, np.float32)
         assert reduce(on_device) == values.sum(dtype=np.float64)
         assert np.array_equal(compact(flags), np.flatnonzero(flags))
         assert np.array_equal(inclusive_scan(values, device=session), np.cumsum(values, dtype=np.float64))
 
-        def plain():
-            kernel(session.queue, size, None, on_device.base_data, np.uint64(n), out.base_data)
-            cl.enqueue_copy(session.queue, np.empty(1, np.float32), out.base_data)
-
         taken = common.interleaved(
             {
-                "loop": plain,
+                "loop": lambda: plain(on_device.base_data, n),
                 "reduce": lambda: reduce(on_device),
                 "numpy sum": values.sum,
                 "scan": lambda: inclusive_scan(on_device),

@@ -11,6 +11,8 @@ import statistics
 import time
 from pathlib import Path
 
+import numpy as np
+
 
 def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0) -> dict:
     """Median seconds of each callable, called in turn so that a busy machine slows all alike.
@@ -28,6 +30,46 @@ def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0) -> dict
             call()
             times[name].append(time.perf_counter() - begin)
     return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+READ = """
+kernel void loop(global const float *values, const ulong n, global float *out)
+{
+    const ulong share = n / 8 / get_global_size(0), first = get_global_id(0) * share;
+    float8 sum = 0;
+    for (ulong i = first; i < first + share; ++i)
+        sum += vload8(i, values);
+    out[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3 + sum.s4 + sum.s5 + sum.s6 + sum.s7;
+}
+kernel void stride(global const float4 *values, const ulong n, global float *out)
+{
+    float4 sum = 0;
+    for (ulong i = get_global_id(0); i < n / 4; i += get_global_size(0))
+        sum += values[i];
+    if (sum.x + sum.y + sum.z + sum.w == 12345.678f)  // never, but the compiler cannot know
+        out[0] = 1;
+}
+"""
+
+
+def plain_read(session):
+    """A function of a buffer and its number of float32 values that reads them once and waits; returns device seconds."""
+    import pyopencl as cl
+
+    from clgeom.runtime.build import build
+
+    program, units = build(session, READ, of="the plain read"), session.profile.compute_units
+    kernel = cl.Kernel(program, "loop" if session.profile.is_cpu else "stride")
+    size, local = ((units,), (1,)) if session.profile.is_cpu else ((units * 2048,), (256,))
+    out = cl.Buffer(session.context, cl.mem_flags.READ_WRITE, 4 * units)
+
+    def read(buffer, n):
+        kernel.set_args(buffer, np.uint64(n), out)
+        event = cl.enqueue_nd_range_kernel(session.profiling_queue, kernel, size, local)
+        event.wait()
+        return (event.profile.end - event.profile.start) * 1e-9
+
+    return read
 
 
 def environment(session, packages=()) -> dict:
