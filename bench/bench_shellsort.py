@@ -1,0 +1,191 @@
+"""Every Shellsort variant against np.sort, our radix sort and a serial Shellsort compiled by Numba with the same gaps.
+
+    python bench/bench_shellsort.py --json bench/results/shellsort-pocl.json
+    python bench/bench_shellsort.py --device nvidia --where device --sizes 1e6,1e7,1e8 --slow 1e7
+    python bench/bench_shellsort.py --study                the study's tables: accesses, passes and times for each gap
+
+Medians of whole calls in milliseconds; every result is verified first. "host": NumPy array in and out. "device": keys
+and result stay on the device. Variants that would take too long for a size are left out ("-").
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import common  # noqa: E402
+
+from clgeom.runtime.device import as_session  # noqa: E402
+from clgeom.sort import shellsort, sort  # noqa: E402
+from clgeom.sort.gaps import gaps_for  # noqa: E402
+from clgeom.sort.shellsort import VARIANTS  # noqa: E402
+
+#: The study's sizes, and one more.
+SIZES = "1e2,1e3,1e4,1e5,4e5,1e6,1e7"
+#: Largest sizes for the variants that are slow by design; --slow raises those of A to F.
+LIMITS = {"0": 1e4, "A": 1e6, "B": 1e6, "C": 1e6, "D": 1e6, "E": 1e6, "F": 1e6}
+
+
+def serial_shellsort():
+    """(sort all in place, sort at one gap in place), compiled by Numba; None when it is not here."""
+    try:
+        import numba
+    except ImportError:
+        return None
+
+    @numba.njit
+    def one_gap(keys, gap):
+        for i in range(gap, keys.size):
+            key, hole = keys[i], i
+            while hole >= gap and keys[hole - gap] > key:
+                keys[hole] = keys[hole - gap]
+                hole -= gap
+            keys[hole] = key
+
+    @numba.njit
+    def all_gaps(keys, gaps):
+        for gap in gaps:
+            one_gap(keys, gap)
+
+    return all_gaps, one_gap
+
+
+def make_keys(n, dtype):
+    keys = np.random.default_rng(n).standard_normal(n) * 1e6
+    return keys.astype(dtype)
+
+
+def verify(found, keys, variant):
+    found = np.asarray(found.get() if hasattr(found, "get") else found)
+    wanted = np.sort(keys)
+    assert np.array_equal(np.sort(found) if variant in "BC" else found, wanted), variant
+
+
+def candidates(keys, session, options):
+    """Callables by name; all verified."""
+    n, on_device = len(keys), options.where == "device"
+    given = keys
+    if on_device:
+        import pyopencl.array
+
+        given = pyopencl.array.to_device(session.queue, keys)
+
+    def finished(call):
+        def run():
+            call()
+            session.queue.finish()
+
+        return run if on_device else call
+
+    found = {}
+    for variant in options.variants.split(","):
+        limit = LIMITS.get(variant, np.inf)
+        if n > (max(limit, options.slow) if variant not in ("0", "auto") else limit):
+            continue
+        how = {"variant": variant, "gaps": options.gaps, "max_items_per_subsequence": options.items,
+               "min_elements_per_item": options.elements, "device": None if on_device else session}  # fmt: skip
+        verify(shellsort(given, **how).keys, keys, variant)
+        found[variant] = finished(lambda how=how: shellsort(given, **how))
+    verify(sort(given, device=None if on_device else session), keys, "radix")
+    found["radix"] = finished(lambda: sort(given, device=None if on_device else session))
+    found["np.sort"] = lambda: np.sort(keys)
+    serial = serial_shellsort()
+    if serial and n <= options.serial_limit:
+        gaps = np.array(gaps_for(options.gaps, n))
+        serial[0](keys[:2].copy(), np.array([1]))
+        found["serial"] = lambda: serial[0](keys.copy(), gaps)
+    return found
+
+
+def row_of(n, session, options):
+    keys = make_keys(n, options.type)
+    taken = common.interleaved(candidates(keys, session, options), options.repeat, options.budget)
+    names = (*VARIANTS, "radix", "np.sort", "serial")
+    row = {"n": n, **{name: taken[name] * 1e3 if name in taken else None for name in names}}
+    for name in ("serial", "D"):
+        row[f"{name}/auto"] = taken[name] / taken["auto"] if {name, "auto"} <= taken.keys() else None
+    row["auto/radix"] = taken["auto"] / taken["radix"] if "auto" in taken else None
+    return row
+
+
+# The study's tables -----------------------------------------------------------------------------------------------
+
+
+def study(session, options):
+    """Tables II to IV: what an item reads, writes and passes at each gap, and what each gap takes."""
+    import time
+
+    tables = {}
+    for n, least in ((1000, 5), (10_000, 4)):
+        print(f"\nVariant D, {n:,} keys, at least {least} elements an item: means of an item")
+        result = shellsort(make_keys(n, options.type), variant="D", gaps=options.gaps, min_elements_per_item=least,
+                           device=session, stats=True, profile=True)  # fmt: skip
+        rows = [
+            {"gap": p.gap, "items/group": p.items_per_group, "groups": p.groups, "elements/item": p.elements_per_item,
+             "reads": p.reads / p.items, "writes": p.writes / p.items, "passes": p.passes}
+            for p in result.phases
+        ]  # fmt: skip
+        common.print_table(rows)
+        tables[f"accesses_{n}"] = rows
+    serial = serial_shellsort()
+    for n, variants in ((1_000_000, "BD"), (500_000, "BDE")):
+        print(f"\n{n:,} keys, at most {options.items} items a column: ms for each gap")
+        keys = make_keys(n, options.type)
+        rows = {gap: {"gap": gap} for gap in gaps_for(options.gaps, n)}
+        if serial:
+            serial[1](keys[:2].copy(), 1)
+            work = keys.copy()
+            for gap in rows:
+                begin = time.perf_counter()
+                serial[1](work, gap)
+                rows[gap]["serial"] = (time.perf_counter() - begin) * 1e3
+        for variant in (*variants, "auto"):
+            how = {"variant": variant, "gaps": options.gaps, "max_items_per_subsequence": options.items,
+                   "min_elements_per_item": options.elements, "device": session, "profile": True}  # fmt: skip
+            shellsort(keys, **how)
+            for phase in shellsort(keys, **how).phases:  # auto has its last gaps in one: under the first of them
+                rows[phase.gap][variant] = phase.seconds * 1e3
+        rows = list(rows.values())
+        columns = dict.fromkeys(name for row in rows for name in row if name != "gap")
+        rows.append({"gap": "all", **{name: sum(row.get(name) or 0.0 for row in rows) for name in columns}})
+        common.print_table(rows)
+        tables[f"times_{n}"] = rows
+    return [{"table": name, "rows": rows} for name, rows in tables.items()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--type", default="float32", help="type of the keys")
+    parser.add_argument("--gaps", default="sedgewick86")
+    parser.add_argument("--items", type=int, default=512, help="most items for a column")
+    parser.add_argument("--elements", type=int, default=5, help="fewest elements for an item")
+    parser.add_argument("--where", choices=("host", "device"), default="host")
+    parser.add_argument("--device")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate rests")
+    parser.add_argument("--slow", type=float, default=0, help="largest n for variants A to F")
+    parser.add_argument("--serial-limit", type=float, default=1e7, help="largest n for the serial Shellsort")
+    parser.add_argument("--study", action="store_true", help="print the study's tables instead")
+    parser.add_argument("--json", help="write the table to this file")
+    options = parser.parse_args()
+
+    session = as_session(options.device)
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
+    if options.study:
+        rows = study(session, options)
+    else:
+        rows = [row_of(int(float(size)), session, options) for size in options.sizes.split(",")]
+        common.print_table(rows)
+    if options.json:
+        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, ("numba",))
+
+
+if __name__ == "__main__":
+    main()
