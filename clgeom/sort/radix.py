@@ -37,7 +37,7 @@ RADIX = 1 << RADIX_BITS
 #: Positions are uint32; some room above them for the last tile.
 MOST_KEYS = (1 << 32) - (1 << 20)
 #: Keys that `radix_segments` takes: per kind of device, what one segment may have.
-CAPACITIES = {"serial": (4096,), "group": (256, 2048)}
+CAPACITIES = {"serial": (16384,), "group": (256, 2048)}
 
 
 class Profiled(NamedTuple):
@@ -782,7 +782,7 @@ def _pass_steps(
 
 def _shares(policy, n, profile):
     """(groups, keys of each group's share); shares of the group variant are whole tiles."""
-    tile = 4096 if policy.variant == "serial" else policy.tile
+    tile = 16384 if policy.variant == "serial" else policy.tile
     tiles = ceil_div(n, tile)
     share = ceil_div(tiles, policy.groups(tiles, profile.compute_units)) * tile
     return ceil_div(n, share), share

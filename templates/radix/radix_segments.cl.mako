@@ -8,7 +8,7 @@
 // A stable merge sort of (digits, number in the segment); keys and payloads follow at the end, from global memory.
 // group: runs of 1, 2, 4 .. keys in local memory. A key's place in the merged run is its place in its own run plus
 // the keys of the other run that go before it, found by bisection: the left run's keys go before equal ones.
-// serial: insertion sort of runs of 16, then merges between two private arrays.
+// serial: insertion sort of runs of 16, then merges between two private arrays; longer segments digit by digit.
 //
 // whole: one segment of n keys, without offsets. payload as in radix_scatter. Reads and writes each key once
 // (payloads too), and the keys that were kept once more.
@@ -20,6 +20,8 @@
 #define CAPACITY ${capacity}
 #define ITEMS (CAPACITY / WG_SIZE)
 #define RUN 16
+#define MERGED 512              // longer segments: by digits
+#define DIGITS (CLGEOM_KEY_BITS / 8)
 % if payload:
 typedef ${unsigned[payload_bits]} payload_t;
 typedef ${unsigned[payload_out_bits]} payload_out_t;
@@ -60,38 +62,66 @@ void radix_segments(global const key_t *keys,
         const uint begin = offsets[segment], count = offsets[segment + 1] - begin;
 % endif
 % if variant == "serial":
-        key_t *codes = code_space, *merged_codes = code_space + CAPACITY;
-        ushort *order = order_space, *merged_order = order_space + CAPACITY;
-        for (uint first = 0; first < count; first += RUN)
-            for (uint i = first; i < min(first + RUN, count); ++i) {
+        key_t *codes = code_space, *other_codes = code_space + CAPACITY;
+        ushort *order = order_space, *other_order = order_space + CAPACITY;
+#define SWAP_SIDES()                                                                       \
+    {                                                                                      \
+        key_t *const c = codes; codes = other_codes; other_codes = c;                      \
+        ushort *const o = order; order = other_order; other_order = o;                     \
+    }
+        if (count <= MERGED) {
+            for (uint first = 0; first < count; first += RUN)
+                for (uint i = first; i < min(first + RUN, count); ++i) {
+                    const key_t code = key_digits(keys[begin + i], flip) & significant;
+                    uint to = i;
+                    for (; to > first && codes[to - 1] > code; --to) {
+                        codes[to] = codes[to - 1];
+                        order[to] = order[to - 1];
+                    }
+                    codes[to] = code;
+                    order[to] = (ushort)i;
+                }
+            for (uint width = RUN; width < count; width *= 2) {
+                for (uint first = 0; first < count; first += 2 * width) {
+                    uint left = first, right = min(first + width, count);
+                    const uint middle = right, end = min(first + 2 * width, count);
+                    for (uint to = first; to < end; ++to) {
+                        const bool take_left = right >= end || (left < middle && codes[left] <= codes[right]);
+                        const uint from = take_left ? left : right;
+                        other_codes[to] = codes[from];
+                        other_order[to] = order[from];
+                        left += take_left;
+                        right += !take_left;
+                    }
+                }
+                SWAP_SIDES()
+            }
+        } else {
+            uint next[DIGITS][256];
+            for (uint k = 0; k < DIGITS * 256; ++k)
+                next[k / 256][k % 256] = 0;
+            for (uint i = 0; i < count; ++i) {
                 const key_t code = key_digits(keys[begin + i], flip) & significant;
-                uint to = i;
-                for (; to > first && codes[to - 1] > code; --to) {
-                    codes[to] = codes[to - 1];
-                    order[to] = order[to - 1];
-                }
-                codes[to] = code;
-                order[to] = (ushort)i;
+                codes[i] = code;
+                order[i] = (ushort)i;
+                for (uint d = 0; d < DIGITS; ++d)
+                    ++next[d][code >> 8 * d & 255];
             }
-        for (uint width = RUN; width < count; width *= 2) {
-            for (uint first = 0; first < count; first += 2 * width) {
-                uint left = first, right = min(first + width, count);
-                const uint middle = right, end = min(first + 2 * width, count);
-                for (uint to = first; to < end; ++to) {
-                    const bool take_left = right >= end || (left < middle && codes[left] <= codes[right]);
-                    const uint from = take_left ? left : right;
-                    merged_codes[to] = codes[from];
-                    merged_order[to] = order[from];
-                    left += take_left;
-                    right += !take_left;
+            for (uint d = 0; d < DIGITS; ++d) {
+                if (next[d][codes[0] >> 8 * d & 255] == count)
+                    continue;                               // the same digit everywhere
+                for (uint k = 0, sum = 0; k < 256; ++k) {
+                    const uint digits = next[d][k];
+                    next[d][k] = sum;
+                    sum += digits;
                 }
+                for (uint i = 0; i < count; ++i) {
+                    const uint to = next[d][codes[i] >> 8 * d & 255]++;
+                    other_codes[to] = codes[i];
+                    other_order[to] = order[i];
+                }
+                SWAP_SIDES()
             }
-            key_t *const other_codes = codes;
-            codes = merged_codes;
-            merged_codes = other_codes;
-            ushort *const other_order = order;
-            order = merged_order;
-            merged_order = other_order;
         }
 % else:
         for (uint i = lid; i < count; i += WG_SIZE) {
