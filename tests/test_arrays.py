@@ -89,7 +89,7 @@ def test_cpu_devices_read_the_callers_memory(session):
     assert array.host is points or np.shares_memory(array.host, points)
     assert (array.n, array.width, array.item_bytes, array.nbytes) == (1000, 2, 8, 8000)
     np.testing.assert_array_equal(back(array), points.ravel())
-    np.testing.assert_array_equal(array.rows(np.array([5, 3])), points[[5, 3]])
+    np.testing.assert_array_equal(array.to_host()[[5, 3]], points[[5, 3]])
 
 
 def test_a_copy_on_other_devices(session):
@@ -132,6 +132,12 @@ def test_chunks_hold_all_rows(session):
     assert [c.start for c in array.chunks] == [0, 131072, 262144] and array.n == 300_000
     np.testing.assert_array_equal(back(array), points.ravel())
     assert list(array.bindings("points")) == ["points[0]", "points[1]", "points[2]"]
+    parts = array.split()
+    assert [part.n for part in parts] == [131072, 131072, 37856] and all(
+        len(part.chunks) == 1 for part in parts
+    )
+    np.testing.assert_array_equal(np.concatenate([part.host for part in parts]), points)
+    np.testing.assert_array_equal(np.concatenate([back(part) for part in parts]), points.ravel())
 
 
 def test_values_types(session):
@@ -191,7 +197,7 @@ def test_device_array_is_adopted_without_a_copy(session):
     assert is_device_array(there) and not is_device_array(points) and not is_device_array([1])
     array = as_device_points(session, there, of="test")
     assert array.host is None and array.chunks[0].buffer is there.base_data
-    np.testing.assert_array_equal(array.rows(np.array([7, 0, 999])), points[[7, 0, 999]])
+    np.testing.assert_array_equal(array.to_host(), points)
     assert session_of(there, None) is session and session_of(there, session) is session
     assert session_of(points, session) is session and session_of(points, None) is default_session()
 

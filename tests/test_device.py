@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -232,14 +233,22 @@ def test_session_repr_and_probe(session):
     assert session.shuffle == session.shuffle  # probed once
 
 
-def test_intel_runtime_from_pypi_is_named_to_the_loader(tmp_path, monkeypatch):
-    (tmp_path / "lib").mkdir()
+def test_intel_runtime_from_pypi_is_shown_to_the_loader(tmp_path, monkeypatch):
     library = tmp_path / "lib" / "libintelocl.so"
+    library.parent.mkdir()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setenv("OCL_ICD_FILENAMES", "/opt/other.so")
-    runtime._help_intel_runtime()
-    assert os.environ["OCL_ICD_FILENAMES"] == "/opt/other.so"  # not installed: nothing changes
+    monkeypatch.setattr(runtime.site, "getuserbase", lambda: str(tmp_path / "user"))
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+    with runtime._intel_runtime_found():
+        assert "OCL_ICD_VENDORS" not in os.environ  # not installed: nothing changes
     library.touch()
-    runtime._help_intel_runtime()
-    runtime._help_intel_runtime()
-    assert os.environ["OCL_ICD_FILENAMES"] == f"/opt/other.so:{library}"
+    with runtime._intel_runtime_found():
+        folder = Path(os.environ["OCL_ICD_VENDORS"])
+        assert (folder / "intel-from-pip.icd").read_text().strip() == str(library)
+        assert {p.name for p in folder.iterdir()} >= {
+            p.name for p in Path("/etc/OpenCL/vendors").glob("*.icd")
+        }
+    assert "OCL_ICD_VENDORS" not in os.environ and not folder.exists()
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/the/callers/own")
+    with runtime._intel_runtime_found():
+        assert os.environ["OCL_ICD_VENDORS"] == "/the/callers/own"

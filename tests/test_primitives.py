@@ -11,11 +11,11 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.primitives.compact import TILE as COMPACT_TILE
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.extremes import OCTAGON_AXES, extremes, extremes_plan
-from clgeom.primitives.operators import Operator
+from clgeom.primitives.operators import OPERATORS, Operator
 from clgeom.primitives.reduce import TILE as REDUCE_TILE
 from clgeom.primitives.reduce import reduce, reduce_plan
 from clgeom.primitives.scan import TILE as SCAN_TILE
-from clgeom.primitives.scan import exclusive_scan, inclusive_scan, scan_plan
+from clgeom.primitives.scan import Piece, exclusive_scan, inclusive_scan, scan_plan
 from clgeom.runtime.arrays import Chunk, DeviceArray, as_device_points
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import Plan, Scratch
@@ -526,8 +526,6 @@ def test_plans_index_beyond_4_gib(session):
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist()
     chunks = tuple(Chunk(None, int(start), size) for start, size in zip(starts, sizes))
     values = DeviceArray(session, np.dtype(np.float32), sum(sizes), 1, chunks)
-    from clgeom.primitives.operators import OPERATORS
-
     plan, out = reduce_plan(profile, values, OPERATORS["sum"], values.dtype)
     tiles = [-(-size // REDUCE_TILE) for size in sizes]
     for i, step in enumerate(plan[:3]):
@@ -536,20 +534,20 @@ def test_plans_index_beyond_4_gib(session):
         assert step.bytes_moved == 4 * sizes[i]
     assert plan[0].args[4].count == sum(tiles) and out.count == 1
 
-    scan = scan_plan(
-        profile, "values", sizes, values.dtype, "out", values.dtype, OPERATORS["sum"], exclusive=True
-    )
+    pieces = [Piece(f"values[{i}]", 7 << 32, size) for i, size in enumerate(sizes)]
+    outputs = [Scratch(f"out[{i}]", np.dtype(np.float32), size) for i, size in enumerate(sizes)]
+    scan = scan_plan(profile, pieces, values.dtype, outputs, OPERATORS["sum"], exclusive=True)
     firsts = [sum(-(-size // SCAN_TILE) for size in sizes[:i]) for i in range(3)]
     for steps in (scan[:3], scan[-3:]):
-        assert [int(step.args[2]) for step in steps] == firsts
-        assert all(step.args[2].dtype == np.uint64 and step.args[1].dtype == np.uint64 for step in steps)
+        assert [int(step.args[3]) for step in steps] == firsts
+        assert [int(step.args[2]) for step in steps] == sizes
+        assert all(int(step.args[1]) == 7 << 32 for step in steps)
+        assert all(arg.dtype == np.uint64 for step in steps for arg in step.args[1:4])
 
-    points = DeviceArray(session, np.dtype(np.float32), sum(sizes), 2, chunks)
-    plan, _ = extremes_plan(profile, points, OCTAGON_AXES)
-    assert [int(step.args[2]) for step in plan[:-1]] == starts
-    groups = [step.groups for step in plan[:-1]]
-    assert [int(step.args[3]) for step in plan[:-1]] == [sum(groups[:i]) for i in range(3)]
-    assert plan[-1].args[2] == sum(groups)
+    points = DeviceArray(session, np.dtype(np.float32), 5 << 32, 2, (Chunk(None, 0, 5 << 32),))
+    search, choice = extremes_plan(profile, points, OCTAGON_AXES)[0]
+    assert search.args[1] == choice.args[1] == 5 << 32 and search.args[1].dtype == np.uint64
+    assert choice.args[4] == search.groups and search.bytes_moved == 5 << 35
 
 
 def test_compact_plans_use_64_bit_indices_beyond_2_to_32(session):

