@@ -19,6 +19,7 @@ Larger segments are sorted all at once by key, then stably by the number of thei
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,8 +27,10 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import CHUNK_ALIGN, as_device_values, is_device_array, session_of
+from clgeom.runtime.build import compiles
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run
 from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import select
 from clgeom.sort.keys import KeyOrder, as_device_bits, as_key_array
 
@@ -562,8 +565,32 @@ class _Job:
 
 def peers_of(session) -> str:
     """How work-items of a team find equal digits: "ballot" where PTX votes compile, else "local"."""
-    is_serial = select(session.profile, "radix/radix_scatter").variant == "serial"
-    return "ballot" if not is_serial and session.shuffle == "ptx" else "local"
+    if select(session.profile, "radix/radix_scatter").variant == "serial" or session.shuffle != "ptx":
+        return "local"
+    return _ballot_or_local(session)
+
+
+@functools.lru_cache(maxsize=64)
+def _ballot_or_local(session) -> str:
+    return "ballot" if compiles(session, render_text(BALLOT_PROBE)) else "local"
+
+
+BALLOT_PROBE = """
+#define WG_SIZE 32
+#define LANES 32
+#define RADIX_BITS 8
+#define RADIX 256
+#define CLGEOM_PEERS_ballot 1
+#include "radix_peers.h"
+kernel void probe(global uint *digits)
+{
+    volatile local uint counts[RADIX];
+    for (uint k = get_local_id(0); k < RADIX; k += WG_SIZE)
+        counts[k] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    digits[get_local_id(0)] = team_rank(digits[get_local_id(0)], counts, counts, get_local_id(0));
+}
+"""
 
 
 # Plans: pure, no device needed -------------------------------------------------------------------------------------

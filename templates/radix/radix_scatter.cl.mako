@@ -1,5 +1,9 @@
 <%page args="key_bits=32, key_float=0, load='digits', store='same', stored_bits=32, payload='', payload_bits=32, payload_out_bits=32, peers='local', radix_bits=8, variant='group', wg_size=256, items_per_thread=16"/>\
-<% unsigned = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"} %>\
+<%
+    unsigned = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
+    # Arrays of ITEMS stay in registers only where their loops are unrolled; with barriers inside that costs more.
+    unroll = "" if peers == "local" else "#pragma unroll"
+%>\
 // radix_scatter: every key, and its payload, to its place by one digit; equal digits stay in order (third launch of a
 // radix pass).
 //
@@ -117,6 +121,7 @@ void radix_scatter(global const key_t *keys,
         const uint count = min(end - base, (uint)TILE);
         key_t mine[ITEMS];
         uint place[ITEMS];           // digit << 16 | rank, then the place in the tile
+        ${unroll}
         for (uint k = 0; k < ITEMS; ++k) {
             const uint slot = (team * ITEMS + k) * LANES + lane;
             mine[k] = slot < count ? keys[base + slot] : (key_t)0;
@@ -124,6 +129,7 @@ void radix_scatter(global const key_t *keys,
         for (uint k = lid; k < TEAMS * RADIX * (1 + CLGEOM_PEER_MASKS); k += WG_SIZE)
             team_counts[k] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
+        ${unroll}
         for (uint k = 0; k < ITEMS; ++k) {
             // Slots beyond the end, all in the last tile, rank after every key: last of the last digit.
             const uint slot = (team * ITEMS + k) * LANES + lane;
@@ -150,13 +156,16 @@ void radix_scatter(global const key_t *keys,
             next[d] += sum - start;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        ${unroll}
         for (uint k = 0; k < ITEMS; ++k)
             place[k] = (place[k] & 0xffff) + team_counts[team * RADIX + (place[k] >> 16)];
         barrier(CLK_LOCAL_MEM_FENCE);
+        ${unroll}
         for (uint k = 0; k < ITEMS; ++k)
             tile_keys[place[k]] = mine[k];
         barrier(CLK_LOCAL_MEM_FENCE);
         uint to[ITEMS];
+        ${unroll}
         for (uint k = 0; k < ITEMS; ++k) {
             const uint i = k * WG_SIZE + lid;
             const key_t bits = tile_keys[i];
@@ -170,6 +179,7 @@ void radix_scatter(global const key_t *keys,
 % if payload:
 <% held = "payload_t" if payload == "carry" else "uint" %>\
         local ${held} *tile_payload = (local ${held} *)arena;
+        ${unroll}
         for (uint k = 0; k < ITEMS; ++k) {
             const uint slot = (team * ITEMS + k) * LANES + lane;
 % if payload == "index":
@@ -179,6 +189,7 @@ void radix_scatter(global const key_t *keys,
 % endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        ${unroll}
         for (uint k = 0; k < ITEMS; ++k) {
             const uint i = k * WG_SIZE + lid;
             if (i < count)

@@ -47,12 +47,20 @@ void radix_survey(global const key_t *keys, const uint n, const uint share, cons
     }
     varying &= significant;
 % else:
-    for (uint i = begin + lid; i < end; i += WG_SIZE) {
-        const key_t bits = keys[i], bits_before = keys[i ? i - 1 : 0];
-        const key_t before = key_digits(bits_before, flip) & significant, own = key_digits(bits, flip) & significant;
-        varying |= own ^ (first & significant);
-        special |= SPECIAL(bits);
-        descents |= own < before;
+    for (uint base = begin; base < end; base += WG_SIZE * ITEMS) {
+        key_t mine[ITEMS], earlier[ITEMS];     // all loads are under way before the first is waited for
+        for (uint k = 0; k < ITEMS; ++k) {
+            const uint i = min(base + k * WG_SIZE + lid, end - 1);      // the last key again changes nothing
+            mine[k] = keys[i];
+            earlier[k] = keys[i ? i - 1 : 0];
+        }
+        for (uint k = 0; k < ITEMS; ++k) {
+            const key_t before = key_digits(earlier[k], flip) & significant;
+            const key_t own = key_digits(mine[k], flip) & significant;
+            varying |= own ^ (first & significant);
+            special |= SPECIAL(mine[k]);
+            descents |= own < before;
+        }
     }
     local key_t cells[3 * WG_SIZE];
     cells[lid] = varying;
