@@ -195,3 +195,21 @@ def fill(session, buffer, value: np.generic, count: int) -> None:
     import pyopencl as cl
 
     cl.enqueue_fill_buffer(session.queue, buffer, value, 0, count * value.itemsize)
+
+
+def in_place(session, array: np.ndarray):
+    """A buffer that is the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
+    import pyopencl as cl
+
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+    return cl.Buffer(session.context, flags, hostbuf=array.view(f"uint{8 * array.dtype.itemsize}"))
+
+
+def show_host(session, buffer, array: np.ndarray) -> None:
+    """Wait until what kernels wrote to an array's own memory can be seen there."""
+    import pyopencl as cl
+
+    mapped, _ = cl.enqueue_map_buffer(
+        session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=True
+    )
+    mapped.base.release(session.queue).wait()  # the array may be freed at once

@@ -28,7 +28,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import CHUNK_ALIGN, as_device_values, is_device_array, session_of
 from clgeom.runtime.build import compiles
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, in_place, read, run, show_host
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import select
@@ -392,15 +392,8 @@ class _Output:
     """
 
     def __init__(self, session, dtype, n, out, on_device, *sources):
-        import pyopencl as cl
-
-        self.session, self.dtype, self.n, self.out, self.on_device = (
-            session,
-            np.dtype(dtype),
-            n,
-            out,
-            on_device,
-        )
+        self.session, self.dtype, self.n = session, np.dtype(dtype), n
+        self.out, self.on_device = out, on_device
         self.host = self.buffer = None
         nbytes = max(n * self.dtype.itemsize, 1)
         if on_device:
@@ -415,10 +408,7 @@ class _Output:
                 and not any(np.may_share_memory(out, s) for s in sources)
             )  # fmt: skip
             self.host = out if usable else np.empty(n, self.dtype)
-            how = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-            self.buffer = cl.Buffer(
-                session.context, how, hostbuf=self.host.view(f"uint{8 * self.dtype.itemsize}")
-            )
+            self.buffer = in_place(session, self.host)
         elif n:
             self.buffer = allocate(session, nbytes)
 
@@ -429,14 +419,8 @@ class _Output:
             return None
         if isinstance(carried, str):
             out = call.outs[1] if call.of == "argsort" else None
-            return cls(
-                call.session,
-                np.uint32 if call.on_device else np.int64,
-                call.n,
-                out,
-                call.on_device,
-                call.keys,
-            )
+            dtype = np.uint32 if call.on_device else np.int64
+            return cls(call.session, dtype, call.n, out, call.on_device, call.keys)
         return cls(call.session, carried.dtype, call.n, call.outs[1], call.on_device, call.keys, carried)
 
     @property
@@ -445,7 +429,6 @@ class _Output:
 
     def finished(self):
         """The results, once all that was enqueued has run."""
-        import pyopencl as cl
         import pyopencl.array as cl_array
 
         if self.on_device:
@@ -461,11 +444,7 @@ class _Output:
             return _into(self.out, np.empty(0, self.dtype))
         if self.host is None:
             return _into(self.out, read(self.session, self.buffer, self.dtype, self.n))
-        # Mapping is what makes a kernel's writes to host memory visible there.
-        mapped, _ = cl.enqueue_map_buffer(
-            self.session.queue, self.buffer, cl.map_flags.READ, 0, (self.n,), self.dtype, is_blocking=True
-        )
-        mapped.base.release(self.session.queue).wait()  # the array may be freed at once
+        show_host(self.session, self.buffer, self.host)
         return self.host if self.host is self.out else _into(self.out, self.host)
 
 
