@@ -128,7 +128,7 @@ def refused():
     """refused(session, dtype, function, *args): whether the session has no such type, once its error is checked."""
 
     def check(session, dtype, function, *args):
-        if dtype != np.float64 or session.profile.fp64:
+        if np.dtype(dtype) != np.float64 or session.profile.fp64:
             return False
         with pytest.raises(DeviceLimit, match=f"{function.__name__} needs float64, which .* cannot compute"):
             function(*args, device=session)

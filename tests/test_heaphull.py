@@ -110,12 +110,14 @@ def test_heaphull_filter_worked_example(session):
     assert found.kept == 8
 
 
+@pytest.mark.fp64
 def test_heaphull_filter_of_nothing(session):
     for empty in (np.empty((0, 2)), [], np.empty((0, 2), np.int32)):
         found = heaphull_filter(empty, device=session)
         assert_filter(found, [], np.empty(0, np.uint8))
 
 
+@pytest.mark.fp64
 def test_heaphull_filter_one_and_two_positions(session):
     found = heaphull_filter([[2.0, 3.0]] * 5, device=session)
     assert found.octagon.tolist() == [0] and found.labels.tolist() == [1] * 5
@@ -157,6 +159,7 @@ def test_heaphull_filter_masked(session):
     assert_filter(found, kept[reference.octagon(points[kept])].tolist(), labels)
 
 
+@pytest.mark.fp64
 def test_heaphull_filter_all_dropped(session):
     found = heaphull_filter(np.full((4, 2), np.nan), nonfinite="drop", device=session)
     assert_filter(found, [], np.zeros(4, np.uint8))

@@ -125,6 +125,7 @@ def test_orient2d_any_float32(any_session, six):
 
 
 @given(triple_of(FLOAT64, np.float64))
+@pytest.mark.fp64
 def test_orient2d_any_float64(session, six):
     a, b, c = (np.ascontiguousarray(six[:, k : k + 2]) for k in (0, 2, 4))
     np.testing.assert_array_equal(all_signs(session, a, b, c), reference.signs(a, b, c))
@@ -192,6 +193,7 @@ def test_orient2d_sizes(any_session, n):
     np.testing.assert_array_equal(signs, reference.signs_fast(a, b, c))
 
 
+@pytest.mark.fp64
 def test_orient2d_broadcasts_single_points(session):
     c = cloud("square", 100, np.float64) if session.profile.fp64 else cloud("square", 100, np.float32)
     a, b = c[3], c[50]
@@ -238,6 +240,7 @@ def test_orient2d_nonfinite(session, at, bad):
     (np.array([["x", "y"]] * 3), "'b' parameter of orient2d must be float32"),
     ([[2**53 + 1, 0]] * 3, r"'b' parameter of orient2d must hold integers within 2\*\*53"),
 ])  # fmt: skip
+@pytest.mark.fp64
 def test_orient2d_bad_input(session, bad, words):
     good = np.ones((3, 2))
     with pytest.raises(InvalidInput, match=words):
