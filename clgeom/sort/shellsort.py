@@ -379,10 +379,10 @@ class _Shape:
         rows = ceil_div(self.n, gap)
         moved = 2 * self.n * self.code_bytes
         if self.columns.variant == "serial":
-            widest = ceil_div(ceil_div(gap, 4 * self.units), self.lanes) * self.lanes  # four shares a unit at least
-            width = min(max(self.columns.items_per_thread // self.lanes, 1) * self.lanes, widest)
-            groups = ceil_div(gap, width)
-            args = ("codes", np.uint32(self.n), np.uint32(gap), np.uint32(width))
+            # As many groups for every unit, of items_per_thread columns at most and a whole vector at least.
+            groups = ceil_div(ceil_div(gap, self.columns.items_per_thread), self.units) * self.units
+            groups = max(min(groups, gap // self.lanes), 1)
+            args = ("codes", np.uint32(self.n), np.uint32(gap))
             params = {"code_bits": self.code_bits}
             step = Step("shellsort/shell_auto_columns", self.columns, args, groups, params, moved)
             return Pass((gap,), step, self.n / groups, keys_in=self.n)

@@ -6,7 +6,7 @@
 //
 //   codes    | c0 c1 c2 .. | c0 c1 c2 .. | ..      rows of `gap` elements
 % if serial:
-//   group    |    width    |                       `width` neighbouring columns, LANES of them at a time, by insertion
+//   group    |   a share   |                       neighbouring columns, LANES of them at a time, by insertion
 //
 // Insertion is a full sort of the columns, however far elements have to go.
 % else:
@@ -24,19 +24,30 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #include "shell_lanes.h"
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void shell_auto_columns(global code_t *codes, const uint n, const uint gap, const uint width)
+void shell_auto_columns(global code_t *codes, const uint n, const uint gap)
 {
-    const uint first = get_group_id(0) * width, last = min(first + width, gap);
-    const uint whole = first + (last - first) / LANES * LANES;
-    ulong row = gap;
-    for (; row + last <= n; row += gap) {
-        for (uint column = first; column < whole; column += LANES)
-            lanes_insert(codes + column, codes + row + column, gap);
+    const ulong groups = get_num_groups(0), group = get_group_id(0);
+    const uint first = (uint)(gap * group / groups), last = (uint)(gap * (group + 1) / groups);
+    // The last vector ends with the last column. Columns that it shares with the one before are in order by then.
+    const uint whole = last - first >= LANES ? last : first;
+    ulong row = 0;
+    for (; row + 3 * (ulong)gap + last <= n; row += 4 * (ulong)gap) {
+        for (uint column = first; column < whole; column += LANES) {
+            const uint at = min(column, last - LANES);
+            lanes_insert_four(codes + at, codes + row + at, gap);
+        }
         for (uint column = whole; column < last; ++column)
+            for (uint i = 0; i < 4; ++i)
+                lane_insert(codes + column, codes + row + i * (ulong)gap + column, gap);
+    }
+    for (; row < n; row += gap) {   // up to three whole rows more, and one that is not
+        const uint end = n - row < last ? (uint)(n - row) : last;
+        uint column = first;
+        for (; column + LANES <= end; column += LANES)
+            lanes_insert(codes + column, codes + row + column, gap);
+        for (; column < end; ++column)
             lane_insert(codes + column, codes + row + column, gap);
     }
-    for (uint column = first; column < last && row + column < n; ++column)   // the last row, when it is not whole
-        lane_insert(codes + column, codes + row + column, gap);
 }
 % else:
 #define WG_SIZE ${wg_size}

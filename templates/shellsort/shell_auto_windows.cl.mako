@@ -51,9 +51,15 @@ void shell_auto_windows(global const code_t *codes, const uint n, const uint row
                 }
             }
         }
-        for (uint g = first_gap; g < GAP_COUNT; ++g)
-            for (uint i = GAPS[g]; i < rows; ++i)
-                lanes_insert(window, window + i * LANES, GAPS[g] * LANES);
+        for (uint g = first_gap; g < GAP_COUNT; ++g) {
+            const uint gap = GAPS[g];
+            uint i = 0;
+            for (; i + 4 * gap <= rows; i += 4 * gap)
+                for (uint column = 0; column < gap; ++column)
+                    lanes_insert_four(window + column * LANES, window + (i + column) * LANES, gap * LANES);
+            for (; i < rows; ++i)
+                lanes_insert(window, window + i * LANES, gap * LANES);
+        }
         for (uint lane = 0; lane < LANES; ++lane) {
             const ulong top = start + lane * (ulong)core;
             const uint count = top + core <= n ? core : top < n ? (uint)(n - top) : 0;
