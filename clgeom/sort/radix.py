@@ -173,10 +173,10 @@ class _Call:
 
     def _checked_values(self, values):
         if is_device_array(values) != self.on_device:
-            where = ("on the device" if self.on_device else "on the host", "there", "elsewhere")
+            places = ("on the host", "on the device")
             raise InvalidInput(
-                f"The 'values' parameter of {self.of} must be where the keys are, {where[0]}. Got an array "
-                f"{'on the device' if is_device_array(values) else 'on the host'} instead."
+                f"The 'values' parameter of {self.of} must be where the keys are, {places[self.on_device]}. "
+                f"Got an array {places[not self.on_device]} instead."
             )
         if not self.on_device:
             values = np.asarray(values)
@@ -262,13 +262,11 @@ class _Call:
                 "sorted in chunks."
             )
         session, carried = self.session, self._carried()
-        keys_out = _Output(session, self.order.dtype, self.n, self.outs[0], self.on_device, self.keys)
-        payload_out = _Output.of_payload(self, carried)
+        keys_out, payload_out = self._outputs(carried)
         if self.n:
             job = _Job(
                 session, self.order, self.n, as_device_bits(session, self.keys, of=self.of), self.significant,
-                _as_payload(session, carried, of=self.of), keys_out if self.wants_keys else None, payload_out,
-                self.profile,
+                _as_payload(session, carried, of=self.of), keys_out, payload_out, self.profile,
             )  # fmt: skip
             if self.offsets is None:
                 phases = job.run()
@@ -279,11 +277,26 @@ class _Call:
                 phases = job.run_segments(offsets, int(np.diff(self.offsets).max(initial=0)))
         else:
             phases = ()
-        sorted_keys = keys_out.finished() if self.wants_keys else None
+        sorted_keys = keys_out.finished() if keys_out else None
         payload = payload_out.finished() if payload_out else None
         if isinstance(carried, str) and self.of == "sort_by_key":  # values that no payload can hold
             payload = _into(self.outs[1], self.payload[payload])
         return _Found(sorted_keys, payload, phases)
+
+    def _outputs(self, carried):
+        """Memory for the sorted keys and the payload, None for what there is not."""
+        sources = [self.keys, *([] if carried is None or isinstance(carried, str) else [carried])]
+
+        def output(dtype, out):
+            return _Output(self.session, dtype, self.n, out, self.on_device, *sources)
+
+        keys_out = output(self.order.dtype, self.outs[0]) if self.wants_keys else None
+        if carried is None:
+            return keys_out, None
+        if not isinstance(carried, str):
+            return keys_out, output(carried.dtype, self.outs[1])
+        index_type = np.uint32 if self.on_device else np.int64
+        return keys_out, output(index_type, self.outs[1] if self.of == "argsort" else None)
 
     def _in_chunks(self) -> _Found:
         """Host keys beyond the device's memory: sorted chunks, merged here."""
@@ -411,17 +424,6 @@ class _Output:
             self.buffer = in_place(session, self.host)
         elif n:
             self.buffer = allocate(session, nbytes)
-
-    @classmethod
-    def of_payload(cls, call, carried):
-        """For the payload of a call, None when it has none."""
-        if carried is None:
-            return None
-        if isinstance(carried, str):
-            out = call.outs[1] if call.of == "argsort" else None
-            dtype = np.uint32 if call.on_device else np.int64
-            return cls(call.session, dtype, call.n, out, call.on_device, call.keys)
-        return cls(call.session, carried.dtype, call.n, call.outs[1], call.on_device, call.keys, carried)
 
     @property
     def bits(self) -> int:
