@@ -513,7 +513,8 @@ def test_hull_contains(session, refused, name, dtype):
             middle = corners // 2 + np.roll(corners, 1, axis=0) // 2 if dtype == np.int32 else None
             queries.append(corners / 2 + np.roll(corners, 1, axis=0) / 2 if middle is None else middle)
             if dtype != np.int32:
-                queries += [np.nextafter(queries[-1], np.array(v, dtype)) for v in (-np.inf, np.inf)]
+                with np.errstate(over="ignore"):
+                    queries += [np.nextafter(queries[-1], np.array(v, dtype)) for v in (-np.inf, np.inf)]
         queries = np.concatenate(queries).astype(dtype)
         queries = queries[np.isfinite(queries).all(axis=1)]
         for collinear in ("drop", "keep"):

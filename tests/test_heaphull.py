@@ -62,7 +62,7 @@ def test_heaphull_filter_beyond_one_allocation(any_session, name):
 
 def test_heaphull_filter_queues_beyond_one_allocation(session):
     """All points survive: 4 bytes an index do not fit one buffer of this session."""
-    points = cloud("line", 300_000, np.int32)
+    points = cloud("circle", 300_000, np.float32)
     limited = Session(session.device, max_alloc_bytes=1 << 20)
     assert_filter(
         heaphull_filter(points, device=limited), reference.octagon(points), reference.heaphull_labels(points)
