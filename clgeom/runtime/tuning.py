@@ -107,10 +107,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=256, items_per_thread=32),
     },
     "shellsort/shell_a": {"any": Policy("group", wg_size=1)},  # as published: each item a group of its own
-    "shellsort/shell_b": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
-    "shellsort/shell_c": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
-    "shellsort/shell_d": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
-    "shellsort/shell_f": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
+    "shellsort/shell_b": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "shellsort/shell_c": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "shellsort/shell_d": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "shellsort/shell_f": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
     "shellsort/shell_exchange": {"any": Policy("group", wg_size=64)},
 }
 

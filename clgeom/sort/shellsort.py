@@ -33,7 +33,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import is_device_array, session_of
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, in_place, read, run, show_host
 from clgeom.runtime.policies import Policy, ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sort.gaps import SEQUENCES, displacement, gaps_for, reach
@@ -48,6 +48,8 @@ MOST_KEYS = (1 << 32) - (1 << 20)
 ONE_ITEM = Policy("serial", wg_size=1)
 #: Launches of a phase of variant "0": one for each column as published, up to so many; then several columns each.
 MOST_LAUNCHES = 1024
+#: Work-items of a group in variants B, C, D and F: as many as have a chunk, in few sizes, for each is a build.
+GROUP_SIZES = (1, 8, 64, 512)
 #: Local memory that variants E and F take, and the most that "auto" takes: safe on every device, and on most.
 STUDY_LOCAL_BYTES, AUTO_LOCAL_BYTES = 32 << 10, 48 << 10
 #: Heights of the sorting networks that hold a column in registers.
@@ -453,27 +455,21 @@ class _Job:
 
     def decoded(self, keys):
         """The keys of the codes as they are now, where `keys` are and like them."""
-        import pyopencl as cl
-        import pyopencl.array as cl_array
-
         session, n, storage = self.session, self.n, self.order.storage
-        plan = Plan(self._codes_step("decode", "codes", "keys", n))
-        if is_device_array(keys):
-            buffer = allocate(session, n * storage.itemsize)
-            run(session, plan, keys=buffer, **self.buffers)
+        on_device = is_device_array(keys)
+        host = np.empty(n, storage) if session.profile.is_cpu and not on_device else None
+        buffer = allocate(session, n * storage.itemsize) if host is None else in_place(session, host)
+        run(session, Plan(self._codes_step("decode", "codes", "keys", n)), keys=buffer, **self.buffers)
+        if on_device:
+            import pyopencl.array as cl_array
+
             session.queue.finish()  # the array's own queue may be another
             return cl_array.Array(keys.queue or session.queue, (n,), self.order.dtype, data=buffer)
-        if not session.profile.is_cpu:
-            buffer = allocate(session, n * storage.itemsize)
-            run(session, plan, keys=buffer, **self.buffers)
-            return read(session, buffer, storage, n).view(self.order.dtype)
-        out = np.empty(n, storage)
-        buffer = cl.Buffer(session.context, cl.mem_flags.WRITE_ONLY | cl.mem_flags.USE_HOST_PTR, hostbuf=out)
-        run(session, plan, keys=buffer, **self.buffers)
-        # Mapping is what makes a kernel's writes to host memory visible there.
-        mapped, _ = cl.enqueue_map_buffer(session.queue, buffer, cl.map_flags.READ, 0, (n,), storage, is_blocking=True)
-        mapped.base.release(session.queue).wait()
-        return out.view(self.order.dtype)
+        if host is None:
+            host = read(session, buffer, storage, n)
+        else:
+            show_host(session, buffer, host)
+        return host.view(self.order.dtype)
 
     def in_order(self) -> bool:
         """Whether the codes are sorted."""
@@ -595,9 +591,14 @@ class _StudyRunner:
             slot += slots
         return tuple(counted)
 
-    def _step(self, args, groups, **params):
+    def _step(self, args, groups, items=1, **params):
+        """A launch of groups for so many items each: of the next size of GROUP_SIZES, so that few lie idle."""
+        fitting = next((size for size in GROUP_SIZES if size >= items), self.policy.wg_size)
+        policy = self.policy
+        if self.variant in "BCDF":
+            policy = replace(policy, wg_size=min(fitting, policy.wg_size))
         moved = 2 * self.n * self.job.code_type.itemsize
-        return Step(self.kernel, self.policy, args, groups, {**self.params, **params}, moved)
+        return Step(self.kernel, policy, args, groups, {**self.params, **params}, moved)
 
     def _head(self, phase):
         return "codes", np.uint32(self.n), np.uint32(phase.gap)
@@ -615,7 +616,7 @@ class _StudyRunner:
         return phase.gap, 1, lambda: self.job._run(step)
 
     def _shape_B(self, phase, slot):
-        step = self._step((*self._head(phase), np.uint32(phase.chunks), "counts", slot), phase.gap)
+        step = self._step((*self._head(phase), np.uint32(phase.chunks), "counts", slot), phase.gap, phase.chunks)
         return phase.gap, phase.chunks, lambda: self.job._run(step)
 
     _shape_C = _shape_D = _shape_B
@@ -633,7 +634,7 @@ class _StudyRunner:
 
         def sort(again):
             args = (*self._head(phase), np.uint32(items), np.uint32(segments), np.uint32(again), "ends", "counts", slot)
-            return self._step(args, phase.gap * segments, capacity=self.capacity)
+            return self._step(args, phase.gap * segments, items, capacity=self.capacity)
 
         return phase.gap * segments, items, lambda: self._exchanging(phase, segments, sort, slot)
 

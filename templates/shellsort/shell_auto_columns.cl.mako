@@ -59,8 +59,8 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_auto_columns(global code_t *codes, const uint n, const uint gap, const uint offset, const uint round,
                         global uint *changed)
 {
-    const ulong item = get_global_id(0), column = item % gap;
-    const ulong first = (item / gap * BLOCK + offset) * gap + column;
+    const uint item = get_global_id(0);   // of less than n + gap
+    const ulong first = ((ulong)(item / gap) * BLOCK + offset) * gap + item % gap;
 % if stage == "merge":
     const ulong middle = first + (ulong)(BLOCK / 2) * gap;
     if (middle >= n || codes[middle - gap] <= codes[middle])
