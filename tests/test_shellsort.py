@@ -120,8 +120,11 @@ def shapes(wg_size, block):
 SMALL_SHAPES = {"one_item": (1, 8, 4096), "groups": (16, 16, 16384), "full": (64, 32, 49152)}
 
 
-@pytest.fixture(params=SMALL_SHAPES)
+@pytest.fixture(params=[*SMALL_SHAPES, "as_is"])
 def group_session(request, session):
+    if request.param == "as_is":
+        yield session
+        return
     wg_size, block, local = SMALL_SHAPES[request.param]
     with override(shapes(wg_size, block)):
         yield Session(session.device, context=session.context, local_mem_bytes=local)

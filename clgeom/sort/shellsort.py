@@ -27,6 +27,7 @@ The variants of the study differ in who sorts a column:
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -290,6 +291,11 @@ def auto_passes(profile, n, code_bits, gaps, ladder) -> tuple[Pass, ...]:
     """
     columns = select(profile, "shellsort/shell_auto_columns", np.dtype(f"uint{code_bits}"), n)
     windows = select(profile, "shellsort/shell_auto_windows", np.dtype(f"uint{code_bits}"), n)
+    return _auto_passes(profile, n, code_bits, gaps, ladder, columns, windows)
+
+
+@functools.lru_cache(maxsize=64)
+def _auto_passes(profile, n, code_bits, gaps, ladder, columns, windows):
     shape = _Shape(profile, n, code_bits, gaps, ladder, columns, windows)
     whole = shape.whole_array()
     if whole:

@@ -86,8 +86,9 @@ inline void tile_set(local code_t *codes, const uint size, const uint i, const c
         codes[PADDED(i)] = code;
 }
 
-// Sort the columns of the first `size` elements whose rows are `stride` apart. `round` and *changed count the rounds
-// of the whole kernel; all items call this and return together.
+// Sort the columns of the first `size` elements whose rows are `stride` apart. *round counts the rounds of the whole
+// kernel, and changed[round % 2] is the last one that changed something: with two of them, the next round writes
+// another than the one that slower items still read. All items call this and return together.
 inline void group_sort_columns(local code_t *codes, const uint size, const uint stride, uint *round,
                                local uint *changed)
 {
@@ -115,7 +116,7 @@ inline void group_sort_columns(local code_t *codes, const uint size, const uint 
             const uint first = (unit / stride * BLOCK + offset) * stride + unit % stride;
             const uint middle = first + BLOCK / 2 * stride;
             if (middle < size && codes[PADDED(middle - stride)] > codes[PADDED(middle)]) {
-                *changed = *round;
+                changed[*round % 2] = *round;
                 code_t k[BLOCK];
 % for i in range(items_per_thread):
                 k[${i}] = tile_get(codes, size, first + ${i} * stride);
@@ -127,7 +128,7 @@ inline void group_sort_columns(local code_t *codes, const uint size, const uint 
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        again = *changed >= *round;   // an item ahead may have counted up already: that is a change too
+        again = changed[*round % 2] == *round;
         offset = BLOCK / 2 - offset;
     }
 }
@@ -137,13 +138,13 @@ void shell_auto_windows(global const code_t *codes, const uint n, const uint gap
                         const uint halo, const uint core, const uint first_gap, global code_t *out)
 {
     local code_t local_codes[PADDED(TILE)];
-    local uint local_changed;
+    local uint local_changed[2];
     const uint lid = get_local_id(0), size = (core + 2 * halo) << width_bits;
     const uint width = 1u << width_bits, strips = (gap + width - 1) / width;
     const uint left = get_group_id(0) % strips * width;
     const ulong top = (ulong)(get_group_id(0) / strips) * core;
     if (lid == 0)
-        local_changed = 0;
+        local_changed[0] = local_changed[1] = 0;
     for (uint i = lid; i < size; i += WG_SIZE) {
         const long row = (long)top + (i >> width_bits) - halo;
         const uint column = left + (i & (width - 1));
@@ -153,7 +154,7 @@ void shell_auto_windows(global const code_t *codes, const uint n, const uint gap
     barrier(CLK_LOCAL_MEM_FENCE);
     uint round = 0;
     for (uint g = first_gap; g < GAP_COUNT; ++g)
-        group_sort_columns(local_codes, size, GAPS[g] * width, &round, &local_changed);
+        group_sort_columns(local_codes, size, GAPS[g] * width, &round, local_changed);
     for (uint i = halo * width + lid; i < (halo + core) * width; i += WG_SIZE) {
         const ulong row = top + (i >> width_bits) - halo;
         const uint column = left + (i & (width - 1));
