@@ -40,13 +40,17 @@ inline uint team_peers(uint digit)
     asm volatile("match.any.sync.b32 %0, %1, 0xffffffff;" : "=r"(peers) : "r"(digit));
 #else
     peers = 0xffffffffu;
-    for (uint bit = 0; bit < RADIX_BITS; ++bit) {
-        const uint mine = digit >> bit & 1u;
-        uint votes;
-        asm volatile("{ .reg .pred one; setp.ne.u32 one, %1, 0; vote.sync.ballot.b32 %0, one, 0xffffffff; }"
-                     : "=r"(votes) : "r"(mine));
-        peers &= votes ^ (mine - 1u);       // lanes whose bit is mine
-    }
+#pragma unroll
+    for (uint bit = 0; bit < RADIX_BITS; ++bit)      // keep the lanes whose bit is as mine
+        asm volatile("{\n"
+                     ".reg .pred mine; .reg .b32 votes;\n"
+                     "and.b32 votes, %1, %2;\n"
+                     "setp.ne.u32 mine, votes, 0;\n"
+                     "vote.sync.ballot.b32 votes, mine, 0xffffffff;\n"
+                     "@!mine not.b32 votes, votes;\n"
+                     "and.b32 %0, %0, votes;\n"
+                     "}"
+                     : "+r"(peers) : "r"(digit), "r"(1u << bit));
 #endif
     return peers;
 }

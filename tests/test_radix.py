@@ -424,6 +424,7 @@ def test_other_types_are_refused(wrong):
     (
         ({"keys": np.zeros((2, 2))}, r"'keys' parameter of sort must have shape \(n,\). Got \(2, 2\)"),
         ({"keys": 3}, r"Got \(\)"),
+        ({"keys": np.ma.array([1.0, 2.0], mask=[0, 1])}, "no masked entries. Got 1 of them"),
         ({"keys": [[1], [2, 3]]}, "'keys' parameter of sort must be an array of numbers"),
         ({"offsets": [0, 3, 2, 4]}, r"must never descend. Got 2 at \[2\] after 3"),
         ({"offsets": [1, 4]}, r"begin with 0 .* Got 1 at \[0\]"),

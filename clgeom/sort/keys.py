@@ -121,8 +121,13 @@ def key_dtype(keys, *, of: str, name: str = "keys") -> np.dtype:
 def as_key_array(keys, *, of: str, name: str = "keys"):
     """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in."""
     if not is_device_array(keys):
+        if np.ma.is_masked(keys):
+            raise InvalidInput(
+                f"The '{name}' parameter of {of} must have no masked entries. "
+                f"Got {np.ma.count_masked(keys)} of them instead."
+            )
         try:
-            keys = np.ma.getdata(keys) if isinstance(keys, np.ma.MaskedArray) else np.asarray(keys)
+            keys = np.asarray(keys)
         except (ValueError, TypeError) as error:
             raise InvalidInput(
                 f"The '{name}' parameter of {of} must be an array of numbers. {error}"
