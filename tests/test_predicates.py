@@ -80,6 +80,39 @@ def test_orient2d_nearly_collinear(any_session, seed):
         np.testing.assert_array_equal(all_signs(any_session, b, c, a), expected)
 
 
+def underflowing(rng, n, dtype):
+    """Both products half-way between 1 and 2 steps of the smallest subnormal, give or take the last bits of their
+    factors; c has bits that the differences lose."""
+    lowest = np.finfo(dtype).smallest_subnormal.astype(np.longdouble)
+    scale = dtype(2.0) ** (-537 if dtype == np.float64 else -75)
+    ax, ay = (scale * rng.uniform(1, 2, (2, n))).astype(dtype)
+    bx, by = ((np.longdouble(1.5) * lowest / v).astype(dtype) for v in (ay, ax))
+    a, b = (np.stack(p, axis=1) for p in ((ax, ay), (bx, by)))
+    a, b = (p + rng.integers(-2, 3, (n, 2)) * np.spacing(p) for p in (a, b))
+    c = scale * np.finfo(dtype).eps * rng.uniform(-2, 2, (n, 2))
+    return a.astype(dtype), b.astype(dtype), c.astype(dtype)
+
+
+def test_orient2d_products_that_underflow(any_session):
+    for dtype in fitting(any_session, np.float32, np.float64):
+        a, b, c = underflowing(np.random.default_rng(0), 4000, dtype)
+        expected = reference.signs(a, b, c)
+        assert {-1, 1} <= set(expected.tolist())
+        np.testing.assert_array_equal(all_signs(any_session, a, b, c), expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_orientation_on_the_host(seed):
+    rng = np.random.default_rng(seed)
+    for dtype in DTYPES:
+        clouds = [nearly_collinear(rng, 3000, dtype)]
+        if dtype != np.int32:
+            clouds.append(underflowing(rng, 3000, dtype))
+        for a, b, c in clouds:
+            found = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
+            assert found == reference.signs(a, b, c).tolist()
+
+
 @pytest.mark.parametrize("shift", range(0, 12))
 def test_orient2d_kettner_grids(session, shift):
     """One point of a triple runs over a 32 x 32 grid of neighbouring floats: where naive signs form stripes."""
