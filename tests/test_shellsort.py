@@ -1,10 +1,13 @@
 """Shellsort: full sorts against NumPy, partial ones and all counts against a plain Python simulation."""
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Plan, Step, allocate, read, run, write
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 from clgeom.sort import shellsort
@@ -190,6 +193,47 @@ def test_descending(session, dtype):
             keys = make(rng, 700, np.dtype(dtype))
             check_sorted(shellsort(keys, variant=variant, order="descending", device=session).keys, keys, True)
     assert same_bits(shellsort(keys, order="ascending").keys, shellsort(keys).keys)
+
+
+@hypothesis.given(st.integers(0, 9000), st.integers(0, 2**32 - 1), st.sampled_from(sorted(DISTRIBUTIONS)))
+@hypothesis.settings(max_examples=30)
+def test_any_length_sorts(group_session, n, seed, name):
+    keys = DISTRIBUTIONS[name](np.random.default_rng(seed), n, np.dtype(np.float32))
+    check_sorted(shellsort(keys, device=group_session).keys, keys)
+
+
+# Sorting networks -------------------------------------------------------------------------------------------------
+
+
+def columns_kernel(session, table, stage):
+    """The table with its columns put through the network of as many rows as it has."""
+    block, gap = table.shape
+    codes = allocate(session, table.size * 4)
+    changed = allocate(session, 4)
+    write(session, codes, table.astype(np.uint32))
+    args = ("codes", np.uint32(table.size), np.uint32(gap), np.uint32(0), np.uint32(1), "changed")
+    step = Step("shellsort/shell_auto_columns", Policy("group", wg_size=16), args, -(-gap // 16),
+                {"stage": stage, "block": block})  # fmt: skip
+    run(session, Plan(step), codes=codes, changed=changed)
+    return read(session, codes, np.uint32, table.size).reshape(table.shape)
+
+
+def test_network_sorts_every_pattern_of_zeros_and_ones(session):
+    """A network that sorts all of those sorts everything."""
+    table = (np.arange(256) >> np.arange(8)[:, None]) & 1
+    assert np.array_equal(columns_kernel(session, table, "sort"), np.sort(table, axis=0))
+    rng = np.random.default_rng(14)
+    for rows in (32, 64):
+        table = rng.integers(0, 2, (rows, 5000)) if rows == 32 else rng.integers(0, 2**31, (rows, 5000))
+        assert np.array_equal(columns_kernel(session, table, "sort"), np.sort(table, axis=0))
+
+
+@pytest.mark.parametrize("rows", [8, 32])
+def test_network_merges_all_halves_of_zeros_and_ones(session, rows):
+    half = rows // 2
+    ones = [(a, b) for a in range(half + 1) for b in range(half + 1)]
+    table = np.array([[0] * (half - a) + [1] * a + [0] * (half - b) + [1] * b for a, b in ones]).T
+    assert np.array_equal(columns_kernel(session, table, "merge"), np.sort(table, axis=0))
 
 
 # Partial sorts ----------------------------------------------------------------------------------------------------
