@@ -171,7 +171,10 @@ def _heaphull(session):
     return "labels of 20,011 points"
 
 
-@checks("hull/monotone_chain")
+@checks(
+    "hull/point_keys", "hull/points_of_keys", "hull/order_breaks",
+    "wagener/hood_blocks", "wagener/hood_merge", "wagener/hood_emit",
+)
 def _hull(session):
     from clgeom.hull.convex import convex_hull
     from clgeom.hull.heaphull import hull_of_few

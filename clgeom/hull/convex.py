@@ -6,13 +6,13 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.heaphull import filter_points
-from clgeom.hull.predicates import predicate_parameters
+from clgeom.hull.lexsort import lexsort
 from clgeom.hull.result import Hull
+from clgeom.hull.wagener import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, leave_out, session_of, to_device
-from clgeom.runtime.launch import Plan, Scratch, Step, run
-from clgeom.runtime.tuning import select
+from clgeom.runtime.launch import Scratch, run
 
 #: Fewer points than this are not worth the filter's launches (filter="auto").
 FILTER_FROM = 2048
@@ -99,19 +99,28 @@ def hull_of(points, *, keep, filter, profile):
         return np.empty(0, np.int64), np.empty((0, 2), points.dtype), -1, ()
     if len(points.chunks) > 1:
         return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
+    session = points.session
     if filter == "octagon" or (filter == "auto" and points.n >= FILTER_FROM):
-        ids, rows, phases = _filtered(points, profile=profile)
+        survivors = filter_points(points, of="convex_hull", profile=profile)
+        ids, n, phases = survivors.indices, survivors.n, survivors.phases
+        bound = {ids.name: survivors.scattered[ids]}
     else:
         require_finite(points, of="convex_hull")
-        ids, rows, phases = np.arange(points.n), points.to_host(), ()
-    order = np.lexsort((rows[:, 1], rows[:, 0]))  # stable: of equal points the lowest index first
-    ids, rows = ids[order], rows[order]
-    (lower, upper), chain_phases = chains_of(points.session, rows, keep=keep, profile=profile)
-    if np.array_equal(lower, upper[::-1]):  # the way there is the way back: no area
-        boundary, dimension = lower, min(len(lower), 2) - 1
-    else:
-        boundary, dimension = np.concatenate([lower[:-1], upper[:-1]]), 2
-    return ids[boundary], rows[boundary], dimension, phases + chain_phases
+        ids, n, phases, bound = None, points.n, (), {}
+    ordered, order, rows, sorting = lexsort(points, ids, n, profile=profile, **bound)
+    plan, hoods = hoods_plan(session, rows, n, points.dtype, keep=keep)
+    merged = run(session, plan, profile=profile, **{s.name: ordered[s] for s in (order, rows)})
+    emission, vertices, buffers = emit_plan(session, merged, hoods, n, order)
+    corners = Scratch("corners", points.dtype, 2 * vertices.count)
+    emission += gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
+    buffers |= {order.name: ordered[order], hoods.corners.name: merged[hoods.corners]}
+    emitted = run(session, emission, points=points, profile=profile, **buffers)
+    phases += sorting + merged.phases + emitted.phases
+    boundary, corners = emitted.read(vertices).astype(np.int64), emitted.read(corners).reshape(-1, 2)
+    h, half = len(boundary), len(boundary) // 2
+    if h > 1 and h % 2 == 0 and np.array_equal(boundary[1:half], boundary[half + 1 :][::-1]):
+        return boundary[: half + 1], corners[: half + 1], 1, phases  # the way back is the way there: a segment
+    return boundary, corners, 2 if h > 1 else 0, phases
 
 
 def _hull_of_chunks(points, **options):
@@ -126,32 +135,3 @@ def _hull_of_chunks(points, **options):
     union = to_device(points.session, corners, of="convex_hull")
     vertices, corners, dimension, phases = hull_of(union, **options)
     return ids[vertices], corners, dimension, sum((part[3] for part in parts), ()) + phases
-
-
-def _filtered(points, *, profile):
-    """Indices, coordinates and phases of the points that the octagon does not throw away."""
-    survivors = filter_points(points, of="convex_hull", profile=profile)
-    n, indices = survivors.n, survivors.indices
-    coordinates = Scratch("coordinates", points.dtype, 2 * n)
-    plan = gather_plan(points.session.profile, points, "points", indices, n, coordinates)
-    gathered = run(points.session, plan, points=points, indices=survivors.scattered[indices], profile=profile)
-    rows = gathered.read(coordinates).reshape(-1, 2)
-    return survivors.read_indices(), rows, survivors.phases + gathered.phases
-
-
-def chains_of(session, ordered, *, keep, profile):
-    """Positions of the lower and the upper hull in points in lexicographic order, both counter-clockwise."""
-    array, n = to_device(session, ordered, of="convex_hull"), len(ordered)
-    stack, sizes = Scratch("stack", np.uint32, 2 * n), Scratch("sizes", np.uint32, 2)
-    policy = select(session.profile, "hull/monotone_chain", array.dtype, n)
-    step = Step(
-        "hull/monotone_chain",
-        policy,
-        args=("points[0]", np.uint32(n), stack, sizes),
-        groups=2,
-        params={**predicate_parameters(session, array.dtype), "keep": keep},
-        bytes_moved=2 * array.nbytes,
-    )
-    result = run(session, Plan(step), points=array, profile=profile)
-    chains = [result.read(stack, size, side * n) for side, size in enumerate(result.read(sizes).tolist())]
-    return chains, result.phases

@@ -53,7 +53,30 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "hull/monotone_chain": {"any": Policy("serial", wg_size=1)},
+    "hull/point_keys": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "hull/points_of_keys": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "hull/order_breaks": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "wagener/hood_blocks": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
+        "any": Policy("group", wg_size=128, items_per_thread=8),
+    },
+    "wagener/hood_merge": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=128),
+    },
+    "wagener/hood_emit": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=128),
+    },
     "predicates/orient2d_signs": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=128),

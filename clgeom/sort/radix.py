@@ -841,7 +841,7 @@ def segment_capacity(profile, dtype, longest=None) -> int:
 
 def segments_plan(
     profile, n, order, *, significant, keep_keys, keys_out, payload, payload_bits, payload_out, payload_out_bits,
-    segments=None, longest=None,
+    segments=None, longest=None, keys="keys[0]",
 ):  # fmt: skip
     """One launch that sorts segments no longer than the capacity; without `segments`, all keys as one."""
     kernel = "radix/radix_segments"
@@ -853,7 +853,7 @@ def segments_plan(
     low, high = significant
     carried = "" if payload is None else "index" if payload == "index" else "carry"
     args = (
-        "keys[0]",
+        keys,
         *([payload] if carried == "carry" else []),
         *([np.uint32(n)] if segments is None else ["offsets[0]", np.uint32(segments)]),
         order.flip,

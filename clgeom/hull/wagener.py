@@ -1,0 +1,132 @@
+"""Hoods of sorted points by divide and conquer: blocks solved in one launch, then merged two by two.
+
+A merge cuts the hood on the left at the common tangent's corner and drops that on the right before its; no corner moves.
+So a hood of many blocks is a list of runs, the ranges of corners left of each block, and a merge touches two of them.
+
+Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985), and its work-optimal form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, write
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+
+@dataclass(frozen=True)
+class Hoods:
+    """Memory that describes the lower and the upper hood: corners, ranges of corners by block, lists of runs."""
+
+    corners: Scratch
+    ranges: Scratch
+    runs: Scratch
+    runs_of: Scratch
+    blocks: int
+
+
+def hoods_plan(session, rows, n, dtype, *, keep):
+    """Lower and upper hood of `n` sorted points.
+
+    Parameters
+    ----------
+    session : Session
+    rows : str or Scratch
+        Coordinates in lexicographic order, equal points in the order of their indices.
+    n : int
+    dtype : numpy.dtype
+    keep : bool
+        Whether points on an edge are corners, too.
+
+    Returns
+    -------
+    plan : Plan
+    hoods : Hoods
+    """
+    profile = session.profile
+    params = {**predicate_parameters(session, dtype), "keep": keep}
+    policy = select(profile, "wagener/hood_blocks", dtype, n)
+    block = policy.tile
+    if policy.variant == "serial":  # a few blocks a compute unit, none too small to be worth a merge
+        block = max(ceil_div(n, policy.groups_per_unit * profile.compute_units), policy.items_per_thread)
+    blocks = ceil_div(n, block)
+    hoods = Hoods(
+        Scratch("hood_corners", np.uint32, 2 * n),
+        Scratch("hood_ranges", np.uint32, 4 * blocks),
+        Scratch("hood_runs", np.uint32, 2 * blocks),
+        Scratch("hood_runs_of", np.uint32, 2 * blocks),
+        blocks,
+    )
+    point = 2 * np.dtype(dtype).itemsize
+    solve = Step(
+        "wagener/hood_blocks",
+        policy,
+        args=(rows, np.uint32(n), np.uint32(block), np.uint32(blocks), hoods.corners, hoods.ranges, hoods.runs,
+              hoods.runs_of),
+        groups=2 * blocks,
+        params=params,
+        bytes_moved=2 * n * (point + 4),
+    )  # fmt: skip
+    merge = select(profile, "wagener/hood_merge", dtype, n)
+    steps, span = [solve], 1
+    while span < blocks:
+        pairs = ceil_div(blocks - span, 2 * span)  # those that have a right half
+        steps.append(
+            Step(
+                "wagener/hood_merge",
+                merge,
+                args=(rows, np.uint32(n), np.uint32(blocks), np.uint32(span), hoods.corners, hoods.ranges,
+                      hoods.runs, hoods.runs_of),
+                groups=2 * pairs,
+                params=params,
+                bytes_moved=16 * pairs * span,
+            )
+        )  # fmt: skip
+        span *= 2
+    return Plan(*steps), hoods
+
+
+def emit_plan(session, merged, hoods, n, order):
+    """The hull's vertices from both hoods, counter-clockwise from the leftmost.
+
+    Parameters
+    ----------
+    merged : Result
+        Of a run of `hoods_plan`.
+    order : Scratch
+        Ids of the sorted points.
+
+    Returns
+    -------
+    plan : Plan
+    vertices : Scratch of uint32
+    buffers : dict
+        What the plan's names are bound to, but for `order` and the hoods' memory.
+    """
+    blocks = hoods.blocks
+    counts = merged.read(hoods.runs_of)[[0, blocks]]
+    runs = merged.read(hoods.runs).reshape(2, blocks)
+    ranges = merged.read(hoods.ranges).reshape(2, blocks, 2)
+    kept = [ranges[side][runs[side, : counts[side]]] for side in (0, 1)]
+    sizes = [(side[:, 1] - side[:, 0] + 1).astype(np.int64) for side in kept]
+    lower, upper = (int(size.sum()) for size in sizes)
+    total = max(lower + upper - 2, 1)  # one vertex when all points are equal
+    table, offsets = np.concatenate(kept), np.concatenate([np.cumsum(size) - size for size in sizes])
+    buffers = {}
+    for name, array in (("run_table", table), ("run_offsets", offsets.astype(np.uint32))):
+        buffers[name] = allocate(session, array.nbytes)
+        write(session, buffers[name], array)
+    vertices = Scratch("vertices", np.uint32, total)
+    step = Step(
+        "wagener/hood_emit",
+        select(session.profile, "wagener/hood_emit", np.dtype(np.uint32), total),
+        args=(hoods.corners, np.uint32(n), "run_table", "run_offsets", np.uint32(len(kept[0])),
+              np.uint32(max(lower - 1, 1)), np.uint32(total), order, vertices),
+        groups=len(table),
+        bytes_moved=12 * total,
+    )  # fmt: skip
+    return Plan(step), vertices, buffers
