@@ -9,10 +9,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "ClgeomError": "errors",
+    "ConvexHull": "hull.scipy_compat",
     "DeviceProfile": "runtime.device",
     "Hull": "hull.result",
     "HeaphullFilter": "hull.heaphull",
     "Phase": "runtime.launch",
+    "QhullError": "hull.scipy_compat",
     "Session": "runtime.device",
     "convex_hull": "hull.convex",
     "default_session": "runtime.device",

@@ -1,0 +1,268 @@
+"""`ConvexHull` with the attributes and the manners of SciPy's, for points in the plane, exactly."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.hull.convex import convex_hull
+from clgeom.runtime.arrays import canonical_points, is_device_array
+
+#: What SciPy's users may pass and get the same hull: its default in the plane, and what it always adds.
+DEFAULT_OPTIONS = ("", b"", "Qt", b"Qt")
+
+
+def __getattr__(name):
+    if name == "QhullError":
+        return qhull_error()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@functools.cache
+def qhull_error():
+    """The class QhullError: an InvalidInput that is SciPy's QhullError, too, or a RuntimeError without SciPy."""
+    try:
+        from scipy.spatial import QhullError as base
+    except ImportError:
+        base = RuntimeError
+    doc = (
+        "No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches."
+    )
+    return type("QhullError", (InvalidInput, base), {"__doc__": doc, "__module__": __name__})
+
+
+class ConvexHull:
+    """Convex hull of points in the plane, exactly, with the attributes of ``scipy.spatial.ConvexHull``.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (npoints, 2)
+        float32, float64, int32, or what fits one of them. At least three, not all on one line.
+    incremental : bool
+        Allow `add_points`.
+    qhull_options : str, optional
+        None, or SciPy's default in the plane: "", or "Qt". There is no Qhull here to take other ones.
+    device : str, pyopencl.Device or Session, optional
+        As everywhere in clgeom.
+
+    Attributes
+    ----------
+    points : ndarray of float64, shape (npoints, 2)
+    vertices : ndarray of int32, shape (nsimplex,)
+        Indices of the corners, counter-clockwise from the lexicographically smallest; of equal points the lowest index.
+    simplices : ndarray of int32, shape (nsimplex, 2)
+        Edges, counter-clockwise: edge i is from ``vertices[i]`` to ``vertices[i + 1]``, the last one back to the first.
+    neighbors : ndarray of int32, shape (nsimplex, 2)
+        ``neighbors[i, k]`` is the edge that shares with edge i the end that is not ``simplices[i, k]``.
+    equations : ndarray of float64, shape (nsimplex, 3)
+        (nx, ny, offset) of each edge: its unit normal, outward, and ``nx * x + ny * y + offset == 0`` on its line. Not
+        above 0 inside, but for rounding.
+    area, volume : float
+        In the plane: length of the boundary, and area. The area is correctly rounded, the length within 2 units in the
+        last place.
+    min_bound, max_bound : ndarray of float64, shape (2,)
+    coplanar : ndarray of int32, shape (0, 3)
+        Always empty, as with SciPy's default options.
+    good : None
+    ndim, npoints, nsimplex : int
+
+    Raises
+    ------
+    QhullError
+        For fewer than three points, or points on one line. It is an `InvalidInput`, and so a ``ValueError``; and it
+        is a ``scipy.spatial.QhullError`` where SciPy is installed, and so a ``RuntimeError``.
+    InvalidInput
+        For another shape, an unsupported type, a masked array, NaN or infinity, other options of Qhull.
+
+    Notes
+    -----
+    Differences from SciPy. Vertices begin at the lexicographically smallest point, and edges follow them, each
+    counter-clockwise; SciPy begins anywhere, and orders edges as Qhull made them. Orientation is exact: a point that
+    Qhull's tolerance merges into an edge is a vertex here if it is outside by however little, and points that are
+    nearly, but not exactly, on one line have a hull. Nothing is ever joggled. Indices are int64 from 2**31 points on.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> hull = clgeom.ConvexHull([(0, 0), (2, 0), (1, 1), (2, 2), (0, 2)])
+    >>> hull.vertices.tolist(), hull.volume, hull.area
+    ([0, 1, 3, 4], 4.0, 8.0)
+    """
+
+    ndim = 2
+    good = None
+
+    def __init__(self, points, incremental=False, qhull_options=None, *, device=None):
+        if qhull_options is not None and qhull_options not in DEFAULT_OPTIONS:
+            raise InvalidInput(
+                "The 'qhull_options' parameter of ConvexHull must be None or Qhull's default in the plane, '' or 'Qt'. "
+                f"Got {qhull_options!r} instead."
+            )
+        points = _checked(points, of="ConvexHull")
+        self._device, self._incremental = device, bool(incremental)
+        self._start([_copied(points) if incremental else points])
+
+    def add_points(self, points, restart=False) -> None:
+        """Take more points in; needs ``incremental=True``.
+
+        Parameters
+        ----------
+        points : array_like, shape (n, 2)
+        restart : bool
+            Compute the hull of all points again, not that of the old vertices and the new points. The result is the
+            same.
+
+        Raises
+        ------
+        QhullError
+            When the hull is not incremental, or closed.
+        InvalidInput
+            As for the class. The hull then stays as it was.
+        """
+        if not self._incremental:
+            raise qhull_error()("add_points needs a ConvexHull with incremental=True that is not closed.")
+        points = _copied(_checked(points, of="ConvexHull.add_points"))
+        if restart:
+            self._start([*self._parts, points], of="ConvexHull.add_points")
+        elif len(points):
+            # Old vertices come first: of equal points the lowest index stays.
+            union = np.concatenate([self._corners, points])
+            hull = _hull(union, self._device, of="ConvexHull.add_points", before=len(self._corners))
+            fresh = np.arange(self.npoints, self.npoints + len(points))
+            ids = np.concatenate([self.vertices.astype(np.int64), fresh])
+            self._update([*self._parts, points], hull, ids[hull.vertices])
+
+    def close(self) -> None:
+        """End incremental mode; what was computed stays."""
+        self._incremental = False
+
+    def __getstate__(self):  # a device is known in its own process only
+        return {**self.__dict__, "_device": None, "_parts": [self.points]}
+
+    def __repr__(self) -> str:
+        return f"ConvexHull({self.nsimplex} vertices of {self.npoints} points, volume {self.volume:.6g})"
+
+    # State ------------------------------------------------------------------------------------------------------
+
+    def _start(self, parts, of="ConvexHull"):
+        whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        hull = _hull(whole, self._device, of=of, before=len(whole) - len(parts[-1]))
+        if hull.dimension < 2:
+            what = "points" if len(whole) < 3 else ("equal points", "points on one line")[hull.dimension]
+            raise qhull_error()(
+                f"The 'points' parameter of {of} must be at least three points, not all on one line. "
+                f"Got {len(whole)} {what} instead."
+            )
+        self._update([whole], hull, hull.vertices)
+
+    def _update(self, parts, hull, vertices):
+        self._parts, self._hull, self._corners = parts, hull, hull.points
+        self.npoints = sum(map(len, parts))
+        self.vertices = vertices.astype(np.int32 if self.npoints < 1 << 31 else np.int64)
+        for derived in ("simplices", "neighbors", "equations", "coplanar", "min_bound", "max_bound"):
+            self.__dict__.pop(derived, None)
+
+    # Attributes, made when first asked for ----------------------------------------------------------------------
+
+    @property
+    def points(self) -> np.ndarray:
+        whole = np.concatenate(self._parts) if len(self._parts) > 1 else _on_host(self._parts[0])
+        self._parts = [whole.astype(np.float64, copy=False)]
+        return self._parts[0]
+
+    @property
+    def nsimplex(self) -> int:
+        return len(self.vertices)
+
+    @property
+    def area(self) -> float:
+        return self._hull.perimeter
+
+    @property
+    def volume(self) -> float:
+        return self._hull.area
+
+    @functools.cached_property
+    def simplices(self) -> np.ndarray:
+        return np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)
+
+    @functools.cached_property
+    def neighbors(self) -> np.ndarray:
+        edges = np.arange(self.nsimplex, dtype=self.vertices.dtype)
+        return np.stack([np.roll(edges, -1), np.roll(edges, 1)], axis=1)
+
+    @functools.cached_property
+    def equations(self) -> np.ndarray:
+        return edge_equations(self._corners)
+
+    @functools.cached_property
+    def coplanar(self) -> np.ndarray:
+        return np.empty((0, 3), np.int32)
+
+    @functools.cached_property
+    def min_bound(self) -> np.ndarray:
+        return self._corners.min(axis=0).astype(np.float64)
+
+    @functools.cached_property
+    def max_bound(self) -> np.ndarray:
+        return self._corners.max(axis=0).astype(np.float64)
+
+
+def edge_equations(corners) -> np.ndarray:
+    """Outward unit normals and offsets of the edges of a counter-clockwise polygon, float64, shape (h, 3).
+
+    Normals are within a few units in the last place, whatever the magnitudes.
+    """
+    a = corners.astype(np.float64)
+    b = np.roll(a, -1, axis=0)
+    with np.errstate(over="ignore"):
+        along = b - a
+        wide = np.isinf(along)  # the difference of two of the largest numbers
+        along = np.where(wide, b / 2 - a / 2, along)
+    significand, exponent = np.frexp(along)
+    exponent += wide
+    exponent = np.where(significand == 0, np.iinfo(np.int32).min // 2, exponent)
+    along = np.ldexp(significand, np.maximum(exponent - exponent.max(axis=1, keepdims=True), -2000))
+    normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.hypot(along[:, :1], along[:, 1:])
+    with np.errstate(over="ignore"):
+        offset = -(normal * a).sum(axis=1, keepdims=True)
+    return np.concatenate([normal, offset], axis=1) + 0.0  # no negative zeros
+
+
+# Points in, errors out -------------------------------------------------------------------------------------------
+
+
+def _checked(points, *, of):
+    """Points of the right shape and type; a device array as it is."""
+    if np.ma.isMaskedArray(points):  # as SciPy has it: indices would not be those of the points
+        raise InvalidInput(
+            f"The 'points' parameter of {of} must not be a masked array. Take masked points out first."
+        )
+    return points if is_device_array(points) else canonical_points(points, of=of)
+
+
+def _on_host(points):
+    return points.get() if is_device_array(points) else points
+
+
+def _copied(points):
+    """On the host, and safe from what the caller does to them before the next call of add_points."""
+    return np.array(_on_host(points))
+
+
+def _hull(points, device, *, of, before):
+    """The hull; what the caller gave of the points begins at `before`, and errors speak of that."""
+    try:
+        return convex_hull(points, device=device)
+    except InvalidInput:
+        given = canonical_points(_on_host(points), of=of)[before:]
+        finite = np.isfinite(given).all(axis=1)
+        if finite.all():
+            raise
+    row = int(np.argmin(finite))
+    column = int(np.argmin(np.isfinite(given[row])))
+    raise InvalidInput(
+        f"The 'points' parameter of {of} must be finite. Got {given[row, column]} at index [{row}, {column}] instead."
+    )
