@@ -139,7 +139,7 @@ class ConvexHull:
         self._incremental = False
 
     def __getstate__(self):  # a device is known in its own process only
-        return {**self.__dict__, "_device": None, "_parts": [self.points]}
+        return {**self.__dict__, "_device": None, "_parts": [self._collected()]}
 
     def __repr__(self) -> str:
         return f"ConvexHull({self.nsimplex} vertices of {self.npoints} points, volume {self.volume:.6g})"
@@ -161,16 +161,28 @@ class ConvexHull:
         self._parts, self._hull, self._corners = parts, hull, hull.points
         self.npoints = sum(map(len, parts))
         self.vertices = vertices.astype(np.int32 if self.npoints < 1 << 31 else np.int64)
-        for derived in ("simplices", "neighbors", "equations", "coplanar", "min_bound", "max_bound"):
+        for derived in (
+            "points",
+            "simplices",
+            "neighbors",
+            "equations",
+            "coplanar",
+            "min_bound",
+            "max_bound",
+        ):
             self.__dict__.pop(derived, None)
 
     # Attributes, made when first asked for ----------------------------------------------------------------------
 
-    @property
+    @functools.cached_property
     def points(self) -> np.ndarray:
-        whole = np.concatenate(self._parts) if len(self._parts) > 1 else _on_host(self._parts[0])
-        self._parts = [whole.astype(np.float64, copy=False)]
-        return self._parts[0]
+        return self._collected().astype(np.float64, copy=False)
+
+    def _collected(self):
+        """All points, on the host, in the type they came in: what the device may compute with."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return _on_host(self._parts[0])
 
     @property
     def nsimplex(self) -> int:
