@@ -110,17 +110,13 @@ def hull_of(points, *, keep, filter, profile):
     ordered, order, rows, sorting = lexsort(points, ids, n, profile=profile, **bound)
     plan, hoods = hoods_plan(session, rows, n, points.dtype, keep=keep)
     merged = run(session, plan, profile=profile, **{s.name: ordered[s] for s in (order, rows)})
-    emission, vertices, buffers = emit_plan(session, merged, hoods, n, order)
+    emission, vertices, dimension, buffers = emit_plan(session, merged, hoods, n, order)
     corners = Scratch("corners", points.dtype, 2 * vertices.count)
     emission += gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
     buffers |= {order.name: ordered[order], hoods.corners.name: merged[hoods.corners]}
     emitted = run(session, emission, points=points, profile=profile, **buffers)
     phases += sorting + merged.phases + emitted.phases
-    boundary, corners = emitted.read(vertices).astype(np.int64), emitted.read(corners).reshape(-1, 2)
-    h, half = len(boundary), len(boundary) // 2
-    if h > 1 and h % 2 == 0 and np.array_equal(boundary[1:half], boundary[half + 1 :][::-1]):
-        return boundary[: half + 1], corners[: half + 1], 1, phases  # the way back is the way there: a segment
-    return boundary, corners, 2 if h > 1 else 0, phases
+    return emitted.read(vertices).astype(np.int64), emitted.read(corners).reshape(-1, 2), dimension, phases
 
 
 def _hull_of_chunks(points, **options):

@@ -27,6 +27,7 @@ class Hoods:
     runs: Scratch
     runs_of: Scratch
     blocks: int
+    keep: bool
 
 
 def hoods_plan(session, rows, n, dtype, *, keep):
@@ -60,6 +61,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
         Scratch("hood_runs", np.uint32, 2 * blocks),
         Scratch("hood_runs_of", np.uint32, 2 * blocks),
         blocks,
+        keep,
     )
     point = 2 * np.dtype(dtype).itemsize
     solve = Step(
@@ -104,6 +106,8 @@ def emit_plan(session, merged, hoods, n, order):
     -------
     plan : Plan
     vertices : Scratch of uint32
+    dimension : int
+        0 when all points are equal, 1 when they are on a line (the vertices then lead from end to end), else 2.
     buffers : dict
         What the plan's names are bound to, but for `order` and the hoods' memory.
     """
@@ -114,7 +118,10 @@ def emit_plan(session, merged, hoods, n, order):
     kept = [ranges[side][runs[side, : counts[side]]] for side in (0, 1)]
     sizes = [(side[:, 1] - side[:, 0] + 1).astype(np.int64) for side in kept]
     lower, upper = (int(size.sum()) for size in sizes)
-    total = max(lower + upper - 2, 1)  # one vertex when all points are equal
+    total, turn_at, dimension = lower + upper - 2, lower - 1, 2
+    if lower == upper and (lower <= 2 or (hoods.keep and _same(merged, hoods, kept, n))):
+        kept, sizes = kept[:1], sizes[:1]  # one hood is both: the way back is the way there
+        total, turn_at, dimension = lower, lower, min(lower, 2) - 1
     table, offsets = np.concatenate(kept), np.concatenate([np.cumsum(size) - size for size in sizes])
     buffers = {}
     for name, array in (("run_table", table), ("run_offsets", offsets.astype(np.uint32))):
@@ -125,8 +132,17 @@ def emit_plan(session, merged, hoods, n, order):
         "wagener/hood_emit",
         select(session.profile, "wagener/hood_emit", np.dtype(np.uint32), total),
         args=(hoods.corners, np.uint32(n), "run_table", "run_offsets", np.uint32(len(kept[0])),
-              np.uint32(max(lower - 1, 1)), np.uint32(total), order, vertices),
+              np.uint32(turn_at), np.uint32(total), order, vertices),
         groups=len(table),
         bytes_moved=12 * total,
     )  # fmt: skip
-    return Plan(step), vertices, buffers
+    return Plan(step), vertices, dimension, buffers
+
+
+def _same(merged, hoods, kept, n):
+    """Whether both hoods have the same corners."""
+    corners = merged.read(hoods.corners).reshape(2, n)
+    lower, upper = (
+        np.concatenate([corners[side, first : last + 1] for first, last in kept[side].tolist()]) for side in (0, 1)
+    )
+    return np.array_equal(lower, upper)
