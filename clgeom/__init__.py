@@ -13,6 +13,7 @@ _HOMES = {
     "DeviceProfile": "runtime.device",
     "Hull": "hull.result",
     "HeaphullFilter": "hull.heaphull",
+    "Hood": "hull.hoods",
     "Phase": "runtime.launch",
     "QhullError": "hull.scipy_compat",
     "Session": "runtime.device",
@@ -20,7 +21,9 @@ _HOMES = {
     "default_session": "runtime.device",
     "devices": "runtime.device",
     "heaphull_filter": "hull.heaphull",
+    "lower_hood": "hull.hoods",
     "orient2d": "hull.predicates",
+    "upper_hood": "hull.hoods",
 }
 
 __all__ = ["__version__", "errors", *_HOMES]

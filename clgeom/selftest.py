@@ -79,7 +79,11 @@ def _extremes(session):
         x, y = points.astype(key_type(dtype)).T
         for axis, (a, b) in enumerate(OCTAGON_AXES):
             key = y * b + x * a if b else x
-            _same(found["index"][2 * axis : 2 * axis + 2], [key.argmax(), key.argmin()], f"{np.dtype(dtype)} {a, b}")
+            _same(
+                found["index"][2 * axis : 2 * axis + 2],
+                [key.argmax(), key.argmin()],
+                f"{np.dtype(dtype)} {a, b}",
+            )
         assert finite
     return "8 directions of 50,021 points"
 
@@ -150,7 +154,9 @@ def _orient2d(session):
         expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
         _same(orient2d(a, b, c, device=session), expected, str(np.dtype(dtype)))
         paths.append("filter" if predicate_parameters(session, dtype)["filtered"] else "integers only")
-    return f"witnesses right; {', '.join(f'{np.dtype(t)}: {path}' for t, path in zip(_types(session), paths))}"
+    return (
+        f"witnesses right; {', '.join(f'{np.dtype(t)}: {path}' for t, path in zip(_types(session), paths))}"
+    )
 
 
 @checks("heaphull/heaphull_label")
@@ -167,13 +173,19 @@ def _heaphull(session):
             inside = all(
                 orientation(a, b, points[i].tolist()) > 0 for a, b in zip(corners, corners[1:] + corners[:1])
             )
-            assert inside == (found.labels[i] == 0), f"{np.dtype(dtype)}: label of point {i} is {found.labels[i]}"
+            assert inside == (found.labels[i] == 0), (
+                f"{np.dtype(dtype)}: label of point {i} is {found.labels[i]}"
+            )
     return "labels of 20,011 points"
 
 
 @checks(
-    "hull/point_keys", "hull/points_of_keys", "hull/order_breaks",
-    "wagener/hood_blocks", "wagener/hood_merge", "wagener/hood_emit",
+    "hull/point_keys",
+    "hull/points_of_keys",
+    "hull/order_breaks",
+    "wagener/hood_blocks",
+    "wagener/hood_merge",
+    "wagener/hood_emit",
 )
 def _hull(session):
     from clgeom.hull.convex import convex_hull
@@ -185,3 +197,21 @@ def _hull(session):
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
         _same(hull.points, np.array(expected, dtype), str(np.dtype(dtype)))
     return "hull of 20,011 points"
+
+
+@checks("wagener/hood_match_blocks", "wagener/hood_match", "wagener/hood_list", "wagener/hood_order")
+def _hoods(session):
+    from clgeom.hull.heaphull import hull_of_few
+    from clgeom.hull.hoods import lower_hood, upper_hood
+
+    for dtype in _types(session):
+        points = _cloud(5_011, dtype)
+        points = points[np.lexsort((points[:, 1], points[:, 0]))]
+        corners = hull_of_few(list(dict.fromkeys(map(tuple, points.tolist()))))
+        turn = corners.index(tuple(points[-1].tolist()))
+        lower, upper = corners[: turn + 1], (corners[turn:] + corners[:1])[::-1]
+        for method in ("published", "runs"):
+            for hood, expected in ((lower_hood, lower), (upper_hood, upper)):
+                found = hood(points, method=method, device=session).points
+                _same(found, np.array(expected, dtype), f"{np.dtype(dtype)}, {hood.__name__}, {method}")
+    return "both hoods of 5,011 points"

@@ -77,6 +77,22 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
+    "wagener/hood_match_blocks": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=1024),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
+    "wagener/hood_match": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
+    "wagener/hood_list": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=128),
+    },
+    "wagener/hood_order": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=16),
+    },
     "predicates/orient2d_signs": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=128),
@@ -96,7 +112,9 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "radix/radix_scatter": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),  # items of 4 bytes, see radix.py
+        "any": Policy(
+            "group", wg_size=256, items_per_thread=16, groups_per_unit=16
+        ),  # items of 4 bytes, see radix.py
     },
     "radix/radix_segments": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
