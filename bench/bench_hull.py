@@ -80,20 +80,26 @@ def verify(points, hull, found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="1e4,1e5,1e6")
     parser.add_argument("--clouds", default=",".join(CLOUDS))
     parser.add_argument("--dtypes", default="float64,float32")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--rival-limit", type=float, default=1e7, help="largest n given to the rivals")
-    parser.add_argument("--on-device", action="store_true", help="also time points that are on the device already")
+    parser.add_argument(
+        "--on-device", action="store_true", help="also time points that are on the device already"
+    )
     parser.add_argument("--phases", action="store_true", help="print what each phase took and moved")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
 
     session = as_session(options.device)
-    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
+    print(
+        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
+    )
     rows = []
     for dtype in options.dtypes.split(","):
         for name in options.clouds.split(","):
@@ -101,7 +107,13 @@ def main():
                 rows.append(row_of(session, name, n, np.dtype(dtype), options))
     common.print_table(rows)
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, ("scipy", "shapely", "opencv-python-headless"))
+        common.write_json(
+            options.json,
+            " ".join(["python", *sys.argv]),
+            session,
+            rows,
+            ("scipy", "shapely", "opencv-python-headless"),
+        )
 
 
 def row_of(session, name, n, dtype, options):
@@ -117,7 +129,10 @@ def row_of(session, name, n, dtype, options):
         candidates["resident"] = lambda: clgeom.convex_hull(resident, device=session)
     taken = common.interleaved(candidates, options.repeat)
     row = {"dtype": dtype.name, "cloud": name, "n": n, "vertices": len(hull)}
-    row |= {key: taken[key] * 1e3 if key in taken else None for key in ("clgeom", "resident", "scipy", "shapely", "cv2")}
+    row |= {
+        key: taken[key] * 1e3 if key in taken else None
+        for key in ("clgeom", "resident", "scipy", "shapely", "cv2")
+    }
     row["scipy/clgeom"] = taken["scipy"] / taken["clgeom"] if "scipy" in taken else None
     if options.phases:
         profiled = clgeom.convex_hull(resident if options.on_device else points, device=session, profile=True)
@@ -126,8 +141,12 @@ def row_of(session, name, n, dtype, options):
             for phase in profiled.phases))  # fmt: skip
         array = as_device_points(session, resident if options.on_device else points, of="bench")
         read = common.plain_read(session)
-        row["one read"] = 1e3 * statistics.median(read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9))
-        row["filter"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name != "monotone_chain")
+        row["one read"] = 1e3 * statistics.median(
+            read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9)
+        )
+        row["filter"] = 1e3 * sum(
+            phase.seconds for phase in profiled.phases if phase.name != "monotone_chain"
+        )
         row["filter/read"] = row["filter"] / row["one read"]
     return row
 

@@ -148,7 +148,9 @@ def study(session, options):
             how = {"variant": variant, "gaps": options.gaps, "max_items_per_subsequence": options.items,
                    "min_elements_per_item": options.elements, "device": session, "profile": True}  # fmt: skip
             shellsort(keys, **how)
-            for phase in shellsort(keys, **how).phases:  # auto has its last gaps in one: under the first of them
+            for phase in shellsort(
+                keys, **how
+            ).phases:  # auto has its last gaps in one: under the first of them
                 rows[phase.gap][variant] = phase.seconds * 1e3
         rows = list(rows.values())
         columns = dict.fromkeys(name for row in rows for name in row if name != "gap")
@@ -159,7 +161,9 @@ def study(session, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default=SIZES)
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--type", default="float32", help="type of the keys")
@@ -177,7 +181,9 @@ def main():
     options = parser.parse_args()
 
     session = as_session(options.device)
-    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
+    print(
+        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
+    )
     if options.study:
         rows = study(session, options)
     else:

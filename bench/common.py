@@ -53,7 +53,7 @@ kernel void stride(global const float4 *values, const ulong n, global float *out
 
 
 def plain_read(session):
-    """A function of a buffer and its number of float32 values that reads them once and waits; returns device seconds."""
+    """A function of a buffer and its number of float32 values: reads them once, waits, returns the device's seconds."""
     import pyopencl as cl
 
     from clgeom.runtime.build import build

@@ -7,6 +7,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
+_MODULES = ("errors", "sort")  # clgeom.sort can be called: clgeom.sort(keys)
 _HOMES = {
     "ClgeomError": "errors",
     "ConvexHull": "hull.scipy_compat",
@@ -17,21 +18,25 @@ _HOMES = {
     "Phase": "runtime.launch",
     "QhullError": "hull.scipy_compat",
     "Session": "runtime.device",
+    "ShellsortResult": "sort.shellsort",
+    "argsort": "sort.radix",
     "convex_hull": "hull.convex",
     "default_session": "runtime.device",
     "devices": "runtime.device",
     "heaphull_filter": "hull.heaphull",
     "lower_hood": "hull.hoods",
     "orient2d": "hull.predicates",
+    "shellsort": "sort.shellsort",
+    "sort_by_key": "sort.radix",
     "upper_hood": "hull.hoods",
 }
 
-__all__ = ["__version__", "errors", *_HOMES]
+__all__ = ["__version__", *_MODULES, *_HOMES]
 
 
 def __getattr__(name):
-    if name == "errors":
-        return import_module("clgeom.errors")
+    if name in _MODULES:
+        return import_module(f"clgeom.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'clgeom' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"clgeom.{_HOMES[name]}"), name)

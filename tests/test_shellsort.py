@@ -153,7 +153,9 @@ def test_group_shapes_sort_around_the_tile(group_session, n):
     if n <= 1000:
         for variant in "ABCDEF":
             one = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session)
-            other = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session.device)
+            other = shellsort(
+                keys, variant=variant, max_items_per_subsequence=20, device=group_session.device
+            )
             assert same_bits(one.keys, other.keys) and one.is_sorted == other.is_sorted
 
 
@@ -191,7 +193,9 @@ def test_descending(session, dtype):
     for variant in ("auto", "D"):
         for make in (random, special):
             keys = make(rng, 700, np.dtype(dtype))
-            check_sorted(shellsort(keys, variant=variant, order="descending", device=session).keys, keys, True)
+            check_sorted(
+                shellsort(keys, variant=variant, order="descending", device=session).keys, keys, True
+            )
     assert same_bits(shellsort(keys, order="ascending").keys, shellsort(keys).keys)
 
 
@@ -364,7 +368,9 @@ def test_lists_strides_and_byte_orders(session):
 
 def test_repr_says_what_was_done(session):
     text = repr(shellsort(np.arange(1000, dtype=np.int16), variant="d", device=session, profile=True))
-    assert text.startswith("ShellsortResult(1,000 keys of int16, variant 'D', 8 gaps (929, 505, 209, .. 1), 8 phases")
+    assert text.startswith(
+        "ShellsortResult(1,000 keys of int16, variant 'D', 8 gaps (929, 505, 209, .. 1), 8 phases"
+    )
     assert text.endswith("ms)")
     assert "2 keys" in repr(ShellsortResult(np.arange(2), "auto", (1,), True))
 
@@ -434,7 +440,18 @@ def test_command_prints_json_and_draws(command):
     import json
 
     np.savez("keys.npz", a=np.arange(300)[::-1], b=np.arange(3))
-    options = ("--array", "a", "--method", "shell-B", "--elements", 5, "--json", "--stats", "--plot", "phases.png")
+    options = (
+        "--array",
+        "a",
+        "--method",
+        "shell-B",
+        "--elements",
+        5,
+        "--json",
+        "--stats",
+        "--plot",
+        "phases.png",
+    )
     result = command("keys.npz", *options)
     facts = json.loads(result.output)
     assert facts["keys"] == 300 and facts["is_sorted"] is False and facts["gaps"][-1] == 1

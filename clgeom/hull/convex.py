@@ -71,7 +71,9 @@ def convex_hull(
     session = session_of(points, device)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
     array = as_device_points(session, left, of=of)
-    vertices, corners, dimension, phases = hull_of(array, keep=collinear == "keep", filter=filter, profile=profile)
+    vertices, corners, dimension, phases = hull_of(
+        array, keep=collinear == "keep", filter=filter, profile=profile
+    )
     return Hull(
         vertices=vertices if kept is None else kept[vertices],
         points=corners,

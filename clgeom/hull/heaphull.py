@@ -230,7 +230,9 @@ def hull_of_few(ordered) -> list:
 def edge_type(dtype) -> np.dtype:
     """The kernel's edge_t."""
     approx = np.float64 if dtype == np.float64 else np.float32
-    names = [(name, dtype) for name in ("ax", "ay", "bx", "by")] + [(name, approx) for name in ("nx", "ny", "offset", "slack")]
+    names = [(name, dtype) for name in ("ax", "ay", "bx", "by")] + [
+        (name, approx) for name in ("nx", "ny", "offset", "slack")
+    ]
     return np.dtype([*names, ("quadrant", np.uint32)], align=True)
 
 

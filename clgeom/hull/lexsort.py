@@ -88,7 +88,8 @@ def _sort_wide(points, ids, n, profile, buffers):
     gather = gather_plan(device, points, "points", ordered, n, rows)
     policy, groups = _shape(device, "hull/order_breaks", points.dtype, n)
     look = Plan(
-        Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1, {"value": "uint", "to": "0"}),
+        Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1,
+             {"value": "uint", "to": "0"}),
         Step("hull/order_breaks", policy, (rows, np.uint32(n), broken), groups, {"real": c_name(points.dtype)},
              bytes_moved=n * points.item_bytes),
     )  # fmt: skip

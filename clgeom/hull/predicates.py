@@ -45,7 +45,9 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
     single = not on_device and all(np.ndim(value) == 1 for value in given.values())
     if not on_device:
         given = _alike(given)
-    arrays = {name: as_device_points(session, value, of="orient2d", name=name) for name, value in given.items()}
+    arrays = {
+        name: as_device_points(session, value, of="orient2d", name=name) for name, value in given.items()
+    }
     sizes = {name: array.n for name, array in arrays.items()}
     types = {array.dtype for array in arrays.values()}
     if len(set(sizes.values())) > 1 or len(types) > 1:
@@ -86,7 +88,13 @@ def orient2d_plan(session, like):
             Step(
                 "predicates/orient2d_signs",
                 policy,
-                args=(f"a[{i}]", f"b[{i}]", f"c[{i}]", np.uint64(chunk.count), Scratch(f"signs{i}", np.int8, chunk.count)),
+                args=(
+                    f"a[{i}]",
+                    f"b[{i}]",
+                    f"c[{i}]",
+                    np.uint64(chunk.count),
+                    Scratch(f"signs{i}", np.int8, chunk.count),
+                ),
                 groups=policy.groups(ceil_div(chunk.count, policy.tile), session.profile.compute_units),
                 params=predicate_parameters(session, like.dtype),
                 bytes_moved=chunk.count * (3 * like.item_bytes + 1),
@@ -123,7 +131,9 @@ def _passes_witnesses(session, dtype, params) -> bool:
     points = {name: to_device(session, p, of="orient2d") for name, p in zip("abc", (a, b, c))}
     signs = Scratch("signs0", np.int8, len(a))
     policy = select(session.profile, "predicates/orient2d_signs", dtype, len(a))
-    step = Step("predicates/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params)
+    step = Step(
+        "predicates/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params
+    )
     expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
     return run(session, Plan(step), **points).read(signs).tolist() == expected
 
@@ -147,7 +157,9 @@ def witnesses(dtype):
         [(0 * one, 0 * one), (one, one + eps), (3 * one, 3 * (one + eps))],
     ]
     return tuple(
-        np.concatenate([np.stack(np.broadcast_arrays(*triple[corner]), axis=1) for triple in triples]).astype(dtype)
+        np.concatenate([np.stack(np.broadcast_arrays(*triple[corner]), axis=1) for triple in triples]).astype(
+            dtype
+        )
         for corner in range(3)
     )
 

@@ -1,7 +1,7 @@
 """Hoods of sorted points by divide and conquer: blocks solved in one launch, then merged two by two.
 
-A merge cuts the hood on the left at the common tangent's corner and drops that on the right before its; no corner moves.
-So a hood of many blocks is a list of runs, the ranges of corners left of each block, and a merge touches two of them.
+A merge cuts the left hood after its corner on the common tangent and the right hood before its own; no corner moves. So
+a hood of many blocks is a list of runs, the ranges of corners left of each block, and a merge touches two of them.
 
 Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985), and its work-optimal form.
 """
@@ -143,6 +143,7 @@ def _same(merged, hoods, kept, n):
     """Whether both hoods have the same corners."""
     corners = merged.read(hoods.corners).reshape(2, n)
     lower, upper = (
-        np.concatenate([corners[side, first : last + 1] for first, last in kept[side].tolist()]) for side in (0, 1)
+        np.concatenate([corners[side, first : last + 1] for first, last in kept[side].tolist()])
+        for side in (0, 1)
     )
     return np.array_equal(lower, upper)

@@ -50,7 +50,9 @@ def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
         For each class, the indices of its labels.
     """
     if not 1 <= classes <= 16:
-        raise InvalidInput(f"The 'classes' parameter of partition must be from 1 to 16. Got {classes} instead.")
+        raise InvalidInput(
+            f"The 'classes' parameter of partition must be from 1 to 16. Got {classes} instead."
+        )
     session = session_of(labels, device)
     array = as_device_values(session, labels, of="partition", name="labels", types=("uint8",))
     return _partition(session, array, classes, any_nonzero=False)
@@ -63,7 +65,9 @@ def _partition(session, array, classes, *, any_nonzero):
     offsets, scan = offsets_plan(session.profile, counts, array.n)
     counted = run(session, plan + scan, labels=array)
     totals = class_totals(counted, counts, offsets, classes)
-    places = scatter_plan(session.profile, array, counts, offsets, classes, int(totals.sum()), any_nonzero=any_nonzero)
+    places = scatter_plan(
+        session.profile, array, counts, offsets, classes, int(totals.sum()), any_nonzero=any_nonzero
+    )
     scattered = run(session, places, labels=array, counts=counted[counts], offsets=counted[offsets])
     indices = scattered.read(places[-1].args[-1], int(totals.sum())).astype(np.int64)
     return tuple(np.split(indices, np.cumsum(totals)[:-1]))
@@ -88,7 +92,13 @@ def count_plan(profile, array, classes, *, any_nonzero=False):
         Step(
             "primitives/compact_count",
             policy,
-            args=(f"labels[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // TILE), np.uint64(tiles), counts),
+            args=(
+                f"labels[{i}]",
+                np.uint64(chunk.count),
+                np.uint64(chunk.start // TILE),
+                np.uint64(tiles),
+                counts,
+            ),
             groups=policy.groups(ceil_div(chunk.count, TILE), profile.compute_units),
             params={"classes": classes, "tile": TILE, "any_nonzero": any_nonzero},
             bytes_moved=chunk.count,

@@ -34,7 +34,14 @@ def gather_plan(profile, table, name, indices, n, out):
             Step(
                 KERNEL,
                 policy,
-                args=(f"{name}[{i}]", np.uint64(chunk.start), np.uint64(chunk.count), indices, np.uint64(n), out),
+                args=(
+                    f"{name}[{i}]",
+                    np.uint64(chunk.start),
+                    np.uint64(chunk.count),
+                    indices,
+                    np.uint64(n),
+                    out,
+                ),
                 groups=groups,
                 params=params,
                 bytes_moved=moved,

@@ -56,8 +56,8 @@ def reduce_plan(profile, array, op, dtype):
     policy = select(profile, KERNEL, array.dtype, array.n)
     state = np.dtype([("key", array.dtype), ("index", np.uint64)], align=True) if op.arg else dtype
     params = {
-        "value": c_name(array.dtype), "state": c_name(array.dtype if op.arg else dtype), "combine": op.combine_of(dtype),
-        "map": op.map, "arg": op.arg, "commutative": op.commutative,
+        "value": c_name(array.dtype), "state": c_name(array.dtype if op.arg else dtype),
+        "combine": op.combine_of(dtype), "map": op.map, "arg": op.arg, "commutative": op.commutative,
     }  # fmt: skip
     again = {**params, "value": "state_t" if op.arg else params["state"], "map": "value"}
 
@@ -66,7 +66,9 @@ def reduce_plan(profile, array, op, dtype):
             KERNEL,
             policy,
             args=(source, np.uint64(count), np.uint64(start), np.uint64(first_tile), into),
-            groups=policy.groups(ceil_div(ceil_div(count, TILE), max(policy.wg_size // 64, 1)), profile.compute_units),
+            groups=policy.groups(
+                ceil_div(ceil_div(count, TILE), max(policy.wg_size // 64, 1)), profile.compute_units
+            ),
             params=params,
             bytes_moved=count * item_bytes,
         )
@@ -76,7 +78,15 @@ def reduce_plan(profile, array, op, dtype):
     steps = []
     for i, chunk in enumerate(array.chunks):
         steps.append(
-            launch(f"values[{i}]", chunk.count, chunk.start, chunk.start // TILE, partials, params, array.item_bytes)
+            launch(
+                f"values[{i}]",
+                chunk.count,
+                chunk.start,
+                chunk.start // TILE,
+                partials,
+                params,
+                array.item_bytes,
+            )
         )
     while count > 1:
         source, count = partials, ceil_div(count, TILE)

@@ -49,7 +49,9 @@ def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
 def _scan(values, op, dtype, device, *, exclusive, of):
     op = as_operator(op, of=of)
     if op.arg or op.map != "value":
-        raise InvalidInput(f"The 'op' parameter of {of} must combine values as they are. Got {op.name!r} instead.")
+        raise InvalidInput(
+            f"The 'op' parameter of {of} must combine values as they are. Got {op.name!r} instead."
+        )
     session = session_of(values, device)
     array = as_device_values(session, values, of=of, types=TYPES)
     dtype = np.dtype(dtype or array.dtype)
@@ -103,7 +105,12 @@ def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"
     def down(i):
         moved = itemsize + np.dtype(dtype).itemsize
         return step(
-            "primitives/scan_tiles", tiles_policy, i, (before, out[i]), {**params, "exclusive": exclusive}, moved
+            "primitives/scan_tiles",
+            tiles_policy,
+            i,
+            (before, out[i]),
+            {**params, "exclusive": exclusive},
+            moved,
         )
 
     everywhere = range(len(pieces))
@@ -115,4 +122,8 @@ def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"
         *(step("primitives/scan_totals", totals_policy, i, (totals,), params, itemsize) for i in everywhere)
     )
     spine = [Piece(totals, 0, sum(tiles))]
-    return up + scan_plan(profile, spine, dtype, [before], op, exclusive=True, prefix=prefix + "_") + Plan(*map(down, everywhere))
+    return (
+        up
+        + scan_plan(profile, spine, dtype, [before], op, exclusive=True, prefix=prefix + "_")
+        + Plan(*map(down, everywhere))
+    )

@@ -58,7 +58,7 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
 
 
 def compiles(session, source: str) -> bool:
-    """Whether the device's compiler takes this source and its kernel "probe" can be made: how capabilities are found."""
+    """Whether the device's compiler takes this source with a kernel "probe": how capabilities are found."""
     try:
         build(session, source).probe  # noqa: B018
     except (KernelBuildError, AttributeError):

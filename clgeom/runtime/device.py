@@ -27,8 +27,16 @@ INSTALL_HINT = (
 
 #: What is known to go wrong on some devices, in one place: (word in platform or vendor name, quirk, what follows).
 QUIRKS = (
-    ("portable computing language", "needs_ld", "links every kernel with the system's 'ld' and aborts without it"),
-    ("portable computing language", "vector32", "16-wide float and 8-wide double ones break some releases: 32 bytes is the widest used"),
+    (
+        "portable computing language",
+        "needs_ld",
+        "links every kernel with the system's 'ld' and aborts without it",
+    ),
+    (
+        "portable computing language",
+        "vector32",
+        "16-wide float and 8-wide double ones break some releases: 32 bytes is the widest used",
+    ),
 )
 
 KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}
@@ -80,7 +88,9 @@ class DeviceProfile:
     def require_fp64(self, what: str) -> None:
         """Raise `DeviceLimit` unless the device computes in float64."""
         if not self.fp64:
-            raise DeviceLimit(f"{what} needs float64, which {self.name} cannot compute. Pass float32, or another device.")
+            raise DeviceLimit(
+                f"{what} needs float64, which {self.name} cannot compute. Pass float32, or another device."
+            )
 
 
 def describe(device) -> DeviceProfile:
@@ -102,7 +112,9 @@ def describe(device) -> DeviceProfile:
         max_alloc_bytes=device.max_mem_alloc_size,
         fp64="cl_khr_fp64" in device.extensions.split(),
         unified_memory=bool(device.host_unified_memory),
-        denormals=bool(device.single_fp_config & 1),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
+        denormals=bool(
+            device.single_fp_config & 1
+        ),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
         quirks=frozenset(quirk for word, quirk, _ in QUIRKS if word in words),
     )
 
@@ -126,7 +138,14 @@ class Session:
     """
 
     def __init__(
-        self, device=None, *, context=None, fp64=None, max_alloc_bytes=None, max_wg_size=None, local_mem_bytes=None
+        self,
+        device=None,
+        *,
+        context=None,
+        fp64=None,
+        max_alloc_bytes=None,
+        max_wg_size=None,
+        local_mem_bytes=None,
     ):
         import pyopencl as cl
 
@@ -142,8 +161,8 @@ class Session:
         self.profile = DeviceProfile(**{**vars(profile), **imposed})
         if "needs_ld" in profile.quirks and not shutil.which("ld"):
             raise NoDevice(
-                f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is not "
-                "on the PATH. Install binutils (Debian, Ubuntu: apt-get install binutils; Fedora: dnf install binutils)."
+                f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is "
+                "not on the PATH. Install binutils (apt-get install binutils, dnf install binutils)."
             )
         self.context = context or cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context)
@@ -341,4 +360,6 @@ def _intel_runtime_found():
         try:
             yield
         finally:
-            del os.environ["OCL_ICD_VENDORS"]  # programs that we start shall not inherit a folder that is gone
+            del os.environ[
+                "OCL_ICD_VENDORS"
+            ]  # programs that we start shall not inherit a folder that is gone

@@ -162,7 +162,9 @@ def allocate(session, nbytes: int):
 
     limit = session.profile.max_alloc_bytes
     if nbytes > limit:
-        raise DeviceLimit(f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}.")
+        raise DeviceLimit(
+            f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}."
+        )
     try:
         with session.lock:
             return session.pool.allocate(max(nbytes, 1))

@@ -25,16 +25,24 @@ OUTPUTS = (".npy", ".csv", ".txt")
 @click.option("--descending", is_flag=True, help="Largest first; NaN stays last.")
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True,
               help=f"Shellsort's gaps: {', '.join(SEQUENCES)}, or numbers as 7,3,1.")  # fmt: skip
-@click.option("--items", type=int, default=512, show_default=True, help="Shellsort b-f: most work-items for a column.")
-@click.option("--elements", type=int, default=1, show_default=True, help="Shellsort b-f: fewest elements for each.")
+@click.option(
+    "--items", type=int, default=512, show_default=True, help="Shellsort b-f: most work-items for a column."
+)
+@click.option(
+    "--elements", type=int, default=1, show_default=True, help="Shellsort b-f: fewest elements for each."
+)
 @click.option("--column", metavar="NAME|N", help="Which column of a table, by name or number from 1.")
 @click.option("--array", metavar="NAME", help="Which array of a .npz file.")
 @click.option("-o", "--output", metavar="OUT", help="Write the sorted numbers: .npy, .csv or .txt.")
-@click.option("--plot", "picture", metavar="PNG", help="Draw passes and time of each gap: .png, .svg or .pdf.")
+@click.option(
+    "--plot", "picture", metavar="PNG", help="Draw passes and time of each gap: .png, .svg or .pdf."
+)
 @click.option("--stats", is_flag=True, help="Print what each phase did: reads, writes, passes, time.")
 @terminal.device_option
 @terminal.json_option
-def sort(file, method, descending, gaps, items, elements, column, array, output, picture, stats, device, as_json):
+def sort(
+    file, method, descending, gaps, items, elements, column, array, output, picture, stats, device, as_json
+):
     """Sort the numbers in FILE (.npy, .npz, .csv, .tsv, .txt).
 
     Whole numbers are sorted as int64, others as float64; NumPy files keep their type. Without -o only the facts are
@@ -49,7 +57,9 @@ def sort(file, method, descending, gaps, items, elements, column, array, output,
     instrumented = stats or bool(picture)
     result, seconds = terminal.timed(run, stats=instrumented, profile=instrumented)
     if picture:
-        save_phase_plot(result, picture, title=f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
+        save_phase_plot(
+            result, picture, title=f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}"
+        )
     if output:
         write_numbers(output, result.keys)
     if as_json:
@@ -114,7 +124,9 @@ def _gap_list(text):
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise InvalidInput(f"The option --gaps must be a name, or numbers as 7,3,1. Got '{text}' instead.") from None
+        raise InvalidInput(
+            f"The option --gaps must be a name, or numbers as 7,3,1. Got '{text}' instead."
+        ) from None
 
 
 # Reading ----------------------------------------------------------------------------------------------------------
@@ -161,9 +173,13 @@ def _read_numpy(path, suffix, column, array):
             with values as archive:
                 names = archive.files
                 if array is None and len(names) != 1:
-                    raise InvalidInput(f"The file '{path}' has the arrays {', '.join(names)}; name one (--array).")
+                    raise InvalidInput(
+                        f"The file '{path}' has the arrays {', '.join(names)}; name one (--array)."
+                    )
                 if array is not None and array not in names:
-                    raise InvalidInput(f"The file '{path}' has no array '{array}'. It has: {', '.join(names)}.")
+                    raise InvalidInput(
+                        f"The file '{path}' has no array '{array}'. It has: {', '.join(names)}."
+                    )
                 values = archive[array or names[0]]
     except InvalidInput:
         raise
@@ -179,7 +195,9 @@ def _read_numpy(path, suffix, column, array):
 
 def _read_table(path, column):
     with open(path, encoding="utf-8-sig", errors="replace") as file:
-        lines = [(number, line) for number, line in enumerate(file, 1) if line.strip() and line.lstrip()[0] != "#"]
+        lines = [
+            (number, line) for number, line in enumerate(file, 1) if line.strip() and line.lstrip()[0] != "#"
+        ]
     if not lines:
         return np.empty(0)
     first = lines[0][1]
@@ -252,7 +270,9 @@ def _as_json(result, method, session, seconds, stats):
     }  # fmt: skip
     if stats:
         radix = method == "radix"
-        phases = terminal.phases_as_json(result.phases) if radix else [phase.asdict() for phase in result.phases]
+        phases = (
+            terminal.phases_as_json(result.phases) if radix else [phase.asdict() for phase in result.phases]
+        )
         facts["phases"] = phases
     return facts
 
@@ -275,7 +295,16 @@ def _print_stats(result):
         )
         for phase in result.phases
     ]
-    headings = (">gap", ">items/group", ">groups", ">elements/item", ">reads/item", ">writes/item", ">passes", ">us")
+    headings = (
+        ">gap",
+        ">items/group",
+        ">groups",
+        ">elements/item",
+        ">reads/item",
+        ">writes/item",
+        ">passes",
+        ">us",
+    )
     terminal.print_table(headings, rows)
 
 

@@ -217,7 +217,9 @@ def shellsort(
 
     job = _Job(session, n, key_order, as_device_bits(session, keys, of="shellsort"), profile)
     if variant == "auto":
-        phases = job.run_auto(auto_passes(session.profile, n, job.code_bits, sequence, ladder_of(gaps, sequence)))
+        phases = job.run_auto(
+            auto_passes(session.profile, n, job.code_bits, sequence, ladder_of(gaps, sequence))
+        )
     else:
         phases = job.run_study(study_phases(variant, n, sequence, items, elements), variant, stats)
     is_sorted = variant not in PARTIAL or job.in_order()
@@ -228,13 +230,17 @@ def _checked_variant(variant):
     name = variant.upper() if isinstance(variant, str) and variant != "auto" else variant
     if name not in VARIANTS:
         known = ", ".join(repr(v) for v in VARIANTS)
-        raise InvalidInput(f"The 'variant' parameter of shellsort must be one of {known}. Got {variant!r} instead.")
+        raise InvalidInput(
+            f"The 'variant' parameter of shellsort must be one of {known}. Got {variant!r} instead."
+        )
     return name
 
 
 def _checked_count(value, name):
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"The '{name}' parameter of shellsort must be a positive integer. Got {value!r} instead.")
+        raise InvalidInput(
+            f"The '{name}' parameter of shellsort must be a positive integer. Got {value!r} instead."
+        )
     return int(value)
 
 
@@ -400,7 +406,9 @@ class _Shape:
         window = None if self.serial_windows else self._window(i, rows)
         if window is None:
             block = BLOCKS[1]
-            return Pass((gap,), self._blocks_step(gap, "sort", block, rows), block, settle=True, keys_in=self.n)
+            return Pass(
+                (gap,), self._blocks_step(gap, "sort", block, rows), block, settle=True, keys_in=self.n
+            )
         width_bits, halo, core = window
         groups = ceil_div(gap, 1 << width_bits) * ceil_div(rows, core)
         brought = groups * (core + 2 * halo) << width_bits
@@ -412,7 +420,9 @@ class _Shape:
         args = ("codes", np.uint32(self.n), np.uint32(gap), np.uint32(offset), np.uint32(round), "changed")
         groups = ceil_div(gap * ceil_div(rows, block), self.columns.wg_size)
         params = {"code_bits": self.code_bits, "stage": stage, "block": block}
-        return Step("shellsort/shell_auto_columns", self.columns, args, groups, params, 2 * self.n * self.code_bytes)
+        return Step(
+            "shellsort/shell_auto_columns", self.columns, args, groups, params, 2 * self.n * self.code_bytes
+        )
 
     def _window(self, i, rows):
         """(log2 of the columns, halo, core rows) of a gap's cheapest windows; None when no halo is known to fit."""
@@ -548,7 +558,9 @@ class _StudyRunner:
     def __init__(self, job, variant, stats, phases):
         self.job, self.n, self.variant, self.stats = job, job.n, variant, stats
         self.kernel = f"shellsort/shell_{variant.lower()}"
-        self.policy = ONE_ITEM if variant in "0E" else select(job.session.profile, self.kernel, job.code_type, job.n)
+        self.policy = (
+            ONE_ITEM if variant in "0E" else select(job.session.profile, self.kernel, job.code_type, job.n)
+        )
         local = min(job.session.profile.local_mem_bytes, STUDY_LOCAL_BYTES) - 256
         self.capacity = local // job.code_type.itemsize
         self.params = {"code_bits": job.code_bits, "counting": stats}
@@ -577,7 +589,9 @@ class _StudyRunner:
     def run(self, phases) -> tuple[ShellPhase, ...]:
         made, slot = [], 0
         for phase, slots in zip(phases, self.slots):
-            groups, items, launch = getattr(self, f"_shape_{self.variant}")(phase, np.uint64(slot if self.stats else 0))
+            groups, items, launch = getattr(self, f"_shape_{self.variant}")(
+                phase, np.uint64(slot if self.stats else 0)
+            )
             seconds = launch()
             per_item = self.n / (groups * items)
             name = self.kernel.rsplit("/", 1)[-1]
@@ -586,7 +600,9 @@ class _StudyRunner:
         return self._counted(made) if self.stats else tuple(made)
 
     def _counted(self, phases):
-        counts = read(self.job.session, self.job.buffers["counts"], np.uint32, 3 * sum(self.slots)).reshape(-1, 3)
+        counts = read(self.job.session, self.job.buffers["counts"], np.uint32, 3 * sum(self.slots)).reshape(
+            -1, 3
+        )
         counted, slot = [], 0
         for phase, slots in zip(phases, self.slots):
             reads, writes, passes = counts[slot : slot + slots].sum(axis=0, dtype=np.int64).tolist()
@@ -612,7 +628,9 @@ class _StudyRunner:
     def _shape_0(self, phase, slot):
         each = ceil_div(phase.gap, MOST_LAUNCHES)
         steps = [
-            self._step((*self._head(phase), np.uint32(i), np.uint32(min(i + each, phase.gap)), "counts", slot), 1)
+            self._step(
+                (*self._head(phase), np.uint32(i), np.uint32(min(i + each, phase.gap)), "counts", slot), 1
+            )
             for i in range(0, phase.gap, each)
         ]
         return 1, 1, lambda: self.job._run(*steps)
@@ -622,7 +640,9 @@ class _StudyRunner:
         return phase.gap, 1, lambda: self.job._run(step)
 
     def _shape_B(self, phase, slot):
-        step = self._step((*self._head(phase), np.uint32(phase.chunks), "counts", slot), phase.gap, phase.chunks)
+        step = self._step(
+            (*self._head(phase), np.uint32(phase.chunks), "counts", slot), phase.gap, phase.chunks
+        )
         return phase.gap, phase.chunks, lambda: self.job._run(step)
 
     _shape_C = _shape_D = _shape_B
@@ -639,7 +659,15 @@ class _StudyRunner:
         items = ceil_div(phase.chunks, segments)
 
         def sort(again):
-            args = (*self._head(phase), np.uint32(items), np.uint32(segments), np.uint32(again), "ends", "counts", slot)
+            args = (
+                *self._head(phase),
+                np.uint32(items),
+                np.uint32(segments),
+                np.uint32(again),
+                "ends",
+                "counts",
+                slot,
+            )
             return self._step(args, phase.gap * segments, items, capacity=self.capacity)
 
         return phase.gap * segments, items, lambda: self._exchanging(phase, segments, sort, slot)

@@ -1,6 +1,6 @@
 """Draws shellsort_windows.png: why a window with a proven halo is enough.
 
-    python docs/images/shellsort_windows.py
+python docs/images/shellsort_windows.py
 """
 
 import sys
@@ -62,7 +62,10 @@ def windows(axes):
         axes.plot([x, x], [0, rows], color="white", linewidth=1)
     for y in range(rows + 1):
         axes.plot([0, columns], [y, y], color="white", linewidth=1)
-    inside, outside = ((6.5, 6.5, 10.6, INK), (6.5, 20.5, 16.4, INK)), ((7.5, 5.5, 9.5, OUT), (7.5, 21.5, 17.5, OUT))
+    inside, outside = (
+        ((6.5, 6.5, 10.6, INK), (6.5, 20.5, 16.4, INK)),
+        ((7.5, 5.5, 9.5, OUT), (7.5, 21.5, 17.5, OUT)),
+    )
     for x, start, end, colour in (*inside, *outside):
         arrow = {"arrowstyle": "-|>", "mutation_scale": 12, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
         axes.add_patch(FancyArrowPatch((x, start), (x, end), color=colour, **arrow))
