@@ -209,6 +209,9 @@ def demo(output, device):
 @click.option("--array", metavar="NAME", help="Which array of a .npz file.")
 @click.option("-o", "--output", metavar="OUT", help="Write the hull: .geojson, .csv, .wkt, .npy or .npz.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
+@click.option(
+    "--trace", metavar="GIF", help="Draw how sorted blocks of points merge into the hull: .gif or .png."
+)
 @click.option("--collinear", type=click.Choice(["keep", "drop"]), default="drop", show_default=True,
               help="Points on the hull's edges: vertices or not.")  # fmt: skip
 @click.option("--nonfinite", type=click.Choice(["raise", "drop"]), default="raise", show_default=True,
@@ -216,7 +219,7 @@ def demo(output, device):
 @click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
 @terminal.device_option
 @terminal.json_option
-def hull(file, columns, array, output, picture, collinear, nonfinite, profile, device, as_json):
+def hull(file, columns, array, output, picture, trace, collinear, nonfinite, profile, device, as_json):
     """Convex hull of the points in FILE (.npy, .npz, .csv, .tsv, .txt).
 
     Tables may have a header; columns named like lon,lat or x,y or easting,northing are found. Lines that start
@@ -227,7 +230,7 @@ def hull(file, columns, array, output, picture, collinear, nonfinite, profile, d
     from clgeom.io.points import read_points
     from clgeom.runtime.device import as_session
 
-    _check_outputs(file, output, picture)
+    _check_outputs(file, output, picture, trace)
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
         points, reading = terminal.timed(read_points, file, columns=columns, array=array, progress=progress)
     session = as_session(device)
@@ -238,6 +241,8 @@ def hull(file, columns, array, output, picture, collinear, nonfinite, profile, d
         from clgeom.plot import save_hull_plot
 
         save_hull_plot(found, picture, points=points)
+    if trace:
+        _save_trace(points, trace, collinear, nonfinite, session)
     if output:
         write_hull(found, output)
     if as_json:
@@ -250,22 +255,37 @@ def hull(file, columns, array, output, picture, collinear, nonfinite, profile, d
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
         ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
-        *(("wrote", name) for name in (output, picture) if name),
+        *(("wrote", name) for name in (output, picture, trace) if name),
     )
     if profile:
         terminal.print_phases(found.phases)
 
 
-def _check_outputs(file, output, picture):
+def _save_trace(points, path, collinear, nonfinite, session):
+    """Draw the stages of both hoods of the points that the hull is of."""
+    import numpy as np
+
+    from clgeom import lower_hood, upper_hood
+    from clgeom.plot import check_traceable, save_trace
+    from clgeom.runtime.arrays import leave_out
+
+    points = np.asarray(leave_out(points, nonfinite=nonfinite, of="hull")[0])
+    check_traceable(points)
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    options = {"collinear": collinear, "trace": True, "device": session}
+    save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)
+
+
+def _check_outputs(file, output, picture, trace=None):
     """Everything about the outputs that can be wrong, found before the work starts."""
     from clgeom import plot
     from clgeom.errors import InvalidInput
     from clgeom.io.atomic import check_output
     from clgeom.io.hulls import HULL_FORMATS
 
-    if picture:
+    if picture or trace:
         plot.require_matplotlib()
-    for name, formats in ((output, HULL_FORMATS), (picture, plot.FORMATS)):
+    for name, formats in ((output, HULL_FORMATS), (picture, plot.FORMATS), (trace, plot.TRACE_FORMATS)):
         if name and check_output(name, formats) == Path(file).resolve():
             raise InvalidInput(f"The output '{name}' is the input file.")
 
