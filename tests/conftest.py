@@ -75,13 +75,18 @@ def _devices(config):
     ]
 
 
+def _as_is(device):
+    """Settings that a device is in as it is."""
+    return {"cpu": ("cpu_shapes",), "gpu": ("as_gpu",)}.get(describe(device).kind, ())
+
+
 def pytest_generate_tests(metafunc):
     if "session" in metafunc.fixturenames:
         found = _devices(metafunc.config)
         metafunc.parametrize("session", [d for d, _ in found], ids=[name for _, name in found], indirect=True)
     if "any_session" in metafunc.fixturenames:
         wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), SETTINGS)
-        params = [(d, name, s) for d, name in _devices(metafunc.config) for s in wanted]
+        params = [(d, name, s) for d, name in _devices(metafunc.config) for s in wanted if s not in _as_is(d)]
         metafunc.parametrize(
             "any_session",
             [(d, s) for d, _, s in params],
