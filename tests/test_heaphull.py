@@ -90,7 +90,7 @@ def test_heaphull_filter_any_floats(session, points):
     )
 
 
-@pytest.mark.parametrize("wg_size", (1, 2, 16, 32, 64, 128, 256))
+@pytest.mark.parametrize("wg_size", (1, 16, 32, 64, 256))
 def test_heaphull_filter_every_group_size(session, wg_size):
     with override({"heaphull/heaphull_label": Policy("group", wg_size=wg_size)}):
         for name in ("normal", "octagon_edges"):

@@ -25,6 +25,8 @@ from clgeom.runtime.tuning import override
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
 OPS = ("sum", "prod", "min", "max")
+#: Types that all operators are tried on; the others take two, for every build costs a second.
+ALL_OPS = ("uint16", "float32")
 
 
 def around(*edges):
@@ -103,9 +105,9 @@ def check_arg(session, op, dtype, sizes):
 def test_reduce_types(session, refused, dtype):
     if refused(session, dtype, reduce, numbers(5, dtype)):
         return
-    for op in OPS:
+    for op in OPS if dtype in ALL_OPS else ("sum", "min"):
         check_reduce(session, op, dtype, (1, 63, 5000))
-    for op in ("argmin", "argmax"):
+    for op in ("argmin", "argmax") if dtype in ALL_OPS else ("argmax",):
         check_arg(session, op, dtype, (1, 63, 5000))
 
 
@@ -206,7 +208,9 @@ def check_scan(session, op, dtype, sizes):
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS)
 def test_scan_types(session, refused, dtype):
-    for op in OPS if not refused(session, dtype, inclusive_scan, numbers(5, dtype)) else ():
+    if refused(session, dtype, inclusive_scan, numbers(5, dtype)):
+        return
+    for op in OPS if dtype in ALL_OPS else ("sum", "min"):
         check_scan(session, op, dtype, (1, 63, 5000))
 
 
@@ -572,7 +576,7 @@ def test_compact_plans_use_64_bit_indices_beyond_2_to_32(session):
     assert all(step.params["index"] == "ulong" for step in places)
 
 
-@pytest.mark.parametrize("wg_size", (1, 2, 32, 64, 128, 256))
+@pytest.mark.parametrize("wg_size", (1, 2, 32, 256))
 def test_every_shape_gives_the_same_bits(session, wg_size):
     values = numbers(30_001, "float32")
     flags = values > 0.3
