@@ -2,7 +2,8 @@
 // hood_match_blocks: one hood of every block of sorted points, merged as published from single points in local memory.
 //
 //   points  | block 0: ${wg_size * items_per_thread} points   | block 1          | ..    a work-group to a block
-//   stage   d = 1, 2, 4 .. half a block: pairs of hoods of at most d corners; d samples to a pair, strided over
+//   stage   d = 1, 2, 4 .. half a block: pairs of hoods of at most d corners; d samples to a pair. group: work-items
+//           stride over the samples of all pairs; serial: one work-item takes a pair after the other
 //   hood    | corners, left-justified .. | ..                                     numbers of points
 //   sizes   [ of block 0 | of block 1 | ..
 //
@@ -54,6 +55,20 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
                    log_d / 2, bracket + d * (number), touch + d * (number), low + d * (number),             \
                    found + 3 * (number)};                                                                   \
     item_skip_equal(&pair);
+% if variant == "serial":
+        for (uint k = 0; k < BLOCK / 2 >> log_d; ++k) {
+            PAIR(pair, k)
+            for (uint phase = 1; phase <= 5; ++phase) {
+                const uint samples = item_samples(&pair, phase);
+                for (uint t = 0; t < samples; ++t)
+                    item_match(&pair, phase, t);
+            }
+            const uint size = item_size(&pair);
+            for (uint at = 0; at < size; ++at)
+                next[2 * d * k + at] = item_merged(&pair, at);
+            local_size[2 * d * k] = size;
+        }
+% else:
         for (uint phase = 1; phase <= 5; ++phase) {
             for (uint t = lid; t < BLOCK / 2; t += WG_SIZE) {
                 PAIR(pair, t >> log_d)
@@ -75,6 +90,7 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
             local_size[2 * d * k] = item_size(&pair);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+% endif
     }
     const uint size = local_size[0];
     for (uint k = lid; k < size; k += WG_SIZE)
