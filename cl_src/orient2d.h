@@ -9,8 +9,10 @@
 //   float, double   1. filter: det in floating point with a bound on its error decides almost every triple
 //                      (Ozaki, Buenger, Ogita, Oishi, Rump: Simple floating-point filters for the two-dimensional
 //                      orientation problem, BIT 56, 2016, theorem 3.1: |det| > theta |l + r| for det = l - r);
-//                   2. float on devices with double: the same in double, where no product can underflow;
-//                   3. the six products of the expanded determinant, summed exactly in a fixed-point accumulator of
+//                   2. in double, where the device has it: if the four differences are exact, as they are between
+//                      neighbours and on grids, comparing the products, then their rounding errors, is exact, too;
+//                   3. float on devices with double: the filter in double, where no product can underflow;
+//                   4. the six products of the expanded determinant, summed exactly in a fixed-point accumulator of
 //                      integers, whatever the magnitudes. No contraction or flushing can touch it.
 //   int             factors of 33 bits, products of 66: compared as two words.
 
@@ -145,6 +147,29 @@ inline int orient2d_integer(coord_t ax, coord_t ay, coord_t bx, coord_t by, coor
             return det > 0 ? 1 : -1;                                                               \
     }
 
+#if CLGEOM_FP64
+// d is a - b without error: a lost part would be missed on adding it to the smaller of the two.
+#define CLGEOM_EXACT_DIFFERENCE(a, b, d) ((d) + (b) == (a) && (a) - (d) == (b))
+
+// The sign, or 2 where a difference is rounded or a product so large or small that its error may be lost.
+inline int orient2d_of_differences(double ax, double ay, double bx, double by, double cx, double cy)
+{
+    const double acx = ax - cx, acy = ay - cy, bcx = bx - cx, bcy = by - cy;
+    const double left = acx * bcy, right = acy * bcx;
+    if (!(CLGEOM_EXACT_DIFFERENCE(ax, cx, acx) && CLGEOM_EXACT_DIFFERENCE(ay, cy, acy) &&
+          CLGEOM_EXACT_DIFFERENCE(bx, cx, bcx) && CLGEOM_EXACT_DIFFERENCE(by, cy, bcy)))
+        return 2;
+    if (!(fabs(left) < 1e300 && fabs(right) < 1e300))
+        return 2;
+    if (left != right)
+        return left > right ? 1 : -1;      // rounding keeps the order
+    if (fabs(left) < 1e-280)
+        return (acx == 0 || bcy == 0) && (acy == 0 || bcx == 0) ? 0 : 2;
+    const double left_error = fma(acx, bcy, -left), right_error = fma(acy, bcx, -right);
+    return (left_error > right_error) - (left_error < right_error);
+}
+#endif
+
 // Where subnormals are flushed, differences are safe only between numbers that are zero or at least 2^-100.
 inline int orient2d_flushable(coord_t v)
 {
@@ -165,7 +190,12 @@ inline int orient2d(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, 
 #else
     if (!flushable)
         CLGEOM_FILTER(float, FLT_MIN)
+#endif
 #if CLGEOM_FP64
+    const int sign = orient2d_of_differences(ax, ay, bx, by, cx, cy);
+    if (sign != 2)
+        return sign;
+#if defined(CLGEOM_COORD_float)
     CLGEOM_FILTER(double, DBL_MIN)
 #endif
 #endif
