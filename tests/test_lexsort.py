@@ -168,6 +168,14 @@ def test_lexsort_sees_any_pair_out_of_order(session):
         assert_sorted(session, points)
 
 
+@pytest.mark.fp64
+def test_lexsort_of_float64_sorts_again_only_if_it_must(session):
+    for kind, sorts in (("few_x", 3), ("few_x_and_y_in_order", 1), ("zeros", 1)):
+        points = KINDS[kind](np.random.default_rng(0), 1000, np.float64)
+        _, _, _, phases = lexsort(as_device_points(session, points, of="test"), None, 1000)
+        assert [phase.name for phase in phases].count("point_keys") == sorts, kind
+
+
 def test_lexsort_profiled(session):
     array = as_device_points(session, cloud("grid", 40_000, np.float32), of="test")
     _, _, _, phases = lexsort(array, None, array.n, profile=True)
