@@ -233,6 +233,10 @@ def hull(file, columns, array, output, picture, trace, collinear, nonfinite, pro
     _check_outputs(file, output, picture, trace)
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
         points, reading = terminal.timed(read_points, file, columns=columns, array=array, progress=progress)
+    if trace:
+        from clgeom.plot import check_traceable
+
+        check_traceable(points)
     session = as_session(device)
     found, computing = terminal.timed(
         convex_hull, points, collinear=collinear, nonfinite=nonfinite, device=session, profile=profile
@@ -266,11 +270,10 @@ def _save_trace(points, path, collinear, nonfinite, session):
     import numpy as np
 
     from clgeom import lower_hood, upper_hood
-    from clgeom.plot import check_traceable, save_trace
+    from clgeom.plot import save_trace
     from clgeom.runtime.arrays import leave_out
 
     points = np.asarray(leave_out(points, nonfinite=nonfinite, of="hull")[0])
-    check_traceable(points)
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     options = {"collinear": collinear, "trace": True, "device": session}
     save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)

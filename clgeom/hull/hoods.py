@@ -137,6 +137,8 @@ def _hood(of, side, points, collinear, method, trace, device, profile):
         )
     session = session_of(points, device)
     array = as_device_points(session, points, of=of)
+    if array.n and max(chunk.count for chunk in array.chunks) >= 1 << 31:
+        raise DeviceLimit(f"{of} takes fewer than 2**31 points in one allocation. Got {array.n:,}.")
     phases = _require_order(array, of=of, profile=profile)
     if trace and len(array.chunks) > 1:
         raise DeviceLimit(
@@ -167,8 +169,6 @@ def hood_of(points, side, *, keep, method="auto", trace=False, profile=False):
     if len(points.chunks) > 1:
         return _hood_of_chunks(points, side, options)
     session = points.session
-    if points.n >= 1 << 31:
-        raise DeviceLimit(f"A hood is computed of fewer than 2**31 points at a time. Got {points.n:,}.")
     if method == "auto":
         method = "published" if points.n <= PUBLISHED_UP_TO else "runs"
     if method == "published" or trace:

@@ -186,9 +186,14 @@ class Session:
 
     @functools.cached_property
     def shuffle(self):
-        """How work-items of a sub-group may exchange registers: "subgroup", "ptx" or None; found by compiling."""
+        """How work-items of a sub-group may exchange registers: "subgroup", "ptx" or None; found by compiling.
+
+        CPUs have no use for it, and their compilers complain aloud about what they do not know.
+        """
         from clgeom.runtime.build import compiles
 
+        if self.profile.is_cpu:
+            return None
         return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
 
     def release(self) -> None:
