@@ -11,7 +11,7 @@ Appl. Math. 364 (2020); its parallel form for GPUs by Keith, Ferrada, Navarro ("
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) ->
         return HeaphullFilter(np.zeros(len(points), np.uint8), none, (none,) * QUEUES)
     survivors = filter_points(array, of=of, profile=profile)
     labels = survivors.read_labels()
-    queues = np.split(survivors.read_indices(), np.cumsum(survivors.sizes)[:-1])
+    queues = np.split(survivors.read_indices(), np.cumsum(survivors.queue_sizes())[:-1])
     octagon = survivors.octagon
     if kept is not None:
         everywhere = np.zeros(len(points), np.uint8)
@@ -110,15 +110,16 @@ class Survivors:
 
     points: object
     octagon: np.ndarray
-    sizes: tuple[int, ...]
+    n: int
+    counts: Scratch
+    offsets: Scratch
     labelled: object
     phases: tuple[Phase, ...]
     indices: Scratch | None = None
     scattered: object = None
 
-    @property
-    def n(self) -> int:
-        return sum(self.sizes)
+    def queue_sizes(self) -> np.ndarray:
+        return compact.class_totals(self.labelled, self.counts, self.offsets, QUEUES)
 
     def read_labels(self) -> np.ndarray:
         chunks = self.points.chunks
@@ -144,18 +145,18 @@ def filter_points(points, *, of, profile=False) -> Survivors:
     counts, plan = label_plan(session, points)
     offsets, scan = compact.offsets_plan(session.profile, counts, points.n)
     labelled = run(session, plan + scan, points=points, edges=edge_buffer, profile=profile)
-    sizes = compact.class_totals(labelled, counts, offsets, QUEUES)
-    if int(sizes.sum()) * compact.index_type(points.n).itemsize > session.profile.max_alloc_bytes:
-        return Survivors(points, octagon, tuple(map(int, sizes)), labelled, phases + labelled.phases)
-    scatter = compact.scatter_plan(session.profile, points, counts, offsets, QUEUES, int(sizes.sum()))
+    n = compact.grand_total(labelled, counts, offsets)
+    found = Survivors(points, octagon, n, counts, offsets, labelled, phases + labelled.phases)
+    if n * offsets.dtype.itemsize > session.profile.max_alloc_bytes:
+        return found
+    scatter = compact.scatter_plan(session.profile, points, counts, offsets, QUEUES, n)
     labels = {f"labels[{i}]": labelled[f"labels[{i}]"] for i in range(len(points.chunks))}
     scattered = run(
         session, scatter, counts=labelled[counts], offsets=labelled[offsets], profile=profile, **labels
     )
-    return Survivors(
-        points, octagon, tuple(map(int, sizes)), labelled, phases + labelled.phases + scattered.phases,
-        scatter[-1].args[-1], scattered,
-    )  # fmt: skip
+    return replace(
+        found, indices=scatter[-1].args[-1], scattered=scattered, phases=found.phases + scattered.phases
+    )
 
 
 def label_plan(session, points):

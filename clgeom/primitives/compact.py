@@ -122,10 +122,14 @@ def class_totals(counted, counts, offsets, classes) -> np.ndarray:
     if classes == 1 or tiles > 1024:  # a few small reads beat one large one
         starts = [int(read(counted.session, counted[offsets], offsets.dtype, 1, c * tiles, queue=counted._queue)[0])
                   for c in range(classes)]  # fmt: skip
-        last = counts.count - 1
-        end = int(counted.read(offsets, 1, last)[0]) + int(counted.read(counts, 1, last)[0])
-        return np.diff([*starts, end])
+        return np.diff([*starts, grand_total(counted, counts, offsets)])
     return counted.read(counts).reshape(classes, tiles).sum(axis=1, dtype=np.int64)
+
+
+def grand_total(counted, counts, offsets) -> int:
+    """Members of all classes, read back from the scanned counts."""
+    last = counts.count - 1
+    return int(counted.read(offsets, 1, last)[0]) + int(counted.read(counts, 1, last)[0])
 
 
 def scatter_plan(profile, array, counts, offsets, classes, total, *, any_nonzero=False):
