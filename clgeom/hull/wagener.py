@@ -52,7 +52,8 @@ def hoods_plan(session, rows, n, dtype, *, keep):
     params = {**predicate_parameters(session, dtype), "keep": keep}
     policy = select(profile, "wagener/hood_blocks", dtype, n)
     block = policy.tile
-    if policy.variant == "serial" and policy.groups_per_unit:  # a few blocks a compute unit, none too small to be worth a merge
+    if policy.variant == "serial" and policy.groups_per_unit:
+        # a few blocks a compute unit, none too small to be worth a merge
         block = max(ceil_div(n, policy.groups_per_unit * profile.compute_units), policy.items_per_thread)
     blocks = ceil_div(n, block)
     hoods = Hoods(

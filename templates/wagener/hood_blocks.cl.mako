@@ -24,7 +24,9 @@ typedef ${real}2 point_t;
 #define STRIP ${items_per_thread}
 #define BLOCK (WG_SIZE * STRIP)
 
-% if variant != "serial":
+% if variant == "serial":
+#include "hood_strip.h"
+% else:
 typedef struct { local const real_t *x, *y; local const ushort *hood; uint side; } hood_t;
 
 inline point_t corner(const hood_t *hoods, uint k)
@@ -56,25 +58,7 @@ void hood_blocks(global const real_t *points, const uint n, const uint block_siz
     const uint count = min(block_size, n - begin);
     corners += (ulong)side * n + begin;
 % if variant == "serial":
-    uint size = 0;
-    point_t below, top;                    // the two points on top of the stack
-    for (uint k = 0; k < count; ++k) {
-        const point_t p = vload2(begin + k, points);
-        if (size > 0 && p.x == top.x && p.y == top.y)
-            continue;
-        while (size > 1) {
-            const int turn = TURN(side, below, top, p);
-            if (IS_CORNER(turn))
-                break;
-            --size;
-            top = below;
-            if (size > 1)
-                below = vload2(corners[size - 2], points);
-        }
-        corners[size++] = begin + k;
-        below = top;
-        top = p;
-    }
+    const uint size = item_strip(points, begin, count, side, corners);
 % else:
     local real_t x[BLOCK], y[BLOCK];
     local ushort hood[BLOCK];
