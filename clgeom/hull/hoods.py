@@ -244,9 +244,7 @@ def _by_runs(points, side, *, keep, profile):
     session, n = points.session, points.n
     plan, hoods = hoods_plan(session, "points[0]", n, points.dtype, keep=keep)
     merged = run(session, plan, points=points, profile=profile)
-    count = int(merged.read(hoods.runs_of, 1, start=side * hoods.blocks)[0])
-    runs = merged.read(hoods.runs, count, start=side * hoods.blocks)
-    table = merged.read(hoods.ranges, 2 * hoods.blocks, start=2 * side * hoods.blocks).reshape(-1, 2)[runs]
+    table = hoods.runs(merged)[side]
     sizes = table[:, 1] - table[:, 0] + 1
     table = table + np.uint32(side * n)
     buffers = {hoods.corners.name: merged[hoods.corners]}
@@ -258,7 +256,7 @@ def _by_runs(points, side, *, keep, profile):
         "wagener/hood_list",
         select(session.profile, "wagener/hood_list", np.dtype(np.uint32), vertices.count),
         args=(hoods.corners, "run_table", "run_offsets", vertices),
-        groups=count,
+        groups=len(table),
         bytes_moved=8 * vertices.count,
     )
     listed = run(session, Plan(step), profile=profile, **buffers)

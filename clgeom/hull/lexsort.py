@@ -79,6 +79,8 @@ def _sort_wide(points, ids, n, profile, buffers):
     session = points.session
     device = session.profile
     keys = Scratch("point_keys", np.uint64, n)
+    if n <= segment_capacity(device, np.uint64):
+        return _sort_twice(points, ids, n, profile, buffers, keys, ())
     pack = _keys_plan(device, points, ids, n, "x", keys)
     windows, phases = _windows(points, pack, keys, n, profile, buffers)
     if windows is not None:
@@ -96,16 +98,22 @@ def _sort_wide(points, ids, n, profile, buffers):
     result = run(session, pack + sort + gather + look, points=points, profile=profile, **buffers)
     phases += result.phases
     if result.read(broken)[0]:
-        by_y = _keys_plan(device, points, ids, n, "y", keys)
-        sort_y, _, first = _radix(session, keys, n, ids, None, prefix="lexsort_y")
-        by_x = _keys_plan(device, points, first, n, "x", keys)
-        sort_x, _, ordered = _radix(session, keys, n, first, None, prefix="lexsort_x")
-        gather = gather_plan(device, points, "points", ordered, n, rows)
-        result = run(
-            session, by_y + sort_y + by_x + sort_x + gather, points=points, profile=profile, **buffers
-        )
-        phases += result.phases
+        return _sort_twice(points, ids, n, profile, buffers, keys, phases)
     return result, ordered, rows, phases
+
+
+def _sort_twice(points, ids, n, profile, buffers, keys, phases):
+    """By y, then stably by x."""
+    session, device = points.session, points.session.profile
+    by_y = _keys_plan(device, points, ids, n, "y", keys)
+    sort_y, _, first = _radix(session, keys, n, ids, None, prefix="lexsort_y")
+    by_x = _keys_plan(device, points, first, n, "x", keys)
+    sort_x, _, ordered = _radix(session, keys, n, first, None, prefix="lexsort_x")
+    rows = Scratch("sorted_points", points.dtype, 2 * n)
+    gather = gather_plan(device, points, "points", ordered, n, rows)
+    plan = by_y + sort_y + by_x + sort_x + gather
+    result = run(session, plan, points=points, profile=profile, **buffers)
+    return result, ordered, rows, phases + result.phases
 
 
 def _windows(points, pack, keys, n, profile, buffers):

@@ -20,14 +20,23 @@ from clgeom.runtime.tuning import select
 
 @dataclass(frozen=True)
 class Hoods:
-    """Memory that describes the lower and the upper hood: corners, ranges of corners by block, lists of runs."""
+    """Memory that describes the lower and the upper hood: corners of blocks, and `state`, which says what is left.
+
+    `state` is, side by side: the lists of runs (numbers of blocks) of both sides, the lengths of these lists, and the
+    range (first, last) of corners of each block.
+    """
 
     corners: Scratch
-    ranges: Scratch
-    runs: Scratch
-    runs_of: Scratch
+    state: Scratch
     blocks: int
     keep: bool
+
+    def runs(self, merged) -> list[np.ndarray]:
+        """The ranges of corners that make up the lower and the upper hood, from left to right, read back."""
+        state, blocks = merged.read(self.state), self.blocks
+        runs, lengths = state[: 4 * blocks].reshape(2, 2, blocks)
+        ranges = state[4 * blocks :].reshape(2, blocks, 2)
+        return [ranges[side][runs[side, : lengths[side, 0]]] for side in (0, 1)]
 
 
 def hoods_plan(session, rows, n, dtype, *, keep):
@@ -58,9 +67,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
     blocks = ceil_div(n, block)
     hoods = Hoods(
         Scratch("hood_corners", np.uint32, 2 * n),
-        Scratch("hood_ranges", np.uint32, 4 * blocks),
-        Scratch("hood_runs", np.uint32, 2 * blocks),
-        Scratch("hood_runs_of", np.uint32, 2 * blocks),
+        Scratch("hood_state", np.uint32, 8 * blocks),
         blocks,
         keep,
     )
@@ -68,8 +75,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
     solve = Step(
         "wagener/hood_blocks",
         policy,
-        args=(rows, np.uint32(n), np.uint32(block), np.uint32(blocks), hoods.corners, hoods.ranges, hoods.runs,
-              hoods.runs_of),
+        args=(rows, np.uint32(n), np.uint32(block), np.uint32(blocks), hoods.corners, hoods.state),
         groups=2 * blocks,
         params=params,
         bytes_moved=2 * n * (point + 4),
@@ -82,8 +88,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
             Step(
                 "wagener/hood_merge",
                 merge,
-                args=(rows, np.uint32(n), np.uint32(blocks), np.uint32(span), hoods.corners, hoods.ranges,
-                      hoods.runs, hoods.runs_of),
+                args=(rows, np.uint32(n), np.uint32(blocks), np.uint32(span), hoods.corners, hoods.state),
                 groups=2 * pairs,
                 params=params,
                 bytes_moved=16 * pairs * span,
@@ -112,29 +117,25 @@ def emit_plan(session, merged, hoods, n, order):
     buffers : dict
         What the plan's names are bound to, but for `order` and the hoods' memory.
     """
-    blocks = hoods.blocks
-    counts = merged.read(hoods.runs_of)[[0, blocks]]
-    runs = merged.read(hoods.runs).reshape(2, blocks)
-    ranges = merged.read(hoods.ranges).reshape(2, blocks, 2)
-    kept = [ranges[side][runs[side, : counts[side]]] for side in (0, 1)]
+    kept = hoods.runs(merged)
     sizes = [(side[:, 1] - side[:, 0] + 1).astype(np.int64) for side in kept]
     lower, upper = (int(size.sum()) for size in sizes)
     total, turn_at, dimension = lower + upper - 2, lower - 1, 2
     if lower == upper and (lower <= 2 or (hoods.keep and _same(merged, hoods, kept, n))):
         kept, sizes = kept[:1], sizes[:1]  # one hood is both: the way back is the way there
         total, turn_at, dimension = lower, lower, min(lower, 2) - 1
-    table, offsets = np.concatenate(kept), np.concatenate([np.cumsum(size) - size for size in sizes])
-    buffers = {}
-    for name, array in (("run_table", table), ("run_offsets", offsets.astype(np.uint32))):
-        buffers[name] = allocate(session, array.nbytes)
-        write(session, buffers[name], array)
+    starts = [np.cumsum(size) - size for size in sizes]
+    table = np.concatenate([*(side.ravel() for side in kept), *starts]).astype(np.uint32)
+    buffers = {"run_table": allocate(session, table.nbytes)}
+    write(session, buffers["run_table"], table)
+    runs = sum(map(len, kept))
     vertices = Scratch("vertices", np.uint32, total)
     step = Step(
         "wagener/hood_emit",
         select(session.profile, "wagener/hood_emit", np.dtype(np.uint32), total),
-        args=(hoods.corners, np.uint32(n), "run_table", "run_offsets", np.uint32(len(kept[0])),
+        args=(hoods.corners, np.uint32(n), "run_table", np.uint32(runs), np.uint32(len(kept[0])),
               np.uint32(turn_at), np.uint32(total), order, vertices),
-        groups=len(table),
+        groups=runs,
         bytes_moved=12 * total,
     )  # fmt: skip
     return Plan(step), vertices, dimension, buffers

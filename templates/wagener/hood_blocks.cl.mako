@@ -52,8 +52,10 @@ inline uint touch(const hood_t *hoods, point_t p, uint lo, uint hi)
 % endif
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void hood_blocks(global const real_t *points, const uint n, const uint block_size, const uint blocks,
-                 global uint *corners, global uint2 *ranges, global uint *runs, global uint *runs_of)
+                 global uint *corners, global uint *state)
 {
+    global uint *runs = state, *runs_of = state + 2 * blocks;
+    global uint2 *ranges = (global uint2 *)(state + 4 * blocks);
     const uint side = get_group_id(0) & 1, block = get_group_id(0) / 2, begin = block * block_size;
     const uint count = min(block_size, n - begin);
     corners += (ulong)side * n + begin;

@@ -69,8 +69,10 @@ inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, pl
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void hood_merge(global const real_t *points, const uint n, const uint blocks, const uint span,
-                global const uint *corners, global uint2 *ranges, global uint *runs, global uint *runs_of)
+                global const uint *corners, global uint *state)
 {
+    global uint *runs = state, *runs_of = state + 2 * blocks;
+    global uint2 *ranges = (global uint2 *)(state + 4 * blocks);
     local uint local_beyond[WG_SIZE + 1];
     local place_t local_touch[WG_SIZE], bracket_touch[2];
     local uint2 bracket;
