@@ -170,9 +170,16 @@ def test_lexsort_sees_any_pair_out_of_order(session):
 
 @pytest.mark.fp64
 def test_lexsort_of_float64_sorts_again_only_if_it_must(session):
-    for kind, sorts in (("few_x", 3), ("few_x_and_y_in_order", 1), ("zeros", 1)):
-        points = KINDS[kind](np.random.default_rng(0), 1000, np.float64)
-        _, _, _, phases = lexsort(as_device_points(session, points, of="test"), None, 1000)
+    """Few points, which one launch sorts, are sorted twice rather than looked at."""
+    cases = (
+        (1000, "zeros", 2),
+        (20_000, "few_x", 3),
+        (20_000, "few_x_and_y_in_order", 1),
+        (20_000, "zeros", 1),
+    )
+    for n, kind, sorts in cases:
+        points = KINDS[kind](np.random.default_rng(0), n, np.float64)
+        _, _, _, phases = lexsort(as_device_points(session, points, of="test"), None, n)
         assert [phase.name for phase in phases].count("point_keys") == sorts, kind
 
 

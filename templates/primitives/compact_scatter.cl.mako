@@ -16,7 +16,7 @@
 #else
 #define SHIFT(k) (56 - 8 * (k))
 #endif
-#define MEMBER(label, c) ${"((label) != 0)" if any_nonzero else "((label) == (c) + 1)"}
+#define CLASS(label) ${"((label) ? 0u : ~0u)" if any_nonzero else "((uint)(label) - 1)"}   // ~0: none
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void compact_scatter(global const uchar *labels, const ulong n, const ulong start, const ulong first_tile,
@@ -50,7 +50,7 @@ void compact_scatter(global const uchar *labels, const ulong n, const ulong star
 #else
                 const uint k = clz(word) / 8;
 #endif
-                const uint c = ${"0" if any_nonzero else "(uint)(word >> SHIFT(k) & 0xff) - 1"};
+                const uint c = CLASS(word >> SHIFT(k) & 0xff);
                 word &= ~((ulong)0xff << SHIFT(k));
                 if (c < CLASSES) {
                     out[place[c]++] = (${index})(start + i + k);
@@ -60,31 +60,40 @@ void compact_scatter(global const uchar *labels, const ulong n, const ulong star
         }
     }
 % else:
-    local uint ranks[2 * WG_SIZE];
-    local uint any;
+    // One scan ranks four classes at once, in fields of 16 bits.
+    local ulong ranks[2 * WG_SIZE];
     for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
-        const ulong base = tile * TILE + lid * ITEMS;
-        for (uint c = 0; c < CLASSES; ++c) {
-            if (lid == 0)
-                any = counts[c * all_tiles + first_tile + tile];
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (any) {   // the same for the whole group
-                uint mine = 0;
+        uint survivors = 0;
+        for (uint c = 0; c < CLASSES; ++c)
+            survivors += counts[c * all_tiles + first_tile + tile];
+        if (survivors) {   // the same for the whole group
+            const ulong base = tile * TILE + lid * ITEMS;
+            uchar mine[ITEMS];
+            for (uint k = 0; k < ITEMS; ++k)
+                mine[k] = base + k < n ? labels[base + k] : 0;
+            for (uint g = 0; g < CLASSES; g += 4) {
+                ulong count = 0;
                 for (uint k = 0; k < ITEMS; ++k)
-                    mine += base + k < n && MEMBER(labels[base + k], c);
+                    if (CLASS(mine[k]) - g < 4)
+                        count += (ulong)1 << 16 * (CLASS(mine[k]) - g);
                 uint from = 0;
-                ranks[lid] = mine;
+                ranks[lid] = count;
                 for (uint reach = 1; reach < WG_SIZE; reach *= 2) {
                     barrier(CLK_LOCAL_MEM_FENCE);
                     ranks[WG_SIZE - from + lid] = ranks[from + lid] + (lid >= reach ? ranks[from + lid - reach] : 0);
                     from = WG_SIZE - from;
                 }
-                ${index} place = offsets[c * all_tiles + first_tile + tile] + ranks[from + lid] - mine;
-                for (uint k = 0; k < ITEMS && mine; ++k)
-                    if (base + k < n && MEMBER(labels[base + k], c))
-                        out[place++] = (${index})(start + base + k);
+                ulong rank = ranks[from + lid] - count;
+                for (uint k = 0; k < ITEMS && count; ++k) {
+                    const uint c = CLASS(mine[k]) - g;
+                    if (c < 4 && g + c < CLASSES) {
+                        out[offsets[(g + c) * all_tiles + first_tile + tile] + (rank >> 16 * c & 0xffff)] =
+                            (${index})(start + base + k);
+                        rank += (ulong)1 << 16 * c;
+                    }
+                }
+                barrier(CLK_LOCAL_MEM_FENCE);
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
 % endif

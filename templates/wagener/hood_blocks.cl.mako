@@ -6,8 +6,8 @@
 //                                                                serially, then merged in local memory, twice as long
 //                                                                each time; serial: one work-item, one block
 //   corners  [ lower: block 0, left-justified .. | block 1 .. ][ upper: .. ]        positions of points
-//   ranges   [ lower: (first, last) of block 0 | .. ][ upper: .. ]                  places in corners of the side
-//   runs     [ lower: 0 1 2 .. ][ upper: 0 1 2 .. ]     runs_of [ 1 1 1 .. ]        for hood_merge
+//   state    [ runs: lower 0 1 2 .. | upper 0 1 2 .. ][ runs_of: 1 1 1 .. ]         for hood_merge, then
+//            [ ranges: lower (first, last) of block 0 .. | upper .. ]               places in corners of the side
 //
 // Of equal points the first is kept. A strip is Andrew's monotone chain; a merge, by one work-item, finds the common
 // tangent by nested binary search. Reads every point twice (once a side), writes the corners.
@@ -55,7 +55,7 @@ void hood_blocks(global const real_t *points, const uint n, const uint block_siz
                  global uint *corners, global uint *state)
 {
     global uint *runs = state, *runs_of = state + 2 * blocks;
-    global uint2 *ranges = (global uint2 *)(state + 4 * blocks);
+    global uint *ranges = state + 4 * blocks;
     const uint side = get_group_id(0) & 1, block = get_group_id(0) / 2, begin = block * block_size;
     const uint count = min(block_size, n - begin);
     corners += (ulong)side * n + begin;
@@ -149,7 +149,7 @@ void hood_blocks(global const real_t *points, const uint n, const uint block_siz
         corners[k] = begin + hood[k];
 % endif
     if (get_local_id(0) == 0) {
-        ranges[side * blocks + block] = (uint2)(begin, begin + size - 1);
+        vstore2((uint2)(begin, begin + size - 1), side * blocks + block, ranges);
         runs[side * blocks + block] = block;
         runs_of[side * blocks + block] = 1;
     }

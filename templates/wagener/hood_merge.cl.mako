@@ -13,7 +13,7 @@
 // the binary search in Q that of Overmars and van Leeuwen, "Maintenance of configurations in the plane" (1981).
 <%
     STAGES = (
-        ("the last corners of runs", "hoods.ranges[p_runs[mid]].y", "hoods.ranges[p_runs[mid + 1]].x"),
+        ("the last corners of runs", "hoods.ranges[2 * p_runs[mid] + 1]", "hoods.ranges[2 * p_runs[mid + 1]]"),
         ("the corners of a run", "mid", "mid + 1"),
     )
 %>\
@@ -27,7 +27,7 @@ typedef ${real}2 point_t;
 #include "hood.h"
 #define WG_SIZE ${wg_size}
 
-typedef struct { global const real_t *points; global const uint *corners; global const uint2 *ranges; uint side; } hood_t;
+typedef struct { global const real_t *points; global const uint *corners; global const uint *ranges; uint side; } hood_t;
 #define SAMPLE(t) (lo + (uint)((ulong)(hi - lo) * ((t) + 1) / (WG_SIZE + 1)))
 typedef struct { uint run, k; } place_t;     // corner k, in run number `run` of a hood
 
@@ -47,15 +47,15 @@ inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, pl
     uint a = lo.run, b = hi.run;
     while (a < b) {
         const uint mid = (a + b) / 2;
-        const int turn = TURN(hoods->side, p, corner(hoods, hoods->ranges[runs[mid]].y),
-                              corner(hoods, hoods->ranges[runs[mid + 1]].x));
+        const int turn = TURN(hoods->side, p, corner(hoods, hoods->ranges[2 * runs[mid] + 1]),
+                              corner(hoods, hoods->ranges[2 * runs[mid + 1]]));
         if (BEYOND_Q(turn))
             a = mid + 1;
         else
             b = mid;
     }
-    place_t found = {a, a == lo.run ? lo.k : hoods->ranges[runs[a]].x};
-    uint last = a == hi.run ? hi.k : hoods->ranges[runs[a]].y;
+    place_t found = {a, a == lo.run ? lo.k : hoods->ranges[2 * runs[a]]};
+    uint last = a == hi.run ? hi.k : hoods->ranges[2 * runs[a] + 1];
     while (found.k < last) {
         const uint mid = (found.k + last) / 2;
         const int turn = TURN(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
@@ -72,24 +72,24 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
                 global const uint *corners, global uint *state)
 {
     global uint *runs = state, *runs_of = state + 2 * blocks;
-    global uint2 *ranges = (global uint2 *)(state + 4 * blocks);
+    global uint *ranges = state + 4 * blocks;
     local uint local_beyond[WG_SIZE + 1];
     local place_t local_touch[WG_SIZE], bracket_touch[2];
     local uint2 bracket;
     const uint lid = get_local_id(0), side = get_group_id(0) & 1;
     const uint p_base = get_group_id(0) / 2 * 2 * span, q_base = p_base + span;     // q_base < blocks
-    const hood_t hoods = {points, corners + (ulong)side * n, ranges + side * blocks, side};
+    const hood_t hoods = {points, corners + (ulong)side * n, ranges + 2 * side * blocks, side};
     global const uint *p_runs = runs + side * blocks + p_base, *q_runs = runs + side * blocks + q_base;
     const uint p_count = runs_of[side * blocks + p_base], q_count = runs_of[side * blocks + q_base];
 
     // Where Q begins: not at a point equal to the last of P, whose index is lower.
-    place_t q_lo = {0, hoods.ranges[q_runs[0]].x}, q_hi = {q_count - 1, hoods.ranges[q_runs[q_count - 1]].y};
-    const point_t end = corner(&hoods, hoods.ranges[p_runs[p_count - 1]].y), start = corner(&hoods, q_lo.k);
+    place_t q_lo = {0, hoods.ranges[2 * q_runs[0]]}, q_hi = {q_count - 1, hoods.ranges[2 * q_runs[q_count - 1] + 1]};
+    const point_t end = corner(&hoods, hoods.ranges[2 * p_runs[p_count - 1] + 1]), start = corner(&hoods, q_lo.k);
     if (end.x == start.x && end.y == start.y) {
-        if (q_lo.k < hoods.ranges[q_runs[0]].y)
+        if (q_lo.k < hoods.ranges[2 * q_runs[0] + 1])
             ++q_lo.k;
         else if (q_count > 1)
-            q_lo.k = hoods.ranges[q_runs[++q_lo.run]].x;
+            q_lo.k = hoods.ranges[2 * (q_runs[++q_lo.run])];
         else
             q_lo.run = 1;                                                            // nothing is left of Q
     }
@@ -103,8 +103,8 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     // Among ${stage}.
 % if corner_of == "mid":
     const uint p_run = q_is_empty ? p_count - 1 : lo;
-    lo = hoods.ranges[p_runs[p_run]].x;
-    hi = hoods.ranges[p_runs[p_run]].y;
+    lo = hoods.ranges[2 * p_runs[p_run]];
+    hi = hoods.ranges[2 * p_runs[p_run] + 1];
     if (q_is_empty)
         lo = hi;
 % endif
@@ -141,9 +141,9 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     const uint moved = q_count - q.run, keeps = p_run + 1;
     barrier(CLK_GLOBAL_MEM_FENCE);                   // all have read what changes now
     if (lid == 0) {
-        ranges[side * blocks + p_runs[p_run]].y = p;
+        ranges[2 * (side * blocks + p_runs[p_run]) + 1] = p;
         if (moved)
-            ranges[side * blocks + q_runs[q.run]].x = q.k;
+            ranges[2 * (side * blocks + q_runs[q.run])] = q.k;
         runs_of[side * blocks + p_base] = keeps + moved;
     }
     // The runs of Q move down to those of P, WG_SIZE at a time, from left to right: none is overwritten unread.
