@@ -1,7 +1,7 @@
 """Every kernel against a plain reference on one device: what ``clgeom selftest`` runs.
 
 A check names the kernels that it exercises and raises AssertionError, or whatever goes wrong, when they fail. Data are
-small, seeded, and reach over several tiles.
+small, seeded, and reach over several tiles. A test holds that every kernel has its check.
 """
 
 from __future__ import annotations
@@ -215,3 +215,42 @@ def _hoods(session):
                 found = hood(points, method=method, device=session).points
                 _same(found, np.array(expected, dtype), f"{np.dtype(dtype)}, {hood.__name__}, {method}")
     return "both hoods of 5,011 points"
+
+
+@checks(
+    "radix/radix_survey", "radix/radix_count", "radix/radix_spine", "radix/radix_scatter", "radix/radix_segments",
+    "radix/radix_mark", "radix/radix_gather",
+)  # fmt: skip
+def _radix(session):
+    from clgeom.sort.radix import argsort, sort
+
+    rng = np.random.default_rng(6)
+    for dtype in (np.uint8, np.float32, np.int64):
+        keys = (rng.normal(size=40_009) * 1000).astype(np.int64).astype(dtype)
+        _same(sort(keys, device=session), np.sort(keys), f"sort {np.dtype(dtype)}")
+        _same(argsort(keys, device=session), np.argsort(keys, kind="stable"), f"argsort {np.dtype(dtype)}")
+    offsets = np.array([0, 5, 5, 1000, 35_000, len(keys)])
+    parts = np.split(keys, offsets[1:-1])
+    _same(
+        sort(keys, offsets=offsets, device=session),
+        np.concatenate([np.sort(part) for part in parts]),
+        "segments",
+    )
+    return "sort, argsort and segments of 40,009 keys"
+
+
+@checks(
+    "shellsort/shell_0", "shellsort/shell_a", "shellsort/shell_b", "shellsort/shell_c", "shellsort/shell_d",
+    "shellsort/shell_e", "shellsort/shell_f", "shellsort/shell_codes", "shellsort/shell_auto_columns",
+    "shellsort/shell_auto_windows", "shellsort/shell_check", "shellsort/shell_exchange",
+)  # fmt: skip
+def _shellsort(session):
+    from clgeom.sort.shellsort import VARIANTS, shellsort
+
+    keys = np.random.default_rng(7).normal(size=3_001).astype(np.float32)
+    for variant in VARIANTS:
+        found = shellsort(keys, variant=variant, device=session).keys
+        _same(np.sort(found) if variant in "BC" else found, np.sort(keys), f"variant {variant}")
+    many = np.random.default_rng(8).normal(size=100_003).astype(np.float32)
+    _same(shellsort(many, device=session).keys, np.sort(many), "auto")
+    return "every variant on 3,001 keys, auto on 100,003"

@@ -76,3 +76,10 @@ def test_serial_kernels_have_no_group_of_many(kernel):
 def test_a_kernel_that_does_not_compile_is_noticed(session):
     with pytest.raises(KernelBuildError):
         build(session, render("primitives/set_value", value="no_such_type"))
+
+
+def test_every_kernel_is_in_the_selftest():
+    from clgeom import selftest
+
+    named = [kernel for kernels, _ in selftest.CHECKS for kernel in kernels]
+    assert sorted(named) == sorted(KERNELS)
