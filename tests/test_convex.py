@@ -22,14 +22,14 @@ from reference import hull as reference
 
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.hull.convex import FILTER_FROM, convex_hull
+from clgeom.hull.convex import convex_hull
 from clgeom.runtime.device import Session
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 200, 255, 256, 257, 300)
 #: Around the filter's threshold and the tiles of its kernels.
-TILE_EDGES = (1023, 1024, 1025, FILTER_FROM - 1, FILTER_FROM, FILTER_FROM + 1, 4095, 4096, 4097, 8193, 30_000)
+TILE_EDGES = (1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8193, 16_384, 16_385, 30_000)
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Convex hulls: the heaphull filter, a sort of what it leaves, and a monotone chain over it."""
+"""Convex hulls: the heaphull filter, a lexicographic sort of what it leaves, and Wagener's merge of hoods."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from clgeom.primitives.extremes import require_finite
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, leave_out, session_of, to_device
 from clgeom.runtime.launch import Scratch, run
-
-#: Fewer points than this are not worth the filter's launches (filter="auto").
-FILTER_FROM = 2048
+from clgeom.sort.radix import segment_capacity
 
 
 def convex_hull(
@@ -55,8 +53,9 @@ def convex_hull(
 
     Notes
     -----
-    The filter is that of Ferrada, Navarro, Hitschfeld (J. Comput. Appl. Math. 364, 2020); the chain that of Andrew
-    (Inf. Process. Lett. 9, 1979), with exact orientation tests.
+    The filter is that of Ferrada, Navarro, Hitschfeld (J. Comput. Appl. Math. 364, 2020); the merge that of Wagener
+    ("Optimally parallel algorithms for convex hull determination", 1985), in the work-optimal form. Every orientation
+    is decided exactly.
 
     Examples
     --------
@@ -102,7 +101,8 @@ def hull_of(points, *, keep, filter, profile):
     if len(points.chunks) > 1:
         return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
     session = points.session
-    if filter == "octagon" or (filter == "auto" and points.n >= FILTER_FROM):
+    # What one launch sorts is not worth the filter's launches.
+    if filter == "octagon" or (filter == "auto" and points.n > segment_capacity(session.profile, np.uint64)):
         survivors = filter_points(points, of="convex_hull", profile=profile)
         ids, n, phases = survivors.indices, survivors.n, survivors.phases
         bound = {ids.name: survivors.scattered[ids]}
