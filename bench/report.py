@@ -1,0 +1,121 @@
+"""docs/benchmarks.rst and its pictures, from the records in bench/results.
+
+    python bench/report.py
+
+Needs Matplotlib. Nothing is measured here: every figure was printed, and written, by the bench named with it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
+
+#: Records in the order of the page: title, what the columns are, columns.
+HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shapely", "cv2", "scipy/clgeom", "one read",
+        "filter", "filter/read")  # fmt: skip
+RESIDENT = (
+    "Milliseconds; resident: the points are on the device. filter: its launches alone, beside one read."
+)
+MERGES = "Milliseconds for both hoods of sorted points on a circle."
+SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
+PAGES = {
+    "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
+    "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
+    "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
+    "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
+    "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
+    "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
+    "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
+    "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
+    "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
+    "primitives-pocl": ("Primitives on a CPU", "GB/s of the input.", None),
+    "primitives-h200": ("Primitives on a GPU", "GB/s of the input.", None),
+}
+
+
+def show(value) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def table(rows, columns) -> str:
+    """An RST csv-table of these columns that some row has."""
+    simple = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
+    columns = [c for c in (columns or dict.fromkeys(simple)) if any(row.get(c) is not None for row in rows)]
+    lines = [".. csv-table::", "   :header: " + ", ".join(f'"{c}"' for c in columns), ""]
+    lines += ["   " + ", ".join(f'"{show(row.get(c))}"' for c in columns) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def plot(name, rows):
+    """Times over n by column, for the records where that says something; returns the picture's path or None."""
+    chosen = {
+        "hull-pocl": ("cloud", "normal", ("clgeom", "scipy", "shapely", "cv2")),
+        "hull-circle-h200": (None, None, ("clgeom", "resident", "scipy", "shapely", "cv2")),
+        "sort-pocl": (
+            "type",
+            "float32",
+            ("sort", "argsort", "np.sort stable", "np.argsort stable", "pyopencl radix"),
+        ),
+        "sort-h200": ("type", "uint32", ("sort", "argsort", "cupy.sort", "cupy.argsort", "pyopencl radix")),
+        "shellsort-pocl": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
+        "shellsort-h200": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
+    }
+    if name not in chosen:
+        return None
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    key, value, columns = chosen[name]
+    rows = [row for row in rows if key is None or row.get(key) == value]
+    rows = [row for row in rows if row.get("where", rows[0].get("where")) == rows[0].get("where")]
+    rows = [row for row in rows if row.get("dtype", rows[-1].get("dtype")) == rows[-1].get("dtype")]
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for k, column in enumerate(columns):
+        points = sorted((row["n"], row[column]) for row in rows if row.get(column) is not None)
+        if points:
+            ours = column in ("clgeom", "resident", "sort", "argsort", "auto")
+            axes.loglog(*zip(*points), marker="o", markersize=4, linewidth=2.4 if ours else 1.2, label=column,
+                        linestyle="-" if ours else "--", color=f"C{k}")  # fmt: skip
+    axes.set(xlabel="n", ylabel="milliseconds", title=PAGES[name][0])
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    path = DOCS / "images" / f"bench_{name}.png"
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return path
+
+
+def main():
+    parts = ["Benchmarks\n==========\n",
+             "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
+             "same run and all results verified first. Figures are medians of interleaved calls on shared, noisy\n"
+             "machines: compare within a table.\n"]  # fmt: skip
+    for name, (title, note, columns) in PAGES.items():
+        path = RESULTS / f"{name}.json"
+        if not path.exists():
+            continue
+        record = json.loads(path.read_text(encoding="utf-8"))
+        parts.append(f"{title}\n{'-' * len(title)}\n")
+        parts.append(
+            f"{record['device']} ({record['platform']}, driver {record['driver']}), "
+            f"{record['host_cores']} host cores, {record['date']}::\n\n   {record['command']}\n"
+        )
+        parts.append(f"{note}\n")
+        parts.append(table(record["rows"], columns))
+        picture = plot(name, record["rows"])
+        if picture:
+            parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: time over size\n")
+    (DOCS / "benchmarks.rst").write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
