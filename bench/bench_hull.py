@@ -19,11 +19,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-import common  # noqa: E402
+import common
 
-import clgeom  # noqa: E402
-from clgeom.runtime.arrays import as_device_points  # noqa: E402
-from clgeom.runtime.device import as_session  # noqa: E402
+import clgeom
+from clgeom.runtime.arrays import as_device_points
+from clgeom.runtime.device import as_session
 
 #: Launches of the filter; the others sort and merge what it leaves.
 FILTER = ("extremes", "heaphull", "scan", "compact")

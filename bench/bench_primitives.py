@@ -16,12 +16,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import common  # noqa: E402
+import common
 
-from clgeom.primitives.compact import compact  # noqa: E402
-from clgeom.primitives.reduce import reduce  # noqa: E402
-from clgeom.primitives.scan import inclusive_scan  # noqa: E402
-from clgeom.runtime.device import as_session  # noqa: E402
+from clgeom.primitives.compact import compact
+from clgeom.primitives.reduce import reduce
+from clgeom.primitives.scan import inclusive_scan
+from clgeom.runtime.device import as_session
 
 
 def main():

@@ -18,13 +18,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import common  # noqa: E402
+import common
 
-from clgeom.errors import DeviceLimit  # noqa: E402
-from clgeom.runtime.device import as_session  # noqa: E402
-from clgeom.sort import shellsort, sort  # noqa: E402
-from clgeom.sort.gaps import gaps_for  # noqa: E402
-from clgeom.sort.shellsort import VARIANTS  # noqa: E402
+from clgeom.errors import DeviceLimit
+from clgeom.runtime.device import as_session
+from clgeom.sort import shellsort, sort
+from clgeom.sort.gaps import gaps_for
+from clgeom.sort.shellsort import VARIANTS
 
 #: The study's sizes, and one more.
 SIZES = "1e2,1e3,1e4,1e5,4e5,1e6,1e7"

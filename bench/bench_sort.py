@@ -22,12 +22,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import common  # noqa: E402
+import common
 
-from clgeom.runtime.device import as_session  # noqa: E402
-from clgeom.runtime.policies import Policy  # noqa: E402
-from clgeom.runtime.tuning import override, select  # noqa: E402
-from clgeom.sort import radix  # noqa: E402
+from clgeom.runtime.device import as_session
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override, select
+from clgeom.sort import radix
 
 SCATTER = "radix/radix_scatter"
 #: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, how equal digits are found.

@@ -19,14 +19,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import common  # noqa: E402
+import common
 
-from clgeom.hull.hoods import LOWER, UPPER, hood_of, matching_plan  # noqa: E402
-from clgeom.hull.predicates import orient2d  # noqa: E402
-from clgeom.hull.wagener import hoods_plan  # noqa: E402
-from clgeom.runtime.arrays import DeviceArray, as_device_points  # noqa: E402
-from clgeom.runtime.device import as_session  # noqa: E402
-from clgeom.runtime.launch import run  # noqa: E402
+from clgeom.hull.hoods import LOWER, UPPER, hood_of, matching_plan
+from clgeom.hull.predicates import orient2d
+from clgeom.hull.wagener import hoods_plan
+from clgeom.runtime.arrays import DeviceArray, as_device_points
+from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import run
 
 
 def circle(n, dtype):

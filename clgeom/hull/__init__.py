@@ -1,1 +1,1 @@
-"""Convex hulls and what they are made of: exact predicates, the heaphull filter, the monotone chain."""
+"""Convex hulls and their parts: exact predicates, the heaphull filter, lexicographic order, Wagener's merge."""

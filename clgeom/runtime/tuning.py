@@ -13,8 +13,6 @@ from dataclasses import replace
 
 from clgeom.runtime.policies import Policy
 
-SERIAL = Policy("serial", wg_size=1, items_per_thread=4096)
-
 TABLE: dict[str, dict[str, Policy]] = {
     "primitives/extremes_partial": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),
