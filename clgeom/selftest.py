@@ -254,3 +254,19 @@ def _shellsort(session):
     many = np.random.default_rng(8).normal(size=100_003).astype(np.float32)
     _same(shellsort(many, device=session).keys, np.sort(many), "auto")
     return "every variant on 3,001 keys, auto on 100,003"
+
+
+@checks("radio/path_loss")
+def _path_loss(session):
+    from clgeom.radio import free_space, walfisch_ikegami
+
+    d = np.linspace(0.02, 5, 10_007)
+    for dtype in _types(session)[: 1 + session.profile.fp64]:
+        bound = 2e-4 if dtype == np.float32 else 1e-12
+        loss = free_space(d.astype(dtype), frequency=900, device=session)
+        exact = 32.44778322188337 + 20 * np.log10(d.astype(dtype).astype(np.float64) * 900)
+        assert np.abs(loss - exact).max() < bound + 1e-13, f"{np.dtype(dtype)}: free space"
+        loss = walfisch_ikegami(np.ones(9, dtype), frequency=1900, base_height=12.5, orientation=30,
+                                city="metropolitan", device=session)  # fmt: skip
+        assert np.abs(loss - 148.53558210541848).max() < bound + 1e-12, f"{np.dtype(dtype)}: Walfisch-Ikegami"
+    return "free space of 10,007 cells, one value of Walfisch-Ikegami"

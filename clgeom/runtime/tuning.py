@@ -151,6 +151,21 @@ TABLE: dict[str, dict[str, Policy]] = {
     "shellsort/shell_d": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
     "shellsort/shell_f": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
     "shellsort/shell_exchange": {"any": Policy("group", wg_size=64)},
+    "radio/path_loss": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    # Dynamic programming, many cells in a word.
+    "dp/bits_masks": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
+    # PoCL, 2 cores of an EPYC, 65536 x 65536, four letters, GCUPS with 4, 8, 16 words: lcs 71 119 101, edit 49 55 58.
+    "dp/bits_tiles": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8),
+        "any": Policy("group", wg_size=32),
+    },
+    "dp/bits_traceback": {"any": Policy("group", wg_size=1)},
 }
 
 _overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039

@@ -1,0 +1,242 @@
+"""Maps to compute on: distances and street angles of a transmitter's surroundings, shadowing, and whole coverage maps.
+
+A map's row 0 is its north edge. Cells are square, and stand for their centres.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.radio import path_loss
+
+#: The models of `coverage_map`.
+MODELS = ("wim", "wim-los", "free-space", "two-ray")
+#: Beyond this many correlation lengths shadowing is taken as unrelated (1/e^8 = 0.03 % of the variance).
+UNRELATED = 8
+
+
+@dataclass(frozen=True, eq=False)
+class RadioMap:
+    """Received power over an area.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (rows, columns)
+        In dBm.
+    transform : tuple of 6 floats
+        (a, b, c, d, e, f): pixel corner (column, row) is at ``x = a column + b row + c, y = d column + e row + f``.
+    crs : str or None
+    transmitters : tuple of (row, column)
+        In cells from the north-west corner of the map.
+    """
+
+    values: np.ndarray
+    transform: tuple
+    crs: str | None
+    transmitters: tuple
+
+    def __repr__(self) -> str:
+        low, high = np.nanmin(self.values), np.nanmax(self.values)
+        rows, columns = self.values.shape
+        return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {low:.1f} to {high:.1f} dBm)"
+
+
+def distance_map(shape, position, *, pixel=1.0, dtype=np.float32) -> np.ndarray:
+    """Distance in km along the ground from each cell's centre to a position.
+
+    Parameters
+    ----------
+    shape : (rows, columns)
+    position : (row, column)
+        In cells from the north-west corner; (0.5, 0.5) is the first cell's centre.
+    pixel : float
+        Side of a cell in m.
+    """
+    north, east = _offsets(shape, position, of="distance_map")
+    return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
+
+
+def orientation_map(shape, position, street, *, dtype=np.float32) -> np.ndarray:
+    """Angle in degrees, 0 to 90, between the streets and the ray from a position to each cell.
+
+    Parameters
+    ----------
+    shape : (rows, columns)
+    position : (row, column)
+    street : float or array_like of `shape`
+        Direction of the streets in degrees, clockwise from north.
+    """
+    north, east = _offsets(shape, position, of="orientation_map")
+    apart = np.abs(np.degrees(np.arctan2(east, north)) - np.asarray(street, np.float64)) % 180
+    return np.minimum(apart, 180 - apart).astype(dtype)
+
+
+def _offsets(shape, position, *, of):
+    """How far north and east of a position the cells' centres are, in cells."""
+    (rows, columns), (row, column) = _shape(shape, of), map(float, position)
+    return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
+
+
+def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np.float32) -> np.ndarray:
+    """Log-normal shadowing: a random map in dB with mean 0 whose autocorrelation falls as ``exp(-d / correlation)``.
+
+    Parameters
+    ----------
+    shape : (rows, columns)
+    sigma : float
+        Standard deviation in dB; 6 to 10 in towns.
+    correlation : float
+        Distance in m over which the correlation falls to 1/e; 20 to 100 in towns.
+    pixel : float
+        Side of a cell in m.
+    seed : int or numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of `dtype`, shape (rows, columns)
+        The same for the same seed, up to the rounding of NumPy's FFT.
+
+    Notes
+    -----
+    White noise, filtered on a torus that is larger than the map by 8 correlation lengths, so that what wraps round
+    has nothing to do with it. Source of the model: M. Gudmundson, Electronics Letters 27 (1991).
+    """
+    shape, pixel = _shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
+    reach = _positive(correlation, "correlation", "shadowing") / pixel
+    if not (np.isfinite(sigma) and sigma >= 0):
+        raise InvalidInput(
+            f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead."
+        )
+    torus = [_fast_length(size + math.ceil(min(UNRELATED * reach, size))) for size in shape]
+    rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in torus)
+    covariance = np.exp(-np.hypot(rows[:, None], columns[None, :]) / reach)
+    gain = np.sqrt(np.maximum(np.fft.rfft2(covariance).real, 0))
+    noise = np.random.default_rng(seed).standard_normal(torus)
+    field = np.fft.irfft2(np.fft.rfft2(noise) * gain, torus)
+    return (float(sigma) * field[: shape[0], : shape[1]]).astype(dtype)
+
+
+def _fast_length(size: int) -> int:
+    """The next length from `size` on whose only prime factors are 2, 3 and 5."""
+    while True:
+        rest = size
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return size
+        size += 1
+
+
+def coverage_map(
+    shape=(512, 512),
+    *,
+    model="wim",
+    transmitters=None,
+    pixel=5.0,
+    power=43.0,
+    frequency=1800.0,
+    base_height=25.0,
+    mobile_height=1.5,
+    roof_height=15.0,
+    street_width=20.0,
+    separation=40.0,
+    street=30.0,
+    city="medium",
+    sigma=8.0,
+    correlation=50.0,
+    seed=0,
+    origin=(0.0, 0.0),
+    crs=None,
+    device=None,
+) -> RadioMap:
+    """Received power from one or more transmitters (the best of them in each cell), with correlated shadowing.
+
+    Parameters
+    ----------
+    shape : (rows, columns)
+    model : {"wim", "wim-los", "free-space", "two-ray"}
+        Walfisch-Ikegami without or with line of sight, free space, or flat ground.
+    transmitters : sequence of (row, column), optional
+        In cells from the north-west corner; one in the middle by default.
+    pixel : float
+        Side of a cell in m.
+    power : float
+        Radiated power in dBm (EIRP).
+    frequency, base_height, mobile_height, roof_height, street_width, separation, city
+        As for `walfisch_ikegami`; where the model knows them. Cells nearer or farther than its range get the value at
+        the range's end.
+    street : float or array_like of `shape`
+        Direction of the streets in degrees, clockwise from north.
+    sigma, correlation, seed
+        As for `shadowing`, each transmitter with its own; sigma=0 leaves it out.
+    origin : (x, y)
+        Of the map's north-west corner in `crs`, in m.
+    crs : str, optional
+        A projected coordinate reference system, as "EPSG:32632".
+    device : optional
+        As everywhere in clgeom.
+
+    Returns
+    -------
+    RadioMap
+    """
+    shape = _shape(shape, "coverage_map")
+    if model not in MODELS:
+        raise InvalidInput(
+            f"The 'model' parameter of coverage_map must be one of {', '.join(MODELS)}. Got {model!r} instead."
+        )
+    if transmitters is None:
+        transmitters = ((shape[0] / 2, shape[1] / 2),)
+    transmitters = tuple((float(row), float(column)) for row, column in transmitters)
+    if not transmitters:
+        raise InvalidInput(
+            "The 'transmitters' parameter of coverage_map must name one or more. Got none instead."
+        )
+    best = np.full(shape, -np.inf, np.float32)
+    for position, stream in zip(transmitters, np.random.SeedSequence(seed).spawn(len(transmitters))):
+        distance = distance_map(shape, position, pixel=pixel)
+        if model in ("wim", "wim-los"):
+            orientation = orientation_map(shape, position, street) if model == "wim" else 90.0
+            loss = path_loss.walfisch_ikegami(
+                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height,
+                roof_height=roof_height, street_width=street_width, separation=separation, orientation=orientation,
+                line_of_sight=model == "wim-los", city=city, outside="clip", device=device,
+            )  # fmt: skip
+        elif model == "two-ray":
+            loss = path_loss.two_ray(
+                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height, outside="clip",
+                device=device,
+            )  # fmt: skip
+        else:
+            loss = path_loss.free_space(distance, frequency=frequency, outside="clip", device=device)
+        received = np.float32(power) - loss
+        if sigma:
+            received += shadowing(
+                shape, sigma=sigma, correlation=correlation, pixel=pixel, seed=np.random.default_rng(stream)
+            )
+        np.maximum(best, received, out=best)
+    x, y = map(float, origin)
+    return RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
+
+
+def _shape(shape, of):
+    try:
+        rows, columns = (int(size) for size in shape)
+    except (TypeError, ValueError):
+        rows = columns = 0
+    if rows < 1 or columns < 1:
+        raise InvalidInput(
+            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {shape!r} instead."
+        )
+    return rows, columns
+
+
+def _positive(value, name, of) -> float:
+    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):
+        raise InvalidInput(f"The '{name}' parameter of {of} must be positive, in m. Got {value!r} instead.")
+    return float(value)

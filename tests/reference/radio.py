@@ -1,0 +1,60 @@
+"""Path loss in long doubles, one cell after the other and as the sources print the formulas."""
+
+import math
+
+import numpy as np
+
+L = np.longdouble
+
+
+def log10(value):
+    return np.log10(L(value))
+
+
+def free_space(d, f):
+    """d in km, f in MHz."""
+    return 20 * log10(4 * L(math.pi) * L(d) * 1000 * L(f) * 1_000_000 / 299_792_458)
+
+
+def two_ray(d, f, base, mobile):
+    plane = 40 * log10(L(d) * 1000) - 20 * log10(L(base) * L(mobile))
+    return max(plane, free_space(d, f))
+
+
+def interference_power(d, f, base, mobile, reflection):
+    """Power relative to that of the direct ray alone."""
+    d, wave = L(d) * 1000, L("299.792458") / L(f)
+    direct, bounced = np.sqrt(d**2 + (L(base) - L(mobile)) ** 2), np.sqrt(d**2 + (L(base) + L(mobile)) ** 2)
+    turn = 2 * L("3.14159265358979323846264338") * (bounced - direct) / wave
+    share = L(reflection) * direct / bounced
+    return (1 + share * np.cos(turn)) ** 2 + (share * np.sin(turn)) ** 2, direct
+
+
+def walfisch_ikegami(d, f, hb, hm, hr, w, b, phi, los, city):
+    d, f, hb, hm, hr, w, b, phi = map(L, (d, f, hb, hm, hr, w, b, phi))
+    if los:
+        return L("42.6") + 26 * log10(d) + 20 * log10(f)
+    if phi < 35:
+        ori = -10 + L("0.354") * phi
+    elif phi < 55:
+        ori = L("2.5") + L("0.075") * (phi - 35)
+    else:
+        ori = 4 - L("0.114") * (phi - 55)
+    rts = L("-16.9") - 10 * log10(w) + 10 * log10(f) + 20 * log10(hr - hm) + ori
+    delta = hb - hr
+    bsh = -18 * log10(1 + delta) if hb > hr else 0
+    ka = 54 if hb > hr else 54 - L("0.8") * delta if d >= 0.5 else 54 - L("0.8") * delta * d / L("0.5")
+    kd = 18 if hb > hr else 18 - 15 * delta / hr
+    kf = -4 + (L("1.5") if city == "metropolitan" else L("0.7")) * (f / 925 - 1)
+    msd = bsh + ka + kd * log10(d) + kf * log10(f) - 9 * log10(b)
+    free = L("32.4") + 20 * log10(d) + 20 * log10(f)
+    return free + rts + msd if rts + msd > 0 else free
+
+
+def urban_micro(metres, f):
+    """3GPP TR 25.996, 5.2, spatial channel model, urban micro without line of sight (base 12.5 m, roofs 12 m)."""
+    return L("-55.9") + 38 * log10(metres) + (L("24.5") + L("1.5") * L(f) / 925) * log10(f)
+
+
+def urban_micro_los(metres, f):
+    return L("-35.4") + 26 * log10(metres) + 20 * log10(f)
