@@ -1,0 +1,47 @@
+"""Dynamic programming by patterns: write the recurrence and its pattern, get the table at the device's speed.
+
+>>> from clgeom import dp
+>>> @dp.equation(pattern="RUD")
+... def binomial(M, i, j):
+...     return dp.where((j == 0) | (j == i), 1, dp.where(j > i, 0, M[i - 1, j - 1] + M[i - 1, j]))
+>>> dp.fill(binomial, (5, 5))[4].tolist()
+[1, 4, 6, 4, 1]
+"""
+
+from importlib import import_module
+
+from clgeom.dp.equation import Equation, Parameter, equation
+from clgeom.dp.patterns import LAYOUTS, PATTERNS
+from clgeom.dp.reach import Far, Near, Row, Split
+from clgeom.dp.trace import (
+    absolute,
+    argmax_over,
+    argmin_over,
+    cast,
+    index,
+    max_over,
+    maximum,
+    min_over,
+    minimum,
+    sqrt,
+    sum_over,
+    where,
+    which_max,
+    which_min,
+)
+
+#: Names that are imported when first used, and their modules.
+_LATER = {"dependency_graph": "graph", "infer_pattern": "infer", "problems": "problems"}
+
+__all__ = [
+    "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split",
+    "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "index", "infer_pattern",
+    "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "where", "which_max", "which_min",
+]  # fmt: skip
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'clgeom.dp' has no attribute {name!r}")
+    module = import_module(f"clgeom.dp.{_LATER[name]}")
+    return module if name == _LATER[name] else getattr(module, name)
