@@ -91,6 +91,27 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, groups_per_unit=16),
     },
+    "region/arc_cuts": {"cpu": Policy("serial", wg_size=1, items_per_thread=64), "any": Policy("group", wg_size=64)},
+    "region/arc_hulls": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
+    "region/arc_hulls_local": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=64),
+        "any": Policy("group", wg_size=64, items_per_thread=20),
+    },
+    "region/arc_tangents": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
+    "region/arc_counts": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/arc_emit": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
     "predicates/orient2d_signs": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=128),

@@ -1,0 +1,35 @@
+// arc_segments.h: segments of candidates, and the corners of their hulls. The includer has portable.h.
+//
+//   candidates | region 0: segment 0 | segment 1 | ..  | region 1: ..          (x, y), ascending x in a region
+//   cuts       [ first candidate of segment 0 | of segment 1 | .. | how many candidates ]
+//   corners    [ lower side: as candidates, left-justified in each segment .. | upper side .. ]      candidates
+//   ranges     [ lower side: (first, last) place in corners of the side | .. | upper side .. ]       (1, 0): empty
+//
+// A region has `segments` segments, numbered on from one region to the next. Segments may be empty.
+
+inline int arc_is_empty(global const uint *cuts, uint s) { return cuts[s] == cuts[s + 1]; }
+
+// The segment after s in its region that is not empty, or `end`, one past the last of the region.
+inline uint arc_next(global const uint *cuts, uint s, uint end)
+{
+    const uint begin = cuts[s + 1];
+    if (begin == cuts[end])
+        return end;
+    uint lo = s + 1, hi = end - 1;            // the last segment that begins there
+    if (cuts[lo + 1] > begin)
+        return lo;
+    while (lo < hi) {
+        const uint mid = lo + (hi - lo + 1) / 2;
+        if (cuts[mid] == begin)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+// What is known of a segment's place in the outline, for each side: the corners that tangents touch, and their far ends.
+#define LINK_Q 0          // place in corners where the tangent from the left touches; its first one without a tangent
+#define LINK_P 1          // where the tangent to the right touches; its last one without a tangent
+#define LINK_FROM 2       // candidate at the other end of the tangent from the left
+#define LINK_TO 3         // candidate at the other end of the tangent to the right

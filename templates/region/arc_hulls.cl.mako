@@ -1,0 +1,57 @@
+<%page args="real='float', filtered=True, sieve=False, variant='group', wg_size=64, items_per_thread=1"/>\
+// arc_hulls: the upper and the lower hull of every segment, in global memory; a work-item to a segment and side.
+//
+//   candidates | segment 0      | segment 1 | ..            ascending x; see arc_segments.h
+//   corners    [ c0 c1 c2       | c0 c1     | ..            Andrew's monotone chain, its stack where it ends up
+//   ranges     [ (first, last)  | ..                        places in corners of the side
+//
+// group: the naive kernel as published. serial: a work-item walks a share of the segments${", with the sieve of hood_strip.h" if sieve else ""}.
+// Reads every candidate once a side, and corners again as they are taken back.
+// Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
+#include "portable.h"
+#define CLGEOM_COORD_${real}
+#define CLGEOM_FILTERED ${int(filtered)}
+#include "orient2d.h"
+typedef ${real} real_t;
+typedef ${real}2 point_t;
+#define KEEP 0
+#include "hood.h"
+#include "arc_segments.h"
+% if sieve:
+#include "hood_strip.h"
+% else:
+#define ARC_LOAD(i) CLGEOM_LOAD2(${real}, points, i)
+#define ARC_STACK(k) corners[k]
+#include "arc_chain.h"
+% endif
+
+kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
+void arc_hulls(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
+               const uint segments, global uint *all_corners, global uint *ranges)
+{
+% if variant == "serial":
+    const ulong all = 2 * (ulong)segments, share = (all + get_global_size(0) - 1) / get_global_size(0);
+    const ulong begin = min(get_global_id(0) * share, all), end = min(begin + share, all), stride = 1;
+% else:
+    const ulong begin = get_global_id(0), end = 2 * (ulong)segments, stride = get_global_size(0);
+% endif
+    for (ulong i = begin; i < end; i += stride) {
+        const uint side = i >= segments, s = (uint)(side ? i - segments : i);
+        global const real_t *points = side ? upper : lower;
+        const uint first = cuts[s], count = cuts[s + 1] - first;
+        global uint *corners = all_corners + (size_t)side * m + first;
+        uint from = 0;
+% if sieve:
+        uint size = item_strip(points, first, count, side, corners);
+        // a hood goes up its last column, or up its first one
+        if (size > 1 && !side && points[2 * (size_t)corners[size - 2]] == points[2 * (size_t)corners[size - 1]])
+            --size;
+        if (size > 1 && side && points[2 * (size_t)corners[0]] == points[2 * (size_t)corners[1]])
+            from = 1;
+% else:
+        uint size = 0;
+        ARC_CHAIN(first, count, side, size)
+% endif
+        vstore2(count ? (uint2)(first + from, first + size - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
+    }
+}

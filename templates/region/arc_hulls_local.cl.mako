@@ -1,0 +1,79 @@
+<%page args="real='float', filtered=True, shared=True, variant='group', wg_size=64, items_per_thread=8"/>\
+// arc_hulls_local: the upper and the lower hull of every segment, in local memory; a work-item to a segment.
+//
+//   candidates | segment 0 | segment 1 | .. | segment WG_SIZE - 1 | ..         a tile of WG_SIZE segments to a group,
+//   local      | all of the tile's candidates, read side by side  |            ${items_per_thread} candidates to a segment
+//   corners    [ c0 c1 c2  | c0 c1     | ..                                    on average, at most
+//   ranges     [ (first, last) | ..                                            see arc_segments.h
+//
+// A tile with more candidates than fit is done in global memory. Reads every candidate once, for both sides${"" if shared else " of their own"}.
+// Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
+#include "portable.h"
+#define CLGEOM_COORD_${real}
+#define CLGEOM_FILTERED ${int(filtered)}
+#include "orient2d.h"
+typedef ${real} real_t;
+typedef ${real}2 point_t;
+#define KEEP 0
+#include "hood.h"
+#include "arc_segments.h"
+#define WG_SIZE ${wg_size}
+#define CAPACITY (WG_SIZE * ${items_per_thread})
+
+#define ARC_LOAD(i) CLGEOM_LOAD2(${real}, points, i)
+#define ARC_STACK(k) corners[k]
+#include "arc_chain.h"
+
+inline uint item_chain_global(global const real_t *points, uint first, uint count, uint side, global uint *corners)
+{
+    uint size;
+    ARC_CHAIN(first, count, side, size)
+    return size;
+}
+
+#undef ARC_LOAD
+#undef ARC_STACK
+#define ARC_LOAD(i) (point_t)(x[i], y[i])
+#define ARC_STACK(k) stack[first + (k)]
+
+inline uint item_chain_local(local const real_t *x, local const real_t *y, uint first, uint count, uint side,
+                             local ushort *stack)
+{
+    uint size;
+    ARC_CHAIN(first, count, side, size)
+    return size;
+}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void arc_hulls_local(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
+                     const uint segments, global uint *corners, global uint *ranges)
+{
+    local real_t x[CAPACITY], y[CAPACITY];
+    local ushort stack[CAPACITY];
+    const uint lid = get_local_id(0), tile = get_group_id(0) * WG_SIZE, s = min(tile + lid, segments);
+    const uint begin = cuts[tile], all = cuts[min(tile + WG_SIZE, segments)] - begin;
+    const uint first = cuts[s], count = s < segments ? cuts[s + 1] - first : 0;
+    const uint loaded = all <= CAPACITY ? all : 0;
+    for (uint side = 0; side < 2; ++side) {
+% if shared:
+        if (side == 0)
+% endif
+        for (uint i = lid; i < loaded; i += WG_SIZE) {
+            const point_t p = CLGEOM_LOAD2(${real}, (side ? upper : lower), begin + i);
+            x[i] = p.x;
+            y[i] = p.y;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        global uint *mine = corners + (size_t)side * m + first;
+        uint size;
+        if (loaded) {
+            size = item_chain_local(x, y, first - begin, count, side, stack);
+            for (uint k = 0; k < size; ++k)
+                mine[k] = begin + stack[first - begin + k];
+        } else
+            size = item_chain_global(side ? upper : lower, first, count, side, mine);
+        if (s < segments)
+            vstore2(count ? (uint2)(first, first + size - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

@@ -1,0 +1,58 @@
+<%page args="real='float', filtered=True, variant='group', wg_size=64, items_per_thread=1"/>\
+// arc_tangents: the common tangents of neighbouring segments of a region; a work-item to a pair and side.
+//
+//   ranges  [ (first, last) | ..        hulls of the segments, see arc_segments.h; empty segments are skipped
+//   links   [ q p from to | ..          of each segment and side: where tangents touch it, and their other ends
+//
+// A segment's first corner counts as touched from the left where there is no tangent, its last one from the right.
+// Reads O(log p log q) corners a pair.
+#include "portable.h"
+#define CLGEOM_COORD_${real}
+#define CLGEOM_FILTERED ${int(filtered)}
+#include "orient2d.h"
+typedef ${real} real_t;
+typedef ${real}2 point_t;
+#define KEEP 0
+#include "hood.h"
+#include "arc_segments.h"
+typedef struct { global const real_t *points; global const uint *corners; } hull_t;
+
+inline point_t arc_corner(const hull_t *hull, uint place)
+{
+    return CLGEOM_LOAD2(${real}, hull->points, hull->corners[place]);
+}
+
+#include "arc_tangent.h"
+
+kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
+void arc_tangents(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
+                  const uint segments, const uint of_region, global const uint *corners, global const uint *ranges,
+                  global uint *links)
+{
+% if variant == "serial":
+    const ulong all = 2 * (ulong)segments, share = (all + get_global_size(0) - 1) / get_global_size(0);
+    const ulong begin = min(get_global_id(0) * share, all), end = min(begin + share, all), stride = 1;
+% else:
+    const ulong begin = get_global_id(0), end = 2 * (ulong)segments, stride = get_global_size(0);
+% endif
+    for (ulong i = begin; i < end; i += stride) {
+        const uint side = i >= segments, s = (uint)(side ? i - segments : i);
+        if (arc_is_empty(cuts, s))
+            continue;
+        const uint region = s / of_region * of_region, next = arc_next(cuts, s, region + of_region);
+        const hull_t hull = {side ? upper : lower, corners + (size_t)side * m};
+        const uint2 p_range = vload2(i, ranges);
+        global uint *mine = links + 4 * (size_t)i, *theirs = links + 4 * ((size_t)side * segments + next);
+        if (cuts[s] == cuts[region])
+            mine[LINK_Q] = p_range.x;
+        if (next == region + of_region) {
+            mine[LINK_P] = p_range.y;
+            continue;
+        }
+        const uint2 touched = arc_tangent(&hull, side, p_range, vload2((size_t)side * segments + next, ranges));
+        mine[LINK_P] = touched.x;
+        mine[LINK_TO] = hull.corners[touched.y];
+        theirs[LINK_Q] = touched.y;
+        theirs[LINK_FROM] = hull.corners[touched.x];
+    }
+}
