@@ -1,0 +1,331 @@
+"""Convex hulls of many groups of points in one call.
+
+Small groups, and pieces of larger ones, are a job for one work-item each (``batch_hulls``). The vertices that the pieces
+of a group leave are, gathered, the points of the next round, until a group is in one piece. Where that leaves too much,
+as on a circle, the group goes alone through the sort and the merge that `convex_hull` takes.
+
+    offsets ─> jobs ──batch_hulls──> vertices at the beginning of each group's place, counts, areas, perimeters
+                 ^─── pieces <─── groups that were cut    │
+                                                scan, batch_emit ──> vertices one after another, offsets
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.batch_job import MOST_POINTS, Job, checked_offsets, on_host
+from clgeom.hull.batch_result import HullBatch, ragged_measures
+from clgeom.hull.convex import hull_of
+from clgeom.primitives.gather import gather_plan
+from clgeom.runtime.arrays import (
+    as_device_points,
+    as_device_values,
+    canonical_points,
+    is_device_array,
+    leave_out,
+    refuse_nonfinite,
+    session_of,
+)
+from clgeom.runtime.launch import Scratch, run
+from clgeom.sort.radix import argsort
+
+
+# Public ---------------------------------------------------------------------------------------------------------
+
+
+def convex_hulls(points, offsets, *, collinear="drop", nonfinite="raise", device=None, profile=False) -> HullBatch:
+    """Convex hulls of many groups of points, exactly, in one call.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+        As for `convex_hull`: float32, float64, int32, or what fits one of them.
+    offsets : array_like or pyopencl.array.Array of int, shape (m + 1,)
+        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty.
+    collinear : {"drop", "keep"}
+        "keep" makes every distinct point on the boundary a vertex, not only the corners.
+    nonfinite : {"raise", "drop"}
+        What to do with points that have a NaN or infinite coordinate. Masked points are left out.
+    device : str, pyopencl.Device or Session, optional
+        As everywhere in clgeom.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    HullBatch
+        `vertices` of all hulls, one after another, as int64 indices into `points`; hull i has those from
+        ``offsets[i]`` to ``offsets[i + 1]``, in the order of `convex_hull`. `areas` and `perimeters` in float64. For
+        points on the device these four are, too.
+
+    Raises
+    ------
+    InvalidInput
+        For points as in `convex_hull`; for offsets that are no integers, descend, or miss an end.
+    DeviceLimit
+        For float64 points on a device without float64, or points on a device that has no room for the result.
+
+    Notes
+    -----
+    Each hull is what `convex_hull` finds for its group. Areas and perimeters are summed in one fixed order, so that
+    they too are the same bit for bit on every device; see `HullBatch` for their errors.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> points = [(0, 0), (2, 0), (1, 1), (2, 2), (0, 2), (5, 5), (9, 9), (7, 7)]
+    >>> batch = clgeom.convex_hulls(points, [0, 5, 5, 8])
+    >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
+    ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
+    """
+    call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
+    return call.answer(points, _accepted_offsets(offsets, len(points), of=call.of))
+
+
+def convex_hulls_by_label(
+    points, labels, *, collinear="drop", nonfinite="raise", device=None, profile=False
+) -> HullBatch:
+    """Convex hulls of the points of each label: of clusters, say.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+    labels : array_like or pyopencl.array.Array of int, shape (n,)
+        Never negative, in any order.
+    collinear, nonfinite, device, profile
+        As in `convex_hulls`.
+
+    Returns
+    -------
+    HullBatch
+        Its groups are the distinct labels in ascending order, `labels`. Vertices are indices into `points` as given.
+
+    Raises
+    ------
+    InvalidInput
+        As in `convex_hulls`, and for labels that are negative, masked or no integers, or not as many as the points.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> batch = clgeom.convex_hulls_by_label([(0, 0), (5, 5), (1, 0), (0, 1), (6, 6)], [3, 8, 3, 3, 8])
+    >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
+    ([3, 8], [0, 2, 3], [1, 4])
+    """
+    call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
+    order, offsets, labels = _grouped(labels, points, call)
+    return replace(call.answer(points, offsets, order), labels=labels)
+
+
+# Arguments ------------------------------------------------------------------------------------------------------
+
+
+def _accepted_offsets(offsets, n, *, of):
+    """Offsets checked, as int64; those on a device as they are, for kernels check them."""
+    array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", of=of)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
+        raise InvalidInput(
+            f"The 'offsets' parameter of {of} must be integers of shape (m + 1,). "
+            f"Got {array.dtype} of shape {array.shape} instead."
+        )
+    if is_device_array(array) and array.dtype.itemsize >= 4:
+        return array
+    return checked_offsets(array.get() if is_device_array(array) else array, n, of=of)
+
+
+def _integers(values, name, shape, *, of):
+    """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
+    if np.ma.is_masked(values):
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must have no masked entries. "
+            f"Got {np.ma.count_masked(values)} of them instead."
+        )
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(f"The '{name}' parameter of {of} must be integers of shape {shape}. {error}") from error
+    if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
+        array = array.astype(np.int64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _grouped(labels, points, call):
+    """(order, offsets, labels): which points come in which group, None when they are grouped as they are."""
+    of, n = call.of, len(points)
+    on_device = is_device_array(labels)
+    array = labels if on_device else _integers(labels, "labels", "(n,)", of=of)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"The 'labels' parameter of {of} must be integers of shape (n,). "
+            f"Got {array.dtype} of shape {array.shape} instead."
+        )
+    if len(array) != n:
+        raise InvalidInput(
+            f"The 'labels' parameter of {of} must have one label for each of the {n} points. Got {len(array)} instead."
+        )
+    host = array.get() if on_device else array
+    if host.dtype.kind == "i" and n and host.min() < 0:
+        k = int(np.argmax(host < 0))
+        raise InvalidInput(f"The 'labels' parameter of {of} must not be negative. Got {host[k]} at [{k}] instead.")
+    order = None
+    if n and (host[1:] < host[:-1]).any():
+        order = argsort(host, device=call.session)
+        host = host[order]
+    begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
+    return order, np.append(begins, n), host[begins]
+
+
+class _Call:
+    """What the public calls share: the checked choices, and the way from points and offsets to the batch."""
+
+    def __init__(self, of, points, collinear, nonfinite, device, profile):
+        self.of, self.nonfinite, self.profile = of, nonfinite, profile
+        if collinear not in ("drop", "keep"):
+            raise InvalidInput(
+                f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
+            )
+        if not is_device_array(points) and np.ndim(points) == 0:
+            raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
+        self.keep = collinear == "keep"
+        self.session = session_of(points, device)
+
+    def answer(self, points, offsets, order=None) -> HullBatch:
+        """The hulls of groups of points. `order`: they are groups of ``points[order]`` rather."""
+        on_device, sizes = is_device_array(points), offsets
+        self.queue = (points.queue if on_device else None) or self.session.queue
+        left, kept = leave_out(points, nonfinite=self.nonfinite, of=self.of)
+        numbers = order                            # of the points left, in groups; None for 0, 1, 2 ..
+        if kept is not None and len(kept) == len(points):
+            left, kept = points, None
+        if kept is not None:
+            offsets = on_host(offsets)
+            if order is None:
+                offsets, numbers = np.searchsorted(kept, offsets), kept
+            else:
+                rank = np.full(len(points), -1)
+                rank[kept] = np.arange(len(kept))
+                among = rank[order]
+                offsets = np.append(0, np.cumsum(among >= 0))[offsets]
+                numbers, order = order[among >= 0], among[among >= 0]
+        if not on_device:
+            left = canonical_points(left, of=self.of)
+        self.given = left
+        if order is not None:
+            left = self._ordered(left, order)
+        solved = self._solved(left, offsets, on_device and is_device_array(left))
+        places, offsets, areas, perimeters, phases = solved
+        vertices = places if numbers is None else self._numbered(numbers, places)
+        if on_device and not is_device_array(vertices):
+            vertices, offsets, areas, perimeters = self.uploaded(vertices, offsets, areas, perimeters)
+        return HullBatch(
+            vertices, offsets, areas, perimeters, phases=phases, session=self.session, keep=self.keep,
+            source=left, places=places, group_offsets=sizes,
+        )  # fmt: skip
+
+    def _solved(self, points, offsets, on_device):
+        """`_solve` for all groups, in parts that one allocation holds."""
+        array = as_device_points(self.session, points, of=self.of)
+        if on_device or (len(array.chunks) < 2 and len(offsets) <= _most_groups(self.session.profile)):
+            return _solve(self, array, offsets, on_device)
+        return _joined([_solve_part(self, points, offsets, *part) for part in _parts(array, offsets)])
+
+    def _ordered(self, points, order):
+        """points[order], where the points are."""
+        if not is_device_array(points):
+            return points[order]
+        return picked_on_device(self.session, points, np.asarray(order, np.uint32), of=self.of)
+
+    def _numbered(self, numbers, places):
+        """numbers[places], where the places are."""
+        if not is_device_array(places):
+            return numbers[places]
+        import pyopencl.array as cl_array
+
+        table = cl_array.to_device(self.session.queue, np.asarray(numbers, np.int64))
+        return picked_on_device(self.session, table, places.view(np.uint64), of=self.of)
+
+    def uploaded(self, *results):
+        """Results as arrays on the device that the points came on."""
+        import pyopencl.array as cl_array
+
+        return tuple(cl_array.to_device(self.queue, np.ascontiguousarray(result)) for result in results)
+
+    def refuse(self):
+        """Raise the error that names the first point that is not finite."""
+        refuse_nonfinite(as_device_points(self.session, self.given, of=self.of), of=self.of)
+
+
+def picked_on_device(session, table, picked, *, of):
+    """table[picked] for a device array of points or numbers, as a device array."""
+    import pyopencl.array as cl_array
+
+    width = 2 if table.ndim == 2 else 1
+    rows = as_device_points(session, table, of=of) if width == 2 else as_device_values(session, table, of=of)
+    wanted = as_device_values(session, picked, of=of)
+    indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
+    made = cl_array.empty(table.queue or session.queue, (wanted.n, 2)[:width], table.dtype)
+    if wanted.n:
+        plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
+        result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
+        session.queue.finish()  # the array's own queue may be another
+        made = cl_array.Array(made.queue, made.shape, made.dtype, data=result[out])
+    return made
+
+
+# Parts that one allocation holds --------------------------------------------------------------------------------
+
+
+def _most_groups(profile) -> int:
+    """How many groups one run takes: two numbers of 8 bytes each must fit into an allocation."""
+    return min(profile.max_alloc_bytes // 8 // 2, MOST_POINTS)
+
+
+def _parts(array, offsets):
+    """(first, last) of runs of groups that one allocation holds, and of larger groups, each alone."""
+    profile = array.session.profile
+    most = profile.max_alloc_bytes // array.item_bytes
+    first = 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        last = min(max(last, first + 1), first + _most_groups(profile), len(offsets) - 1)
+        yield first, last
+        first = last
+
+
+def _solve_part(call, points, offsets, first, last):
+    """`_solve` for the groups from first to last; one that no allocation holds goes through `convex_hull`'s chunks."""
+    begin, end = int(offsets[first]), int(offsets[last])
+    array = as_device_points(call.session, points[begin:end], of=call.of)
+    if len(array.chunks) < 2:
+        places, counted, areas, perimeters, phases = _solve(call, array, offsets[first : last + 1] - begin, False)
+    else:
+        places, corners, dimension, phases = hull_of(array, keep=call.keep, filter="auto", profile=call.profile)
+        counted = np.array([0, len(places)])
+        areas, perimeters = ragged_measures(corners, counted, np.array([dimension < 2]))
+    return places + begin, counted, areas, perimeters, phases
+
+
+def _joined(parts):
+    """The results of all parts, one after another."""
+    places, offsets, areas, perimeters, phases = zip(*parts)
+    counts = np.concatenate([np.diff(part) for part in offsets])
+    return (
+        np.concatenate(places), np.append(0, np.cumsum(counts)), np.concatenate(areas), np.concatenate(perimeters),
+        sum(phases, ()),
+    )  # fmt: skip
+
+
+def _solve(call, array, offsets, on_device):
+    """(places of vertices, offsets, areas, perimeters, phases) of the hulls of groups in one chunk of points."""
+    groups = len(offsets) - 1
+    if array.n > MOST_POINTS:
+        raise DeviceLimit(f"{call.of} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
+    if array.n == 0 or groups == 0:
+        checked_offsets(on_host(offsets), array.n, of=call.of)
+        zeros = np.zeros(groups)
+        nothing = np.empty(0, np.int64), np.zeros(groups + 1, np.int64), zeros, zeros.copy()
+        return *(call.uploaded(*nothing) if on_device else nothing), ()
+    return Job(call, array, offsets, groups, on_device).run()
