@@ -10,6 +10,7 @@ A plan is a list of steps, made without a device and easy to test; a step is one
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,8 +57,33 @@ class Step:
                 )
 
 
+@dataclass(frozen=True)
+class Series:
+    """One kernel launched over and over with other numbers: the stages of a table, say.
+
+    Launch r takes the values ``values[r]`` for the arguments at `places` of the step, and ``groups[r]`` work-groups.
+
+    Parameters
+    ----------
+    step : Step
+        Its own values at `places`, which give their types, and its own `groups` are not used.
+    places : tuple of int
+    values : ndarray, shape (launches, len(places))
+    groups : ndarray of int, shape (launches,)
+    """
+
+    step: Step
+    places: tuple[int, ...]
+    values: np.ndarray
+    groups: np.ndarray
+
+    @property
+    def args(self) -> tuple:
+        return self.step.args
+
+
 class Plan(tuple):
-    """Steps in the order they run."""
+    """Steps, and Series of them, in the order they run."""
 
     def __new__(cls, *steps):
         return super().__new__(cls, steps)
@@ -104,20 +130,29 @@ class Result:
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        return tuple(
-            Phase(
-                step.kernel.rsplit("/", 1)[-1],
-                (event.profile.end - event.profile.start) * 1e-9 if event else None,
-                step.bytes_moved,
-                step.groups * step.policy.wg_size,
-                step.policy.wg_size,
-                step.policy,
-            )
-            for step, event in zip(self._plan, self._events)
+        """A phase for each step; one for all launches of a Series, from the first's start to the last's end."""
+        return tuple(map(self._phase, self._plan, self._events))
+
+    @staticmethod
+    def _phase(part, events):
+        step = part.step if isinstance(part, Series) else part
+        groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
+        return Phase(
+            step.kernel.rsplit("/", 1)[-1],
+            (events[-1].profile.end - events[0].profile.start) * 1e-9 if events else None,
+            step.bytes_moved,
+            groups * step.policy.wg_size,
+            step.policy.wg_size,
+            step.policy,
         )
 
 
-def run(session, plan: Plan, *, profile: bool = False, **buffers) -> Result:
+#: Launches between two looks at the clock, and how long the device may have work before a watched run waits for it.
+WATCH_LAUNCHES = 64
+WATCH_SECONDS = 0.05
+
+
+def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) -> Result:
     """Enqueue the steps of a plan in order and return without waiting (but a profiled run waits for its end).
 
     Parameters
@@ -126,6 +161,9 @@ def run(session, plan: Plan, *, profile: bool = False, **buffers) -> Result:
     plan : Plan
     profile : bool
         Take the time of each step from the device's own events.
+    watch : function of a float, optional
+        Called now and then with the share of the launches that has ended. The run then keeps little work enqueued, so
+        that an exception (of `watch`, or KeyboardInterrupt) ends it soon.
     **buffers : pyopencl.Buffer or DeviceArray
         What the names in the steps' arguments stand for. Chunks of a `DeviceArray` bind as "name[0]", "name[1]" ...
     """
@@ -140,16 +178,66 @@ def run(session, plan: Plan, *, profile: bool = False, **buffers) -> Result:
     queue = session.profiling_queue if profile else session.queue
     if profile:
         session.queue.finish()
-    events = []
-    for step in plan:
-        kernel = kernel_for(session, step.kernel, {**step.policy.parameters(), **step.params}, step.options)
-        kernel.set_args(*(bound[_name(arg)] if isinstance(arg, (str, Scratch)) else arg for arg in step.args))
-        local = step.policy.wg_size
-        event = cl.enqueue_nd_range_kernel(queue, kernel, (step.groups * local,), (local,))
-        events.append(event if profile else None)
-    if profile:
+    events, pace = [], _Pace(plan, watch) if watch else None
+    try:
+        for part in plan:
+            events.append(_enqueue(session, queue, part, bound, pace, profile))
+    except BaseException:
+        queue.finish()  # nothing runs on behind the caller's back
+        raise
+    if profile or pace:
         queue.finish()
+    if pace:
+        watch(1.0)
     return Result(session, queue, plan, bound, events)
+
+
+def _enqueue(session, queue, part, bound, pace, profile):
+    """Enqueue a Step or all of a Series; its first and last event when profiled."""
+    import pyopencl as cl
+
+    step = part.step if isinstance(part, Series) else part
+    kernel = kernel_for(session, step.kernel, {**step.policy.parameters(), **step.params}, step.options)
+    kernel.set_args(*(bound[_name(arg)] if isinstance(arg, (str, Scratch)) else arg for arg in step.args))
+    local = step.policy.wg_size
+    if part is step:
+        event = cl.enqueue_nd_range_kernel(queue, kernel, (step.groups * local,), (local,))
+        if pace:
+            pace.launched(event)
+        return (event,) if profile else ()
+    # converted once by columns: thousands of launches are a matter of microseconds each
+    columns = [
+        (place, list(part.values[:, column].astype(step.args[place].dtype)))
+        for column, place in enumerate(part.places)
+    ]
+    first = event = None
+    for launch, groups in enumerate(part.groups.tolist()):
+        for place, values in columns:
+            kernel.set_arg(place, values[launch])
+        event = cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
+        first = first or event
+        if pace:
+            pace.launched(event)
+    return (first, event) if profile and first else ()
+
+
+class _Pace:
+    """Keeps a watched run from running far ahead of the device."""
+
+    def __init__(self, plan, watch):
+        self.watch, self.launches, self.waited_for = watch, 0, None
+        self.total = sum(len(part.groups) if isinstance(part, Series) else 1 for part in plan)
+        self.last, self.at = time.perf_counter(), 0
+
+    def launched(self, event):
+        self.launches += 1
+        now = time.perf_counter()
+        if self.launches - self.at < WATCH_LAUNCHES and now - self.last < WATCH_SECONDS:
+            return
+        if self.waited_for is not None:  # the launches of one slice ago: the device stays busy with those since
+            self.waited_for.wait()
+            self.watch(self.at / self.total)
+        self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches
 
 
 def _name(arg):

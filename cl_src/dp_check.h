@@ -1,0 +1,73 @@
+// dp_check.h: arithmetic and indices that trap. A fault is (kind, row, column) of what a cell did wrong first.
+#define DP_FAULT_RANGE 1      // read of a cell outside the table
+#define DP_FAULT_PATTERN 2    // read of a cell that the pattern does not allow
+#define DP_FAULT_START 3      // read of a cell before the first stage
+#define DP_FAULT_OVERFLOW 4
+#define DP_FAULT_INDEX 5      // index of a parameter out of range
+#define DP_FAULT_DIVISION 6   // by zero
+
+inline void dp_note(int *fault, const int kind, const int a, const int b)
+{
+    if (fault[0] == 0) {
+        fault[0] = kind;
+        fault[1] = a;
+        fault[2] = b;
+    }
+}
+
+inline int dp_clip(const long a) { return (int)clamp(a, (long)INT_MIN, (long)INT_MAX); }
+
+inline int dp_at(const long index, const int size, int *fault)
+{
+    if (index >= 0 && index < size) return (int)index;
+    dp_note(fault, DP_FAULT_INDEX, dp_clip(index), size);
+    return 0;
+}
+
+inline int dp_narrow(const long value, int *fault)
+{
+    if (value != (int)value) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);
+    return (int)value;
+}
+inline int dp_add_int(const int a, const int b, int *fault) { return dp_narrow((long)a + b, fault); }
+inline int dp_sub_int(const int a, const int b, int *fault) { return dp_narrow((long)a - b, fault); }
+inline int dp_mul_int(const int a, const int b, int *fault) { return dp_narrow((long)a * b, fault); }
+inline int dp_neg_int(const int a, int *fault) { return dp_narrow(-(long)a, fault); }
+
+inline long dp_trap(const bool over, const ulong value, int *fault)
+{
+    if (over) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);
+    return (long)value;
+}
+inline long dp_add_long(const long a, const long b, int *fault)
+{
+    const ulong sum = (ulong)a + (ulong)b;
+    return dp_trap(((a ^ (long)sum) & (b ^ (long)sum)) < 0, sum, fault);
+}
+inline long dp_sub_long(const long a, const long b, int *fault)
+{
+    const ulong rest = (ulong)a - (ulong)b;
+    return dp_trap(((a ^ b) & (a ^ (long)rest)) < 0, rest, fault);
+}
+inline long dp_mul_long(const long a, const long b, int *fault)
+{
+    const ulong product = (ulong)a * (ulong)b;
+    return dp_trap(mul_hi(a, b) != ((long)product >> 63), product, fault);
+}
+inline long dp_neg_long(const long a, int *fault) { return dp_trap(a == LONG_MIN, 0 - (ulong)a, fault); }
+
+#define DP_TRAPPED(type, lowest)                                                                          \
+    inline type dp_checked_abs_##type(const type a, int *fault) { return a < 0 ? dp_neg_##type(a, fault) : a; } \
+    inline type dp_checked_floordiv_##type(const type a, const type b, int *fault)                        \
+    {                                                                                                     \
+        if (b == 0) dp_note(fault, DP_FAULT_DIVISION, 0, 0);                                              \
+        if (b == -1 && a == lowest) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);                              \
+        return dp_floordiv_##type(a, b);                                                                  \
+    }                                                                                                     \
+    inline type dp_checked_mod_##type(const type a, const type b, int *fault)                             \
+    {                                                                                                     \
+        if (b == 0) dp_note(fault, DP_FAULT_DIVISION, 0, 0);                                              \
+        return dp_mod_##type(a, b);                                                                       \
+    }
+DP_TRAPPED(int, INT_MIN)
+DP_TRAPPED(long, LONG_MIN)

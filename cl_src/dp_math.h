@@ -1,0 +1,41 @@
+// dp_math.h: arithmetic of traced equations. The first written of equals wins; whole division is Python's.
+#define DP_MINMAX(type)                                                                     \
+    inline type dp_min_##type(const type a, const type b) { return b < a ? b : a; }         \
+    inline type dp_max_##type(const type a, const type b) { return b > a ? b : a; }
+
+#define DP_WHOLE(type, unsigned_type)                                                       \
+    DP_MINMAX(type)                                                                         \
+    inline type dp_abs_##type(const type a) { return a < 0 ? (type)(0 - (unsigned_type)a) : a; } \
+    inline type dp_floordiv_##type(const type a, const type b)                              \
+    {                                                                                       \
+        if (b == 0 || b == -1) return (type)(b * (unsigned_type)a); /* never overflows */   \
+        const type quotient = a / b;                                                        \
+        return quotient - (a % b != 0 && ((a < 0) != (b < 0)));                             \
+    }                                                                                       \
+    inline type dp_mod_##type(const type a, const type b)                                   \
+    {                                                                                       \
+        if (b == 0 || b == -1) return 0;                                                    \
+        const type rest = a % b;                                                            \
+        return rest != 0 && ((rest < 0) != (b < 0)) ? rest + b : rest;                      \
+    }
+
+DP_WHOLE(int, uint)
+DP_WHOLE(long, ulong)
+DP_MINMAX(float)
+inline float dp_abs_float(const float a) { return fabs(a); }
+
+// float32: correctly rounded by the device (then kernels are built for that), or by way of double, which is exact enough
+#if CLGEOM_FP64 && !defined(DP_ROUNDED_DIVIDE)
+inline float dp_div_float(const float a, const float b) { return (float)((double)a / (double)b); }
+inline float dp_sqrt_float(const float a) { return (float)sqrt((double)a); }
+#else
+inline float dp_div_float(const float a, const float b) { return a / b; }
+inline float dp_sqrt_float(const float a) { return sqrt(a); }
+#endif
+
+#if CLGEOM_FP64
+DP_MINMAX(double)
+inline double dp_abs_double(const double a) { return fabs(a); }
+inline double dp_div_double(const double a, const double b) { return a / b; }
+inline double dp_sqrt_double(const double a) { return sqrt(a); }
+#endif

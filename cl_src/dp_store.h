@@ -1,0 +1,71 @@
+// dp_store.h: fills one cell of a stage. Included after the equation.
+//
+// Needs DP_KEEP (1: one row is kept besides, 2: one column), DP_DECISIONS (type of what is kept of decisions, if it is)
+// with DP_DECISION_CHUNKS and DP_DECISION_SHIFT.
+#ifdef DP_DECISIONS
+#if DP_DECISION_CHUNKS > 1
+DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
+#define DP_DECISION_TABLE , DP_MANY(DP_DECISIONS, dp_d)
+#define DP_DECISION_NAMES , DP_MANY_NAMES(dp_d)
+#define DP_DECISION_AT(at) (*dp_decision_at(at, DP_DECISION_SHIFT DP_DECISION_NAMES))
+#else
+#define DP_DECISION_TABLE , DP_ONE(DP_DECISIONS, dp_d)
+#define DP_DECISION_NAMES , dp_d0
+#define DP_DECISION_AT(at) dp_d0[at]
+#endif
+#else
+#define DP_DECISION_TABLE
+#define DP_DECISION_NAMES
+#endif
+
+#if DP_KEEP
+#define DP_KEPT , global stored_t *kept, const int kept_line
+#define DP_KEPT_NAMES , kept, kept_line
+#else
+#define DP_KEPT
+#define DP_KEPT_NAMES
+#endif
+#if DP_CHECK
+#define DP_FAULTS , const int start, const int only, global int *faults
+#define DP_FAULTS_NAMES , start, only, faults
+#else
+#define DP_FAULTS
+#define DP_FAULTS_NAMES
+#endif
+#define DP_STAGE_PARAMETERS \
+    DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m, const int first, const int last DP_FAULTS DP_KERNEL_PARAMETERS
+#define DP_STAGE_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES, n, m DP_FAULTS_NAMES DP_ARGUMENTS
+
+// Cell (i, j), which is at this place of its stage.
+inline void dp_fill_cell(const int i, const int j, const int stage, const int place,
+                         DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m DP_FAULTS DP_KERNEL_PARAMETERS)
+{
+    uint decision = 0;
+#if DP_CHECK
+    if (only >= 0 && place != only) return;
+    int fault[3] = {0, 0, 0};
+#endif
+    const cell_t value = dp_cell(i, j, n, m DP_PASS DP_ARGUMENTS DP_DECISION(&decision));
+#if DP_CHECK
+    if ((cell_t)(stored_t)value != value && value == value) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);
+    if (only >= 0) {  // asked what went wrong in this cell: say so, and store nothing
+        faults[2] = fault[0];
+        faults[3] = fault[1];
+        faults[4] = fault[2];
+        return;
+    }
+    if (fault[0]) {  // the first stage with a fault, and its first place
+        atomic_cmpxchg(faults, 0, stage + 1);
+        if (faults[0] == stage + 1) atomic_min(faults + 1, place);
+    }
+#endif
+    DP_AT(DP_OFFSET(i, j)) = (stored_t)value;
+#ifdef DP_DECISIONS
+    DP_DECISION_AT(dp_offset(DP_LAYOUT, i, j, n, m)) = (DP_DECISIONS)DP_STORED_DECISION(decision);
+#endif
+#if DP_KEEP == 1
+    if (i == kept_line) kept[j] = (stored_t)value;
+#elif DP_KEEP == 2
+    if (j == kept_line) kept[i] = (stored_t)value;
+#endif
+}
