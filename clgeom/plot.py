@@ -70,6 +70,42 @@ def plot_hull(hull, ax=None, *, points=None, labels=None, title=None):
     return ax
 
 
+def plot_region(region, ax=None, *, points=None, title=None):
+    """Draw an adaptive region, and its points when they are given, into Matplotlib axes.
+
+    Parameters
+    ----------
+    region : Region or CrossRegion
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; new axes of pyplot's by default.
+    points : array_like, shape (n, 2), optional
+        The points that the region is of. Many are drawn as a density image.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    require_matplotlib()
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(8, 6), layout="constrained")[1]
+    parts = [_drawable(part) for part in region.parts]
+    corners = np.concatenate(parts) if parts else np.empty((0, 2))
+    low, high = _frame(ax, corners, side=0.06)
+    if points is not None:
+        _draw_points(ax, _drawable(_finite(points)), low, high)
+    for part in parts:
+        if len(part) > 2:
+            ax.fill(*part.T, facecolor=FILL, alpha=0.07, zorder=2)
+        style = {"marker": "o", "markersize": 5} if len(part) == 1 else {}
+        ax.plot(*np.vstack([part, part[:1]]).T, color=LINE, linewidth=1.2, zorder=4, **style)
+    of = f" of {region.n:,} points" if region.n is not None else ""
+    _dress(ax, f"Adaptive region{of}: {len(corners):,} vertices" if title is None else title)
+    return ax
+
+
 def save_hull_plot(hull, path, *, points=None, labels=None, title=None) -> None:
     """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all."""
     require_matplotlib()

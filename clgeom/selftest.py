@@ -270,3 +270,25 @@ def _path_loss(session):
                                 city="metropolitan", device=session)  # fmt: skip
         assert np.abs(loss - 148.53558210541848).max() < bound + 1e-12, f"{np.dtype(dtype)}: Walfisch-Ikegami"
     return "free space of 10,007 cells, one value of Walfisch-Ikegami"
+
+
+@checks(
+    "region/arc_swap", "region/arc_cuts", "region/arc_hulls", "region/arc_hulls_local", "region/arc_tangents",
+    "region/arc_counts", "region/arc_emit",
+)  # fmt: skip
+def _region(session):
+    from clgeom.hull.convex import convex_hull
+    from clgeom.region.arc import adaptive_region
+
+    for dtype in _types(session):
+        points = _cloud(5_011, dtype)
+        whole = convex_hull(points, device=session).points
+        _same(adaptive_region(points, 1, device=session).polygon, whole, f"{np.dtype(dtype)}, one segment")
+        for axis in ("x", "y"):
+            found = [
+                adaptive_region(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
+            ]
+            assert found[0].contains(points).all(), f"{np.dtype(dtype)}: a region along {axis} lost a point"
+            _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
+            _same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
+    return "regions of 5,011 points"

@@ -1,4 +1,4 @@
-<%page args="value='float', levels=1, below=False, nodata=False, variant='group', wg_size=256, items_per_thread=8"/>\
+<%page args="value='float', threshold='float', levels=1, below=False, nodata=False, variant='group', wg_size=256, items_per_thread=8"/>\
 <% compare = "<=" if below else ">=" %>\
 // coverage_extents: in each column the first and the last row that is covered, for several levels in one read.
 //
@@ -15,16 +15,16 @@
 #define LEVELS ${levels}
 #define NONE INT_MAX
 % if nodata:
-#define COVERED(v, level) ((v) ${compare} (level) && (v) != nodata)
+#define COVERED(v, level) ((${threshold})(v) ${compare} (level) && (${threshold})(v) != nodata)
 % else:
-#define COVERED(v, level) ((v) ${compare} (level))
+#define COVERED(v, level) ((${threshold})(v) ${compare} (level))
 % endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void coverage_extents(global const ${value} *restrict raster, const ulong start, const ulong map_stride, const uint maps,
                       const uint first_row, const uint rows, const uint columns, const uint bands,
                       const uint first_band, const uint all_bands, const uint first_map, const uint all_levels,
-                      const uint first_level, global const ${value} *thresholds, const ${value} nodata,
+                      const uint first_level, global const ${threshold} *thresholds, const ${threshold} nodata,
                       global int *restrict extents)
 {
 % if variant == "serial":
@@ -37,7 +37,7 @@ void coverage_extents(global const ${value} *restrict raster, const ulong start,
     const uint share = (rows + bands - 1) / bands, begin = min(band * share, rows), end = min(begin + share, rows);
     global const ${value} *const values = raster + start + map * map_stride;
 % for k in range(levels):
-    const ${value} level_${k} = thresholds[${k}];
+    const ${threshold} level_${k} = thresholds[${k}];
     global int *const first_${k} = extents + 2 * (ulong)columns
         * (((ulong)(first_map + map) * all_levels + first_level + ${k}) * all_bands + first_band + band);
     global int *const last_${k} = first_${k} + columns;
@@ -87,7 +87,7 @@ void coverage_extents(global const ${value} *restrict raster, const ulong start,
 % endfor
 #pragma unroll ROWS
     for (uint r = begin; r < end; ++r, at += columns) {
-        const ${value} v = *at;
+        const ${threshold} v = *at;
         const int here = first_row + r;
 % for k in range(levels):
         if (COVERED(v, level_${k})) {

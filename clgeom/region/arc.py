@@ -1,0 +1,192 @@
+"""Adaptive regions of points: an outline tighter than the convex hull that loses no point.
+
+Points in lexicographic order are cut into segments of whole columns; the region is the union of the convex hulls of
+neighbouring segments. See docs/region.rst for the definition and why it keeps what it promises.
+
+Source: the adaptive region construction (ARC) for radio propagation maps, with its join made exact.
+"""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.hoods import _require_order
+from clgeom.hull.lexsort import lexsort
+from clgeom.region.chains import CUTS, JOINS, KERNELS, chains_of
+from clgeom.region.result import CrossRegion, Region, Walk
+from clgeom.runtime.arrays import as_device_points, c_name, leave_out, refuse_nonfinite, session_of
+from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+OF = "adaptive_region"
+AXES = ("x", "y", "both")
+#: Above this many, k / segments of a width is not exact in float32.
+MOST_WIDTHS = 1 << 24
+
+
+def adaptive_region(
+    points, segments, *, cuts="count", axis="x", join="tangent", nonfinite="raise", assume_sorted=False,
+    kernel="auto", device=None, profile=False,
+):  # fmt: skip
+    """Region of points that follows their outline: the union of the convex hulls of neighbouring segments.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+        float32, float64, int32, or what fits one of them. Points of a masked array with a masked coordinate are left out.
+    segments : int
+        How many segments the points are cut into along the axis, at least 1: the resolution. 1 and 2 give the convex
+        hull. More than there are columns of equal x count as one a column; see `Region.segments`.
+    cuts : {"count", "width"}
+        Segments of equally many points, or equally wide. A cut is never within a column: it moves to its beginning.
+    axis : {"x", "y", "both"}
+        Segments are side by side along x, or along y. "both": what the two regions have in common, a `CrossRegion`,
+        which may have several parts (its polygons need Shapely).
+    join : {"tangent", "paper"}
+        "paper": the tangent walk as published, which may cross itself: a `Walk`, for study.
+    nonfinite : {"raise", "drop"}
+        What to do with points that have a NaN or infinite coordinate.
+    assume_sorted : bool
+        The points are in lexicographic order: by x, and by y where x is equal. This is checked.
+    kernel : {"auto", "naive", "local"}
+        How segments' hulls are found: in global memory, or in local memory. Never changes the result.
+    device : str, pyopencl.Device or Session, optional
+        As everywhere in clgeom.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    Region, CrossRegion or Walk
+        A `Region` contains every point. Its vertices are points, and crossings of tangents rounded outward.
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, an unsupported type, a NaN or infinity (nonfinite="raise"), points out of order where order
+        is claimed, or fewer than one segment.
+    DeviceLimit
+        For float64 points on a device without float64.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> points = [(0, 0), (0, 4), (1, 1), (2, 1), (3, 1), (4, 0), (4, 4)]
+    >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
+    (16.0, 10.0)
+    """
+    segments = _segments(segments)
+    for name, value, choices in (
+        ("cuts", cuts, CUTS), ("axis", axis, AXES), ("join", join, JOINS), ("kernel", kernel, KERNELS),
+    ):  # fmt: skip
+        if value not in choices:
+            raise InvalidInput(
+                f"The '{name}' parameter of {OF} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
+            )
+    if assume_sorted and axis != "x":
+        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
+    if join == "paper" and axis == "both":
+        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' or 'y' with join='paper'. Got 'both' instead.")
+    if cuts == "width" and segments > MOST_WIDTHS:
+        raise InvalidInput(
+            f"The 'segments' parameter of {OF} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
+        )
+    session = session_of(points, device)
+    left, _ = leave_out(points, nonfinite=nonfinite, of=OF)
+    array = as_device_points(session, left, of=OF)
+    options = {"cuts": cuts, "join": join, "kernel": kernel, "profile": profile}
+    if axis != "both":
+        return _region_along(array, segments, axis, len(points), assume_sorted, options)
+    return CrossRegion(*(_region_along(array, segments, each, len(points), False, options) for each in "xy"))
+
+
+def _segments(segments):
+    if not isinstance(segments, numbers.Integral) or isinstance(segments, bool) or segments < 1:
+        raise InvalidInput(
+            f"The 'segments' parameter of {OF} must be an integer of at least 1. Got {segments!r} instead."
+        )
+    return int(segments)
+
+
+def _region_along(points, segments, axis, n, assume_sorted, options):
+    """The region of a DeviceArray along one axis."""
+    session, dtype = points.session, points.dtype
+    facts = {"n": n, "axis": axis, "session": session}
+    empty = np.empty((0, 2), dtype)
+    if points.n == 0:
+        made = Walk if options["join"] == "paper" else Region
+        facts = {k: v for k, v in facts.items() if made is Region or k != "session"}
+        return made(empty, empty, segments=0, **facts)
+    if len(points.chunks) > 1:
+        raise DeviceLimit(
+            f"{OF} needs its points in one allocation: they are {points.nbytes:,} bytes, and {session.profile.name} "
+            f"allows {session.profile.max_alloc_bytes:,}."
+        )
+    phases = ()
+    if axis == "y":
+        points, phases = _swapped(points, options["profile"])
+    if assume_sorted:
+        phases += _require_order(points, of=OF, profile=options["profile"])
+        in_order = True
+    else:
+        in_order, looked = _in_order(points, options["profile"])
+        phases += looked
+    if in_order:
+        rows, bound = "points[0]", points.bindings("points")
+    else:
+        ordered, _, rows, sorting = lexsort(points, None, points.n, profile=options["profile"])
+        bound = {rows.name: ordered[rows]}
+        phases += sorting
+    if options["cuts"] == "count":
+        segments = min(segments, points.n)
+    chains = chains_of(session, dtype, points.n, lower=rows, upper=rows, segments=segments, **options, **bound)
+    lower, upper = chains[0]
+    effective, phases = int(chains.effective[0]), phases + chains.phases
+    if options["join"] == "paper":
+        return Walk(lower, upper, segments=effective, n=n, axis=axis, phases=phases)
+    return Region(lower, upper, segments=effective, phases=phases, **facts)
+
+
+def _in_order(points, profile):
+    """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
+    policy = select(points.session.profile, "wagener/hood_order", points.dtype, points.n)
+    groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
+    found = Scratch("order_found", np.uint32, 2 * groups)
+    step = Step(
+        "wagener/hood_order",
+        policy,
+        args=("points[0]", np.uint32(points.n), found),
+        groups=groups,
+        params={"real": c_name(points.dtype)},
+        bytes_moved=points.nbytes,
+    )
+    result = run(points.session, Plan(step), points=points, profile=profile)
+    first, wild = result.read(found).reshape(-1, 2).T
+    if wild.any():
+        refuse_nonfinite(points, of=OF)
+    return bool(first.min() >= points.n), result.phases
+
+
+def _swapped(points, profile):
+    """Points with their coordinates exchanged."""
+    from dataclasses import replace
+
+    from clgeom.runtime.arrays import Chunk
+
+    device = points.session.profile
+    policy = select(device, "region/arc_swap", points.dtype, points.n)
+    out = Scratch("swapped", points.dtype, 2 * points.n)
+    step = Step(
+        "region/arc_swap",
+        policy,
+        args=("points[0]", np.uint32(points.n), out),
+        groups=policy.groups(ceil_div(points.n, policy.tile), device.compute_units),
+        params={"real": c_name(points.dtype)},
+        bytes_moved=2 * points.nbytes,
+    )
+    result = run(points.session, Plan(step), points=points, profile=profile)
+    return replace(points, chunks=(Chunk(result[out], 0, points.n),), host=None), result.phases
