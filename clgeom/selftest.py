@@ -292,3 +292,26 @@ def _region(session):
             _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
             _same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
     return "regions of 5,011 points"
+
+
+@checks(
+    "region/coverage_extents", "region/coverage_columns", "region/coverage_candidates", "region/coverage_edges",
+    "region/coverage_unite", "region/coverage_roots",
+)  # fmt: skip
+def _coverage(session):
+    from clgeom.region.coverage import coverage_regions
+
+    rows, columns = np.ogrid[:90, :130]
+    disc, ring = np.hypot(rows - 40, columns - 30), np.hypot(rows - 45, columns - 95)
+    maps = np.stack([np.maximum(60 - disc, 60 - np.abs(ring - 20)), 60 - ring]).astype(np.float32)
+    whole = coverage_regions(maps, (40, 55), parts=False, device=session)
+    parts = coverage_regions(maps, (40, 55), holes=0, device=session)
+    assert (len(whole), len(parts)) == (4, 6), f"{len(whole)} regions, {len(parts)} parts"
+    for region in whole:
+        cells = np.argwhere(maps[region.map] >= region.level)[:, ::-1]
+        assert region.contains(cells).all() and region.contains(cells + 1).all(), f"{region} misses a cell"
+    for m in (0, 1):
+        for k, level in enumerate((40, 55)):
+            found = sum(r.cells for r in parts if r.map == m and r.level == level)
+            _same(found, (maps[m] >= level).sum(), f"cells of map {m} at level {level}")
+    return "2 maps of 90 x 130 cells, 2 levels, parts and holes"

@@ -20,10 +20,10 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece as ScanPiece
 from clgeom.primitives.scan import scan_plan
 from clgeom.region.chains import CUTS, chains_of
-from clgeom.region.polygons import CoverageRegion, CoverageRegions, Grid, as_grid
+from clgeom.region.polygons import CoverageRegions, Grid, as_grid
 from clgeom.region.rasters import as_levels, as_stack
 from clgeom.runtime.arrays import to_device
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -128,7 +128,9 @@ def coverage_regions(
 
 def _count(value, name, of) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"The '{name}' parameter of {of} must be a whole number from 1 on. Got {value!r} instead.")
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be a whole number from 1 on. Got {value!r} instead."
+        )
     return int(value)
 
 
@@ -343,7 +345,9 @@ def _by_runs(stack, levels, first_map, maps, outline, parts, least, of):
     masks = runs.column // runs.width
     if parts:
         roots = _components(stack.session, runs, 1, of)
-        _, owner = np.unique(roots, return_inverse=True)  # roots are first runs: parts come from left to right
+        _, owner = np.unique(
+            roots, return_inverse=True
+        )  # roots are first runs: parts come from left to right
         mask_of = masks[np.unique(roots)]
     else:
         owner, mask_of = masks, np.arange(maps * len(levels.given))
@@ -363,7 +367,7 @@ def _covered_runs(stack, levels, first_map, maps, of) -> Runs:
     kernel = "region/coverage_edges"
     policy = select(profile, kernel, stack.dtype, rows * columns)
     begins, ends = [], []
-    for piece in _smaller(stack.pieces(first_map, maps, halo=1, of=of), stack, profile):
+    for piece in stack.pieces(first_map, maps, halo=1, of=of):
         first_level = 0
         for width in _level_widths(count):
             some = np.ascontiguousarray(levels.thresholds[first_level : first_level + width])
@@ -400,12 +404,6 @@ def _covered_runs(stack, levels, first_map, maps, of) -> Runs:
     return Runs(column, top, ends - column * rows, columns, maps * count * columns, rows)
 
 
-def _smaller(pieces, stack, profile):
-    """Pieces whose labels at one level fit one allocation, as their values do."""
-    del profile
-    yield from pieces
-
-
 def _components(session, runs: Runs, reach, of) -> np.ndarray:
     """For every run the first run of its connected part. `reach` 1 joins runs that touch with a corner."""
     n = len(runs)
@@ -435,10 +433,9 @@ def _components(session, runs: Runs, reach, of) -> np.ndarray:
 
 def _sent(session, values):
     """Memory that kernels may write, with these values in it."""
-    from clgeom.runtime.launch import write
-
     buffer = allocate(session, values.nbytes)
-    write(session, buffer, values)
+    if values.size:
+        write(session, buffer, values)
     return buffer
 
 
@@ -534,9 +531,6 @@ def _outlined(lines: Lines, about, holes, outline: Outlining, of) -> Found:
                 for side, rows in (("lower", lines.low), ("upper", lines.high))
             }
             chains = outline.chains(
-                len(pick), segments, lower="lower_points", upper="upper_points", starts="starts", regions=len(some),
-                lower_points=memory["lower"], upper_points=memory["upper"], starts_=None,
-            ) if False else outline.chains(
                 len(pick), segments, lower="coverage_lower", upper="coverage_upper", starts="coverage_starts",
                 regions=len(some), coverage_lower=memory["lower"], coverage_upper=memory["upper"],
                 coverage_starts=_sent(outline.session, starts),

@@ -177,7 +177,9 @@ def as_levels(levels, direction, nodata, raster_type, *, of) -> Levels:
     except (ValueError, TypeError):
         given = np.empty((0, 0))
     if given.ndim != 1 or len(given) == 0:
-        raise InvalidInput(f"The 'levels' parameter of {of} must be one or more numbers. Got {levels!r} instead.")
+        raise InvalidInput(
+            f"The 'levels' parameter of {of} must be one or more numbers. Got {levels!r} instead."
+        )
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
         raise InvalidInput(f"The 'levels' parameter of {of} must be finite. Got {bad} instead.")
@@ -198,7 +200,9 @@ def _nodata(nodata, raster_type, of):
     try:
         number = float(nodata)
     except (TypeError, ValueError):
-        raise InvalidInput(f"The 'nodata' parameter of {of} must be a number. Got {nodata!r} instead.") from None
+        raise InvalidInput(
+            f"The 'nodata' parameter of {of} must be a number. Got {nodata!r} instead."
+        ) from None
     if math.isnan(number):
         return None  # NaN is never covered
     if raster_type.kind == "f":

@@ -1,0 +1,352 @@
+"""Coverage regions as values: polygons in map coordinates, areas, membership, exchange with other packages."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.contours import trace_runs, twice_area
+from clgeom.region.result import Region, require_shapely
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where a raster is: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
+
+    transform: tuple
+    crs: object
+    shape: tuple
+
+    @property
+    def determinant(self) -> float:
+        a, b, _, d, e, _ = self.transform
+        return a * e - b * d
+
+    @property
+    def cell_area(self) -> float:
+        return abs(self.determinant)
+
+    def to_map(self, corners) -> np.ndarray:
+        """Map coordinates of columns and rows, shape (n, 2)."""
+        a, b, c, d, e, f = self.transform
+        x, y = np.asarray(corners, np.float64).T
+        if b == 0 and d == 0:
+            return np.stack([a * x + c, e * y + f], axis=1)
+        return np.stack([a * x + b * y + c, d * x + e * y + f], axis=1)
+
+    def to_cells(self, points) -> np.ndarray:
+        """Columns and rows of map coordinates, shape (n, 2)."""
+        if self.transform == IDENTITY:
+            return np.asarray(points, np.float64)
+        a, b, c, d, e, f = self.transform
+        x, y = (np.asarray(points, np.float64) - (c, f)).T
+        if b == 0 and d == 0:
+            return np.stack([x / a, y / e], axis=1)
+        return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
+
+
+def as_grid(transform, crs, shape, *, of) -> Grid:
+    """The `transform` and `crs` parameters of a public function."""
+    if transform is None:
+        return Grid(IDENTITY, crs, shape)
+    try:
+        numbers = tuple(float(number) for number in tuple(transform))
+    except (TypeError, ValueError):
+        numbers = ()
+    if len(numbers) == 9 and numbers[6:] == (0, 0, 1):  # affine.Affine
+        numbers = numbers[:6]
+    grid = Grid(numbers, crs, shape)
+    if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
+        raise InvalidInput(
+            f"The 'transform' parameter of {of} must be 6 finite numbers a, b, c, d, e, f with a e - b d other than 0. "
+            f"Got {transform!r} instead."
+        )
+    return grid
+
+
+@dataclass(frozen=True, eq=False)
+class CoverageRegion:
+    """The region around the cells of a raster, or of one part of them, that reach a level.
+
+    Parameters
+    ----------
+    outline : Region
+        In columns and rows of the raster, exactly; rows count downwards.
+    grid : Grid
+    level : float
+    direction : {">=", "<="}
+    map, part : int
+        Number of the map in its stack; of the part in its map and level, from left to right.
+    cells : int or None
+        How many cells it is of, where they were counted.
+    holes : tuple of Hole
+        What is cut out.
+    """
+
+    outline: Region
+    grid: Grid
+    level: float
+    direction: str
+    map: int = 0
+    part: int = 0
+    cells: int | None = None
+    holes: tuple = ()
+
+    def __repr__(self) -> str:
+        where = f"map {self.map}, part {self.part}: " if self.map or self.part else ""
+        holes = f", {len(self.holes)} hole{'s' * (len(self.holes) > 1)}" if self.holes else ""
+        if not len(self.outline):
+            return f"CoverageRegion({where}empty, {self.direction} {self.level:g})"
+        return (
+            f"CoverageRegion({where}{self.direction} {self.level:g}, {len(self):,} vertices in {self.segments:,} "
+            f"segment{'s' * (self.segments != 1)}{holes}, area {self.area:.6g})"
+        )
+
+    def __len__(self) -> int:
+        """Number of vertices of the outline."""
+        return max(len(self.outline), 0)
+
+    def __bool__(self) -> bool:
+        """Whether anything is covered."""
+        return len(self.outline) > 0
+
+    @property
+    def segments(self) -> int:
+        """How many segments held cells."""
+        return self.outline.segments
+
+    @property
+    def transform(self) -> tuple:
+        return self.grid.transform
+
+    @property
+    def crs(self):
+        return self.grid.crs
+
+    @functools.cached_property
+    def hole_rings(self) -> tuple[tuple[np.ndarray, ...], ...]:
+        """For each hole its boundary in columns and rows: the outer ring, then those of islands that stay covered."""
+        found = []
+        for hole in self.holes:
+            rings = sorted(trace_runs(hole.column, hole.top, hole.bottom), key=twice_area, reverse=True)
+            found.append(tuple(rings[:1] if hole.filled else rings))
+        return tuple(found)
+
+    @functools.cached_property
+    def exterior(self) -> np.ndarray:
+        """The outline as a ring in map coordinates, counter-clockwise, not closed; shape (m, 2), float64."""
+        if not self:
+            return np.empty((0, 2))
+        return self._to_map(self.outline.polygon)
+
+    def _to_map(self, ring):
+        ring = self.grid.to_map(ring)
+        return ring if self.grid.determinant > 0 else np.concatenate([ring[:1], ring[:0:-1]])
+
+    @functools.cached_property
+    def area(self) -> float:
+        """The area in the square of the map's unit, holes left out."""
+        open_cells = sum(twice_area(ring) for rings in self.hole_rings for ring in rings) / 2
+        return (self.outline.area - open_cells) * self.grid.cell_area
+
+    @property
+    def area_km2(self) -> float:
+        """The area in km2: in the plane of a projected `crs`, on the ellipsoid for a geographic one. Needs pyproj."""
+        from clgeom.region.geodesy import area_km2
+
+        return area_km2(self)
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Least x, least y, greatest x, greatest y; NaN where nothing is covered."""
+        if not self:
+            return (math.nan,) * 4
+        return (*self.exterior.min(axis=0).tolist(), *self.exterior.max(axis=0).tolist())
+
+    def contains(self, points) -> np.ndarray:
+        """Whether points, in map coordinates, are in the region or on its boundary.
+
+        Exact without a transform; with one, up to the rounding of the transformed coordinates.
+
+        Parameters
+        ----------
+        points : array_like, shape (m, 2) or (2,)
+        """
+        single = np.shape(points) == (2,)
+        at = self.grid.to_cells(np.reshape(points, (-1, 2)))
+        inside = np.array(self.outline.contains(at), bool)
+        for hole in self.holes:
+            inside &= ~_strictly_in(hole, self.hole_rings[self.holes.index(hole)], at)
+        return bool(inside[0]) if single else inside
+
+    def simplify(self, tolerance: float) -> CoverageRegion:
+        """A region of fewer vertices that covers this one.
+
+        Parameters
+        ----------
+        tolerance : float
+            In the map's unit: no vertex left out is farther than this from the new outline (in the direction in which
+            cells are longest, where they are not square). Holes stay as they are.
+        """
+        a, b, _, d, e, _ = self.grid.transform
+        longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
+        return replace(self, outline=self.outline.simplify(tolerance / longest))
+
+    def to_shapely(self):
+        """The region as a valid Shapely geometry: a Polygon, or what holes leave of it."""
+        shapely = require_shapely()
+        if not self:
+            return shapely.geometry.Polygon()
+        shape = shapely.geometry.Polygon(self.exterior)
+        holes = [
+            shapely.geometry.Polygon(self._to_map(rings[0]), [self.grid.to_map(ring) for ring in rings[1:]])
+            for rings in self.hole_rings
+        ]
+        if not holes:
+            return shape
+        return shapely.geometry.polygon.orient(made) if (
+            made := shape.difference(shapely.union_all(holes))
+        ).geom_type == "Polygon" else made  # fmt: skip
+
+    @property
+    def __geo_interface__(self) -> dict:
+        """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
+        if self.holes:
+            return require_shapely().geometry.mapping(self.to_shapely())
+        ring = [tuple(corner) for corner in self.exterior.tolist()]
+        return {"type": "Polygon", "coordinates": ((*ring, ring[0]),) if ring else ()}
+
+    def plot(self, ax=None, **options):
+        """Draw the region with Matplotlib. Returns the axes."""
+        from clgeom.plot import plot_coverage
+
+        return plot_coverage([self], ax=ax, **options)
+
+
+def _strictly_in(hole, rings, at):
+    """Whether positions are strictly inside a hole: in none of the covered cells around it, nor on their sides."""
+    column, row = at.T
+    inside = np.zeros(len(at), bool)
+    near = np.flatnonzero(
+        (column > rings[0][:, 0].min()) & (column < rings[0][:, 0].max())
+        & (row > rings[0][:, 1].min()) & (row < rings[0][:, 1].max())
+    )  # fmt: skip
+    for i in near.tolist():
+        inside[i] = sum(_winds(ring, *at[i].tolist()) for ring in rings) == 1
+    return inside
+
+
+def _winds(ring, x, y) -> int:
+    """1 inside a positive ring of axis-parallel edges, -1 inside a negative one, 0 outside; 2 on the ring."""
+    ends = np.roll(ring, -1, axis=0)
+    low, high = np.minimum(ring, ends), np.maximum(ring, ends)
+    if ((low[:, 0] <= x) & (x <= high[:, 0]) & (low[:, 1] <= y) & (y <= high[:, 1])).any():
+        return 2
+    upright = ring[:, 0] == ends[:, 0]
+    beyond = upright & (ring[:, 0] > x) & (low[:, 1] <= y) & (y < high[:, 1])
+    return int(np.sign((ends[beyond, 1] - ring[beyond, 1]).sum()))
+
+
+class CoverageRegions(Sequence):
+    """Coverage regions in order of map, level and part; each is made when it is asked for.
+
+    Parameters
+    ----------
+    maps, levels, parts : ndarray of int64
+        For each region the number of its map, of its level as given, and of its part from left to right.
+    grid : Grid
+    given : tuple of float
+        The levels.
+    direction : {">=", "<="}
+    phases : tuple of Phase
+        What each launch on the device was and took.
+    """
+
+    def __init__(self, groups, where, order, grid, given, direction, phases):
+        self._groups, self._where, self._order = groups, where, order
+        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
+
+    @classmethod
+    def of(cls, groups, grid, given, direction, maps, phases):
+        """All regions of the groups that `coverage_regions` made."""
+        sizes = [len(group.maps) for group in groups]
+        where = np.stack([np.repeat(np.arange(len(groups)), sizes), np.concatenate([np.arange(n) for n in sizes])
+                          if sizes else np.empty(0, np.int64)]).astype(np.int64)  # fmt: skip
+        keys = [np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
+                for name in ("maps", "levels", "parts")]  # fmt: skip
+        order = np.lexsort(keys[::-1])
+        made = cls(tuple(groups), where[:, order], order, grid, given, direction, phases)
+        made.maps, made.levels, made.parts = (key[order] for key in keys)
+        return made
+
+    def __len__(self) -> int:
+        return self._where.shape[1]
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self)} regions, and no region {index}.")
+        group_number, i = self._where[:, index].tolist()
+        group = self._groups[group_number]
+        lower, upper = group.chains[i]
+        return CoverageRegion(
+            Region(lower, upper, segments=group.chains.effective[i]),
+            self.grid,
+            self.given[int(group.levels[i])],
+            self.direction,
+            int(group.maps[i]),
+            int(group.parts[i]),
+            None if group.cells is None else int(group.cells[i]),
+            (group.holes or {}).get(i, ()),
+        )
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{level:g}" for level in self.given)
+        rows, columns = self.grid.shape
+        return f"CoverageRegions({len(self):,} regions {self.direction} {levels} of {rows} x {columns} cells)"
+
+    @property
+    def areas(self) -> np.ndarray:
+        """The areas of all outlines in the square of the map's unit, holes not left out; shape (n,), float64."""
+        found = np.empty(len(self._order))
+        start = 0
+        for group in self._groups:
+            count = len(group.maps)
+            found[start : start + count] = _areas(group.chains)
+            start += count
+        return found[self._order] * self.grid.cell_area
+
+    def at_level(self, level) -> list[CoverageRegion]:
+        """The regions of one level."""
+        if level not in self.given:
+            raise InvalidInput(
+                f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead."
+            )
+        return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
+
+    def plot(self, ax=None, **options):
+        """Draw all regions with Matplotlib. Returns the axes."""
+        from clgeom.plot import plot_coverage
+
+        return plot_coverage(self, ax=ax, **options)
+
+
+def _areas(chains):
+    """Area between the chains of each region, by trapezoids."""
+    under = []
+    for points, offsets in ((chains.lower, chains.lower_offsets), (chains.upper, chains.upper_offsets)):
+        points = points.astype(np.float64)
+        terms = (points[1:, 0] - points[:-1, 0]) * (points[1:, 1] + points[:-1, 1]) / 2
+        sums = np.r_[0, np.cumsum(terms)]
+        first, last = offsets[:-1], np.maximum(offsets[1:] - 1, offsets[:-1])
+        last_index = max(len(sums) - 1, 0)
+        under.append(sums[np.minimum(last, last_index)] - sums[np.minimum(first, last_index)])
+    return under[1] - under[0]
