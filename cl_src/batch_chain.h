@@ -70,7 +70,9 @@ inline double2 item_measures(const chain_t c, uint size, int flat)
     double reach = 0;                              // squares shall neither overflow nor vanish
     for (uint s = 0; s < size; ++s) {
         const point_t p = CHAIN_POINT(c, CHAIN_GET(c, s));
-        reach = fmax(reach, fmax(fabs(p.x), fabs(p.y)));
+        const double x = p.x < 0 ? -p.x : p.x, y = p.y < 0 ? -p.y : p.y;
+        const double larger = x > y ? x : y;
+        reach = larger > reach ? larger : reach;
     }
     if (reach > 0x1p500) {
         scale = 0x1p-520;
@@ -100,6 +102,6 @@ inline double2 item_measures(const chain_t c, uint size, int flat)
             run_length = run_area = 0;
         }
     }
-    return (double2)(flat ? 0 : fmax(area, 0.0) * 0.5 * back * back, length * back);
+    return (double2)(flat || area < 0 ? 0 : area * 0.5 * back * back, length * back);
 }
 #endif

@@ -199,6 +199,25 @@ def _hull(session):
     return "hull of 20,011 points"
 
 
+@checks("batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes")
+def _batch(session):
+    from clgeom.hull.batch import convex_hulls
+    from clgeom.hull.heaphull import hull_of_few
+    from clgeom.runtime.tuning import TABLE, override
+
+    sizes = np.array([0, 1, 2, 3, 17, 64, 100, 1000, 5_003])
+    offsets = np.append(0, np.cumsum(np.tile(sizes, 3)))
+    shapes = {kernel: rows["any"] for kernel, rows in TABLE.items() if kernel.startswith("batch/")}
+    for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, shapes)]:
+        points = _cloud(int(offsets[-1]), dtype)
+        with override(policies):  # CPUs have no use for all the kernels by themselves
+            batch = convex_hulls(points, offsets, device=session)
+        for begin, end, hull in zip(offsets, offsets[1:], batch):
+            distinct = sorted(set(map(tuple, points[begin:end].tolist())))
+            _same(hull.points, np.array(hull_of_few(distinct), dtype).reshape(-1, 2), f"{np.dtype(dtype)}, {hull.n}")
+    return f"{len(offsets) - 1} hulls of up to 5,003 points"
+
+
 @checks("wagener/hood_match_blocks", "wagener/hood_match", "wagener/hood_list", "wagener/hood_order")
 def _hoods(session):
     from clgeom.hull.heaphull import hull_of_few
