@@ -1,8 +1,8 @@
 """Convex hulls of many groups of points in one call.
 
-Small groups, and pieces of larger ones, are a job for one work-item each (``batch_hulls``). The vertices that the pieces
-of a group leave are, gathered, the points of the next round, until a group is in one piece. Where that leaves too much,
-as on a circle, the group goes alone through the sort and the merge that `convex_hull` takes.
+A small group, or a piece of a larger one, is a job for one work-item (``batch_hulls``). The vertices that the pieces
+of a group leave are, gathered, the points of the next round, until the group is in one piece. Where that leaves too
+much, as on a circle, `convex_hull` finishes the group.
 
     offsets ─> jobs ──batch_hulls──> vertices at the beginning of each group's place, counts, areas, perimeters
                  ^─── pieces <─── groups that were cut    │
@@ -17,26 +17,24 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch_job import MOST_POINTS, Job, checked_offsets, on_host
-from clgeom.hull.batch_result import HullBatch, ragged_measures
-from clgeom.hull.convex import hull_of
-from clgeom.primitives.gather import gather_plan
+from clgeom.hull.batch_result import HullBatch, picked_on_device, ragged_measures
+from clgeom.hull.convex import convex_hull
 from clgeom.runtime.arrays import (
     as_device_points,
-    as_device_values,
     canonical_points,
     is_device_array,
     leave_out,
     refuse_nonfinite,
     session_of,
 )
-from clgeom.runtime.launch import Scratch, run
 from clgeom.sort.radix import argsort
-
 
 # Public ---------------------------------------------------------------------------------------------------------
 
 
-def convex_hulls(points, offsets, *, collinear="drop", nonfinite="raise", device=None, profile=False) -> HullBatch:
+def convex_hulls(
+    points, offsets, *, collinear="drop", nonfinite="raise", device=None, profile=False
+) -> HullBatch:
     """Convex hulls of many groups of points, exactly, in one call.
 
     Parameters
@@ -146,7 +144,9 @@ def _integers(values, name, shape, *, of):
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise InvalidInput(f"The '{name}' parameter of {of} must be integers of shape {shape}. {error}") from error
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be integers of shape {shape}. {error}"
+        ) from error
     if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -169,7 +169,9 @@ def _grouped(labels, points, call):
     host = array.get() if on_device else array
     if host.dtype.kind == "i" and n and host.min() < 0:
         k = int(np.argmax(host < 0))
-        raise InvalidInput(f"The 'labels' parameter of {of} must not be negative. Got {host[k]} at [{k}] instead.")
+        raise InvalidInput(
+            f"The 'labels' parameter of {of} must not be negative. Got {host[k]} at [{k}] instead."
+        )
     order = None
     if n and (host[1:] < host[:-1]).any():
         order = argsort(host, device=call.session)
@@ -197,7 +199,7 @@ class _Call:
         on_device, sizes = is_device_array(points), offsets
         self.queue = (points.queue if on_device else None) or self.session.queue
         left, kept = leave_out(points, nonfinite=self.nonfinite, of=self.of)
-        numbers = order                            # of the points left, in groups; None for 0, 1, 2 ..
+        numbers = order  # of the points left, in groups; None for 0, 1, 2 ..
         if kept is not None and len(kept) == len(points):
             left, kept = points, None
         if kept is not None:
@@ -258,23 +260,6 @@ class _Call:
         refuse_nonfinite(as_device_points(self.session, self.given, of=self.of), of=self.of)
 
 
-def picked_on_device(session, table, picked, *, of):
-    """table[picked] for a device array of points or numbers, as a device array."""
-    import pyopencl.array as cl_array
-
-    width = 2 if table.ndim == 2 else 1
-    rows = as_device_points(session, table, of=of) if width == 2 else as_device_values(session, table, of=of)
-    wanted = as_device_values(session, picked, of=of)
-    indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
-    made = cl_array.empty(table.queue or session.queue, (wanted.n, 2)[:width], table.dtype)
-    if wanted.n:
-        plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
-        result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
-        session.queue.finish()  # the array's own queue may be another
-        made = cl_array.Array(made.queue, made.shape, made.dtype, data=result[out])
-    return made
-
-
 # Parts that one allocation holds --------------------------------------------------------------------------------
 
 
@@ -300,12 +285,17 @@ def _solve_part(call, points, offsets, first, last):
     begin, end = int(offsets[first]), int(offsets[last])
     array = as_device_points(call.session, points[begin:end], of=call.of)
     if len(array.chunks) < 2:
-        places, counted, areas, perimeters, phases = _solve(call, array, offsets[first : last + 1] - begin, False)
-    else:
-        places, corners, dimension, phases = hull_of(array, keep=call.keep, filter="auto", profile=call.profile)
-        counted = np.array([0, len(places)])
-        areas, perimeters = ragged_measures(corners, counted, np.array([dimension < 2]))
-    return places + begin, counted, areas, perimeters, phases
+        places, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
+        return places + begin, *rest
+    collinear = "keep" if call.keep else "drop"
+    try:
+        hull = convex_hull(points[begin:end], collinear=collinear, device=call.session, profile=call.profile)
+    except InvalidInput:
+        call.refuse()
+        raise
+    counted = np.array([0, len(hull)])
+    measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
+    return hull.vertices + begin, counted, *measures, hull.phases
 
 
 def _joined(parts):

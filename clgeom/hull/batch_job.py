@@ -8,9 +8,8 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch_result import flat_hulls, ragged_measures
-from clgeom.hull.lexsort import lexsort
+from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.hull.wagener import emit_plan, hoods_plan
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
@@ -60,7 +59,7 @@ def _wrong_offset(offsets, k, n, *, of):
 
 
 class _Pieces(NamedTuple):
-    """Groups cut into pieces of about equal size: how many each has, which is its first; begin in the group and size."""
+    """Groups cut into pieces of about equal size: how many each has, and the first; where each begins, its size."""
 
     per_group: np.ndarray
     first: np.ndarray
@@ -83,7 +82,9 @@ class _Results:
     def __init__(self, job, dtype, n):
         self.job, self.dtype, self.n = job, np.dtype(dtype), n
         self.host = np.empty(n, dtype) if job.profile.is_cpu and not job.on_device else None
-        self.buffer = in_place(job.session, self.host) if self.host is not None else allocate(job.session, 8 * n)
+        self.buffer = (
+            in_place(job.session, self.host) if self.host is not None else allocate(job.session, 8 * n)
+        )
 
     def finished(self):
         """The results, once all that was enqueued has run."""
@@ -107,7 +108,8 @@ class Job:
     """
 
     def __init__(self, call, array, offsets, groups, on_device):
-        self.call, self.array, self.offsets, self.groups, self.on_device = call, array, offsets, groups, on_device
+        self.call, self.array, self.on_device = call, array, on_device
+        self.offsets, self.groups = offsets, groups
         self.session, self.phases = call.session, ()
         self.profile = self.session.profile
         self.policy = select(self.profile, HULLS, array.dtype, array.n)
@@ -240,7 +242,7 @@ class Job:
         """Solve groups of more points than one job takes; returns those that were solved alone, with their vertices."""
         begins, sizes = self.offsets[large], self._sizes(large)
         rows = ids = None
-        within, alone = begins.copy(), []          # where each group's points are: in the array, then in `rows`
+        within, alone = begins.copy(), []  # where each group's points are: in the array, then in `rows`
         while len(large):
             made = _Pieces.of(sizes, self.capacity)
             single = made.per_group == 1
@@ -257,45 +259,40 @@ class Job:
             stalled = again & (2 * left > sizes)
             for k in np.flatnonzero(stalled):
                 of_group = slice(made.first[k], made.first[k] + made.per_group[k])
-                picked, _ = self._collected(place[of_group], counts[of_group])
-                alone.append((int(large[k]), *self._alone(picked, int(left[k]))))
+                alone.append((int(large[k]), *self._alone(place[of_group], counts[of_group])))
             again &= ~stalled
             of_again = np.repeat(again, made.per_group)
             large, begins, sizes = large[again], begins[again], left[again]
             if len(large):
-                ids, rows = self._collected(place[of_again], counts[of_again], rows=True)
+                ids, rows = self._collected(place[of_again], counts[of_again])
                 within = np.cumsum(sizes) - sizes
         return alone
 
-    def _collected(self, places, counts, *, rows=False):
+    def _collected(self, places, counts):
         """The vertices that pieces left in slots, one after another, and their coordinates."""
         n = int(counts.sum())
         before = np.cumsum(counts) - counts
         ids = Scratch("collected", np.uint32, n)
         coordinates = Scratch("collected_rows", self.array.dtype, 2 * n)
         plan = Plan(self._emission(len(places), n, ids, np.uint32))
-        if rows:
-            plan += gather_plan(self.profile, self.array, "points", ids, n, coordinates)
+        plan += gather_plan(self.profile, self.array, "points", ids, n, coordinates)
         result = self._run(
             plan, points=self.array, slots=self.slots, offsets_out=self.status, starts=self._given(places),
             before=self._given(before),
         )  # fmt: skip
-        return result[ids], result[coordinates] if rows else None
+        return result[ids], result[coordinates]
 
-    def _alone(self, ids, n):
-        """(vertices, their coordinates, dimension) of one group by the sort and the merge of `convex_hull`."""
-        profile, array = self.call.profile, self.array
-        given = Scratch("given", np.uint32, n)
-        ordered, order, rows, sorting = lexsort(array, given, n, profile=profile, given=ids)
-        plan, hoods = hoods_plan(self.session, rows, n, array.dtype, keep=self.call.keep)
-        merged = run(self.session, plan, profile=profile, **{s.name: ordered[s] for s in (order, rows)})
-        emission, vertices, dimension, buffers = emit_plan(self.session, merged, hoods, n, order)
-        corners = Scratch("corners", array.dtype, 2 * vertices.count)
-        emission += gather_plan(self.profile, array, "points", vertices, vertices.count, corners)
-        buffers |= {order.name: ordered[order], hoods.corners.name: merged[hoods.corners]}
-        emitted = run(self.session, emission, points=array, profile=profile, **buffers)
-        self.phases += sorting + merged.phases + emitted.phases
-        return emitted.read(vertices), emitted.read(corners).reshape(-1, 2), dimension
+    def _alone(self, places, counts):
+        """(vertices, their coordinates, dimension) of one group by `convex_hull`, from what its pieces left."""
+        import pyopencl.array as cl_array
+
+        ids, rows = self._collected(places, counts)
+        n = int(counts.sum())
+        given = cl_array.Array(self.session.queue, (n, 2), self.array.dtype, data=rows)
+        collinear = "keep" if self.call.keep else "drop"
+        hull = convex_hull(given, collinear=collinear, device=self.session, profile=self.call.profile)
+        self.phases += hull.phases
+        return read(self.session, ids, np.uint32, n)[hull.vertices], hull.points, hull.dimension
 
     # Results
 
@@ -323,7 +320,9 @@ class Job:
         )  # fmt: skip
         scanned = self._run(plan, counts=self.counts)
         last = self.groups - 1
-        total = int(scanned.read(before, 1, last)[0]) + int(read(self.session, self.counts, np.uint32, 1, last)[0])
+        total = int(scanned.read(before, 1, last)[0]) + int(
+            read(self.session, self.counts, np.uint32, 1, last)[0]
+        )
         vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
         step = self._emission(self.groups, total, "values", np.uint64, offsets="offsets_out")
         self._run(

@@ -11,7 +11,9 @@ import numpy as np
 
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
+from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
+from clgeom.runtime.launch import Scratch, run
 
 #: Edges whose measures are summed in order before the sums are; MEASURES_RUN of batch_chain.h.
 RUN = 1024
@@ -72,8 +74,6 @@ class HullBatch:
         """Coordinates of the vertices, shape (h, 2), in the type the hulls were computed in, where they are."""
         if not is_device_array(self.source):
             return self.source[self.places.get() if is_device_array(self.places) else self.places]
-        from clgeom.hull.batch import picked_on_device
-
         return picked_on_device(self.session, self.source, self.places.view(np.uint64), of="HullBatch.points")
 
     @functools.cached_property
@@ -119,8 +119,12 @@ class HullBatch:
         return {"type": "FeatureCollection", "features": list(self.features())}
 
     def features(self, **columns):
-        """The features of the FeatureCollection one by one, with more properties if wanted: name=values of all hulls."""
-        areas, perimeters, sizes = _get(self.areas).tolist(), _get(self.perimeters).tolist(), self.sizes.tolist()
+        """The features of the FeatureCollection one by one, with more properties: name=values for all hulls."""
+        areas, perimeters, sizes = (
+            _get(self.areas).tolist(),
+            _get(self.perimeters).tolist(),
+            self.sizes.tolist(),
+        )
         labels = {} if self.labels is None else {"label": _get(self.labels).tolist()}
         for i, hull in enumerate(self):
             more = {name: values[i] for name, values in {**labels, **columns}.items()}
@@ -128,7 +132,7 @@ class HullBatch:
             yield {"type": "Feature", "properties": more | measures, "geometry": hull.__geo_interface__}
 
     def to_shapely(self) -> np.ndarray:
-        """All hulls as Shapely geometries, an array of objects: Polygon, LineString, Point, empty GeometryCollection."""
+        """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
         import shapely
 
         host, dimensions = self._host, self.dimensions
@@ -144,7 +148,9 @@ class HullBatch:
             if dimension == 2:
                 made[which] = shapely.polygons(shapely.linearrings(corners, indices=indices))
             else:
-                made[which] = shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
+                made[which] = (
+                    shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
+                )
         return made
 
 
@@ -162,6 +168,23 @@ def _get(array):
 def _finite(number):
     """A number that JSON can hold: None for one that overflowed."""
     return number if math.isfinite(number) else None
+
+
+def picked_on_device(session, table, picked, *, of):
+    """table[picked] for a device array of points or numbers, as a device array."""
+    import pyopencl.array as cl_array
+
+    width = 2 if table.ndim == 2 else 1
+    rows = as_device_points(session, table, of=of) if width == 2 else as_device_values(session, table, of=of)
+    wanted = as_device_values(session, picked, of=of)
+    indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
+    made = cl_array.empty(table.queue or session.queue, (wanted.n, 2)[:width], table.dtype)
+    if wanted.n:
+        plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
+        result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
+        session.queue.finish()  # the array's own queue may be another
+        made = cl_array.Array(made.queue, made.shape, made.dtype, data=result[out])
+    return made
 
 
 # Measures on the host -------------------------------------------------------------------------------------------
@@ -203,7 +226,9 @@ def _scales(corners, offsets, group):
     """For each hull the power of two that keeps squares from overflowing and from vanishing, and the one back."""
     reach = np.zeros(len(offsets) - 1)
     np.maximum.at(reach, group, np.abs(corners).max(axis=1, initial=0.0))
-    scale = np.select([reach > 2.0**500, reach < 2.0**-800, reach < 2.0**-400], [2.0**-520, 2.0**900, 2.0**500], 1.0)
+    scale = np.select(
+        [reach > 2.0**500, reach < 2.0**-800, reach < 2.0**-400], [2.0**-520, 2.0**900, 2.0**500], 1.0
+    )
     return scale, 1 / scale
 
 
