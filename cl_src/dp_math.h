@@ -20,6 +20,11 @@
     }
 
 DP_WHOLE(int, uint)
+// An index moved into 0 .. size - 1, for cells whose values nobody uses.
+inline int dp_inside(const long index, const int size)
+{
+    return (int)(index < 0 || size == 0 ? 0 : index >= size ? size - 1 : index);
+}
 DP_WHOLE(long, ulong)
 DP_MINMAX(float)
 inline float dp_abs_float(const float a) { return fabs(a); }

@@ -23,3 +23,7 @@ class NoDevice(ClgeomError):
 
 class DependencyError(ClgeomError):
     """A dynamic-programming equation read a cell that its pattern has not filled yet."""
+
+
+class IntegerOverflow(ClgeomError, OverflowError):
+    """An integer of a dynamic-programming table went beyond its type. Names the cell."""

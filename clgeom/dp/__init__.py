@@ -11,8 +11,10 @@
 from importlib import import_module
 
 from clgeom.dp.equation import Equation, Parameter, equation
+from clgeom.dp.fill import fill
 from clgeom.dp.patterns import LAYOUTS, PATTERNS
 from clgeom.dp.reach import Far, Near, Row, Split
+from clgeom.dp.table import Table
 from clgeom.dp.trace import (
     absolute,
     argmax_over,
@@ -34,8 +36,8 @@ from clgeom.dp.trace import (
 _LATER = {"dependency_graph": "graph", "infer_pattern": "infer", "problems": "problems"}
 
 __all__ = [
-    "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split",
-    "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "index", "infer_pattern",
+    "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split", "Table",
+    "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "fill", "index", "infer_pattern",
     "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "where", "which_max", "which_min",
 ]  # fmt: skip
 

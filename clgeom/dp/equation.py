@@ -288,7 +288,6 @@ class Equation:
         """
         cell = CELL_TYPES[self.dtype.name]
         widened = checked and not self.traced and cell == "int"  # 32-bit overflow shows in 64 bits
-        parameters = list(self.parameters.values())
         lines = [
             f"typedef {cell} stored_t;",
             f"typedef {'long' if widened else cell} cell_t;",
@@ -296,8 +295,7 @@ class Equation:
             f"#define DP_HAS_DECISION {int(self.decisions is not None)}",
             f"#define DP_DECISION(p) {', p' if self.decisions is not None else ''}",
             f"#define DP_STORED_DECISION(d) {'((d) + 1)' if self.decisions == 'index' else '(d)'}",
-            f"#define DP_KERNEL_PARAMETERS {''.join(', ' + d for p in parameters for d in _declared(p, 'dp_'))}",
-            f"#define DP_ARGUMENTS {''.join(', ' + a for p in parameters for a in _names(p, 'dp_'))}",
+            *self._argument_macros(),
         ]
         if self.helpers:
             lines += ['#line 1 "helpers"', self.helpers]
@@ -307,6 +305,23 @@ class Equation:
             lines.append(self._term())
         lines.append(self._function(self._body(checked=checked, given=given, assume=assume)))
         return "\n".join(lines) + "\n"
+
+    def recovery(self, body: str) -> str:
+        """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``."""
+        parameters = "".join(f", {d}" for p in self.parameters.values() for d in _declared(p))
+        head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size DP_CONTEXT"
+        head += f"{parameters})"
+        macros = self._argument_macros()
+        helpers = ['#line 1 "helpers"', self.helpers] if self.helpers else []
+        lines = f'#line 1 "equation"\n{body}\n#line 1 "kernel"'
+        return "\n".join([*macros, *helpers, head, "{", self._tables(lines), "}"]) + "\n"
+
+    def _argument_macros(self):
+        parameters = self.parameters.values()
+        return [
+            f"#define DP_KERNEL_PARAMETERS {''.join(f', {d}' for p in parameters for d in _declared(p, 'dp_'))}",
+            f"#define DP_ARGUMENTS {''.join(f', {a}' for p in parameters for a in _names(p, 'dp_'))}",
+        ]
 
     def _split_names(self):
         if not isinstance(self.reach, reaches.Split):
@@ -322,7 +337,7 @@ class Equation:
         reach, node = self.reach, self.reach.node
         term = Expr("const", (), node.type, 0) if reach.term is None else reach.term
         k = node.args[0]
-        body = text.Writer((term,), taken=self._taken())
+        body = text.Writer((term,), taken=self._taken(), clamped=True)
         body.top.names[k] = ("dp_k", text.ATOM)
         value = body.write(term, body.top)[0]
         parameters = "".join(", " + d for p in self.parameters.values() for d in _declared(p))
@@ -367,13 +382,14 @@ class Equation:
 
     def _macros(self, body):
         """A body between the macros that its names need."""
+        if self.decisions is not None:
+            body = f"#define decision (*dp_decision)\n{body}\n#undef decision"
+        return self._tables(body)
+
+    def _tables(self, body):
         tables = [p.name for p in self.parameters.values() if p.ndim == 2]
         before = [f"#define {name}(a, b) {name}[(ulong)(a) * {name}_columns + (b)]" for name in tables]
-        after = [f"#undef {name}" for name in tables]
-        if self.decisions is not None:
-            before.append("#define decision (*dp_decision)")
-            after.append("#undef decision")
-        return "\n".join([*before, body, *after])
+        return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])
 
 
 def equation(function=None, **options):

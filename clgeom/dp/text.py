@@ -47,12 +47,14 @@ class Writer:
         Names that variables must not have.
     checked : bool
         Write integer arithmetic and indices of parameters as calls that trap.
+    clamped : bool
+        Move indices of parameters into range, for cells whose values nobody uses.
     given : dict
         Names for nodes that the kernel computes itself.
     """
 
-    def __init__(self, roots, *, taken=(), checked=False, given=None):
-        self.checked, self.taken = checked, set(taken)
+    def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None):
+        self.checked, self.clamped, self.taken = checked, clamped, set(taken)
         self.top = Block()
         nodes = list(trace.walk(*roots))
         uses = dict.fromkeys(nodes, 0)
@@ -131,7 +133,7 @@ class Writer:
             return self.which(part, block, plain)
         if self.checked and not plain and part.type in trace.LIMITS and op in CHECKED:
             inside = ", ".join(self.write(a, block)[0] for a in args)
-            return f"dp_{op}_{part.type}({inside}, dp_fault)", ATOM
+            return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({inside}, dp_fault)", ATOM
         if op in SYMBOLS:
             symbol, precedence = SYMBOLS[op]
             left = self.inside(args[0], block, precedence, plain=plain)
@@ -155,12 +157,12 @@ class Writer:
     def load(self, part, block):
         name = part.data
         inside = [self.write(a, block, plain=True)[0] for a in part.args]
-        if len(inside) == 1:
-            return f"{name}[dp_at({inside[0]}, {name}_size, dp_fault)]" if self.checked else f"{name}[{inside[0]}]"
+        sizes = (f"{name}_size",) if len(inside) == 1 else (f"{name}_rows", f"{name}_columns")
         if self.checked:
-            rows = f"dp_at({inside[0]}, {name}_rows, dp_fault)"
-            return f"{name}({rows}, dp_at({inside[1]}, {name}_columns, dp_fault))"
-        return f"{name}({inside[0]}, {inside[1]})"
+            inside = [f"dp_at({at}, {size}, dp_fault)" for at, size in zip(inside, sizes)]
+        elif self.clamped:
+            inside = [f"dp_inside({at}, {size})" for at, size in zip(inside, sizes)]
+        return f"{name}[{inside[0]}]" if len(inside) == 1 else f"{name}({inside[0]}, {inside[1]})"
 
     def hoist(self, block, parts):
         """Make variables of these nodes in the block, operands first."""

@@ -167,8 +167,6 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     **buffers : pyopencl.Buffer or DeviceArray
         What the names in the steps' arguments stand for. Chunks of a `DeviceArray` bind as "name[0]", "name[1]" ...
     """
-    import pyopencl as cl
-
     bound = {}
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
@@ -185,10 +183,8 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     except BaseException:
         queue.finish()  # nothing runs on behind the caller's back
         raise
-    if profile or pace:
+    if profile:
         queue.finish()
-    if pace:
-        watch(1.0)
     return Result(session, queue, plan, bound, events)
 
 
@@ -263,11 +259,12 @@ def allocate(session, nbytes: int):
         ) from error
 
 
-def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None) -> np.ndarray:
-    """`count` elements of a buffer from element `start`, as a new array; waits for what was enqueued before."""
+def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
+    """`count` elements of a buffer from element `start`, as a new array or in the contiguous array `out`; waits for
+    what was enqueued before."""
     import pyopencl as cl
 
-    out = np.empty(count, dtype)
+    out = np.empty(count, dtype) if out is None else out
     if count:
         cl.enqueue_copy(queue or session.queue, out, buffer, src_offset=start * out.itemsize)
     return out

@@ -112,6 +112,11 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1, items_per_thread=64),
         "any": Policy("group", wg_size=64, items_per_thread=20),
     },
+    "region/arc_hulls_blocks": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=32),
+        "any": Policy("group", wg_size=256, items_per_thread=8),
+    },
+    "region/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "region/arc_tangents": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
@@ -227,6 +232,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "dp/graph_cells": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
     # Dynamic programming, many cells in a word.
     "dp/bits_masks": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
@@ -238,6 +247,21 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=32),
     },
     "dp/bits_traceback": {"any": Policy("group", wg_size=1)},
+    # Dynamic programming, stage by stage. Small stages go together: up to wg_size * items_per_thread cells each.
+    "dp/row_stage": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
+    "dp/column_stage": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
+    "dp/diagonal_stage": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
+    "dp/read_cells": {"cpu": Policy("group", wg_size=1, items_per_thread=4096), "any": Policy("group", wg_size=128)},
+    "dp/recover": {"any": Policy("group", wg_size=1)},
 }
 
 _overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039

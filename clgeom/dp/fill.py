@@ -1,0 +1,252 @@
+"""Filling tables: what was asked for is checked, a path is chosen, and the cells stay on the device.
+
+The paths are modules: `tiles`, `rows` and `splits` for equations whose reach they know, `stages` for every equation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from importlib import import_module
+
+from clgeom.dp import bounds, stages
+from clgeom.dp.equation import Equation, _pattern
+from clgeom.dp.job import Job, bind, check_shape, check_values
+from clgeom.dp.patterns import LAYOUTS, PATTERNS
+from clgeom.dp.reach import Near, Row
+from clgeom.dp.table import Table
+from clgeom.errors import DependencyError, InvalidInput, KernelBuildError
+from clgeom.runtime.arrays import is_device_array
+from clgeom.runtime.arrays import session_of as session_of_array
+from clgeom.runtime.device import as_session
+
+KEEPS = ("table", "last", "corner", "decisions")
+#: Paths in the order in which they are asked whether they apply; the last one always does.
+PATHS = ("splits", "rows", "tiles", "stages")
+
+
+def fill(
+    equation,
+    shape,
+    *,
+    pattern=None,
+    layout=None,
+    path=None,
+    keep="table",
+    start=0,
+    stop=None,
+    check=False,
+    values=None,
+    device=None,
+    progress=None,
+    profile=False,
+    **parameters,
+) -> Table:
+    """Fill the table of an equation on a device.
+
+    Parameters
+    ----------
+    equation : Equation
+    shape : tuple of int
+        Rows and columns.
+    pattern : str, optional
+        RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO; by default the equation's own, else what `infer_pattern` finds.
+    layout : {"ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE"}, optional
+        How the table lies in memory; the path's choice by default.
+    path : {"stages", "tiles", "rows", "splits"}, optional
+        How it is filled; the fastest that the equation's reach allows by default. The values are the same.
+    keep : {"table", "last", "corner", "decisions"}
+        What is held: all cells (and decisions, of an equation that has them); the row (for CLR and CRL the column)
+        completed last; one cell, see `Table.corner`; or the decisions alone, with the row completed last.
+    start, stop : int, optional
+        Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
+    check : bool
+        Trap, on the device, every read that leaves the table or what the pattern has filled, every index of a parameter
+        out of range, division by zero, and overflow of integers: all of a traced equation's operations, the value of
+        a cell of one in C with int32 cells. Takes the path "stages".
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
+    device : str, pyopencl.Device or Session, optional
+    progress : bool or function of a float, optional
+        True shows a bar on the terminal; a function is called with the share done.
+    profile : bool
+        Time the launches, for ``Table.phases``.
+    **parameters
+        The parameters of the equation, by name: numbers and arrays of the types that it declares. Whole numbers may
+        come in any integer type that holds them; text or bytes stand for uint8 arrays.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InvalidInput
+        A parameter is missing or does not fit, the shape is empty, or a path does not apply.
+    DependencyError
+        The equation reads what its pattern does not allow. Proven beforehand where it can be, else with ``check=True``.
+    IntegerOverflow
+        With ``check=True``.
+    DeviceLimit
+        The table is larger than the device; says what `keep` would need less.
+    KernelBuildError
+        The equation does not compile; names the line.
+
+    Notes
+    -----
+    KeyboardInterrupt ends a fill soon, and leaves the session as it was.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> equation = dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", pattern="NOSE")
+    >>> dp.fill(equation, (3, 4)).numpy()
+    array([[ 1,  1,  1,  1],
+           [ 1,  2,  3,  4],
+           [ 1,  3,  6, 10]], dtype=int32)
+    """
+    if not isinstance(equation, Equation):
+        raise InvalidInput(
+            f"The first parameter of fill must be a dp.Equation. Got {type(equation).__name__} instead."
+        )
+    shape = check_shape(shape, of="fill")
+    layout = _one_of("layout", layout if layout is None else str(layout).upper(), LAYOUTS)
+    keep, path = _one_of("keep", keep, KEEPS), _one_of("path", path, PATHS)
+    if keep is None:
+        raise InvalidInput(f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead.")
+    if keep == "decisions" and equation.decisions is None:
+        raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
+    given = {**(values or {}), **parameters}
+    held = check_values(equation, given, of="fill")
+    session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
+    session = session or as_session(device)
+    if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
+        session.profile.require_fp64("fill")
+    chosen = PATTERNS[_pattern(pattern, of="fill") or equation.pattern or _inferred(equation, shape, session, held)]
+    start, stop = _range(start, stop, chosen.stages(*shape))
+    hold_to_pattern(equation, chosen)
+    arguments, buffers = bind(session, equation, held, of="fill")
+    with _watching(progress) as watch:
+        job = Job(
+            equation, shape, chosen, layout, keep, start, stop, bool(check), session, held, arguments, buffers, watch,
+            bool(profile),
+        )  # fmt: skip
+        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+            filled = _path(job, path).fill(job)
+        watch(1.0)
+    return Table(
+        equation, shape, chosen.name, filled.layout, filled.path, keep, session,
+        overflow=bounds.overflow(job), phases=tuple(job.phases),
+        decisions=filled.decisions, _store=filled.table, _last=filled.last, _last_line=chosen.last(*shape),
+        _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
+        _arguments=arguments, _buffers=buffers,
+    )  # fmt: skip
+
+
+def _one_of(name, value, allowed):
+    if value is not None and value not in allowed:
+        raise InvalidInput(
+            f"The {name!r} parameter of fill must be one of {', '.join(allowed)}. Got {value!r} instead."
+        )
+    return value
+
+
+def _range(start, stop, stages_):
+    stop = stages_ if stop is None else stop
+    for name, value in (("start", start), ("stop", stop)):
+        if isinstance(value, bool) or not isinstance(value, int) and not hasattr(value, "__index__"):
+            raise InvalidInput(f"The {name!r} parameter of fill must be a stage's number. Got {value!r} instead.")
+    start, stop = int(start), int(stop)
+    if not 0 <= start < stop <= stages_:
+        raise InvalidInput(
+            f"The 'start' and 'stop' parameters of fill must be stages 0 <= start < stop <= {stages_}. "
+            f"Got {start} and {stop} instead."
+        )
+    return start, stop
+
+
+def _inferred(equation, shape, session, held) -> str:
+    infer = import_module("clgeom.dp.infer")
+    found = infer.infer_pattern(equation, shape, device=session, **held)
+    if found.best is None:
+        raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
+    return found.best
+
+
+def hold_to_pattern(equation, pattern):
+    """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
+    if not equation.reach_proven:
+        return
+    reach = equation.reach
+    if isinstance(reach, Near):
+        for di, dj in reach.offsets:
+            if not pattern.allows(di, dj):
+                raise DependencyError(
+                    f"{equation.name} reads M({_step('i', di)}, {_step('j', dj)}), and the pattern {pattern.name} "
+                    f"allows {pattern.reads()} only."
+                )
+    if isinstance(reach, Row) and pattern.kind == "rows" and not pattern.allows(reach.step, 0):
+        raise DependencyError(
+            f"{equation.name} reads row {_step('i', reach.step)}, and the pattern {pattern.name} allows "
+            f"{pattern.reads()} only."
+        )
+
+
+def _step(name, by):
+    return name if by == 0 else f"{name} {'+' if by > 0 else '-'} {abs(by)}"
+
+
+def _path(job, forced):
+    """The module that fills: the one asked for, or the first that applies."""
+    if job.check:
+        if forced not in (None, "stages"):
+            raise InvalidInput(f"check=True takes the path 'stages'. Got path={forced!r}.")
+        return stages
+    for name in (forced,) if forced else PATHS:
+        module = import_module(f"clgeom.dp.{name}")
+        if module.applies(job):
+            return module
+    raise InvalidInput(
+        f"The path {forced!r} does not apply to {job.equation.name} (it reads {job.equation.reach}) with pattern "
+        f"{job.pattern.name}, shape {job.shape}, layout {job.layout} and keep={job.keep!r}."
+    )
+
+
+@contextlib.contextmanager
+def _watching(progress):
+    """A function that is told the share done, from the `progress` parameter."""
+    if progress is None or progress is False:
+        yield lambda share: None
+    elif callable(progress):
+        yield progress
+    else:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("filling", total=1.0)
+            yield lambda share: bar.update(task, completed=share)
+
+
+#: Where compilers name the user's text, which starts with #line 1 "equation".
+PLACE = re.compile(r'"?(equation|helpers)"?[:(](\d+)')
+
+
+@contextlib.contextmanager
+def users_errors(source: str, *, of: str):
+    """Turn a kernel that does not compile into an error that shows the user's own line."""
+    try:
+        yield
+    except KernelBuildError as error:
+        log = str(error).rpartition("The compiler said:\n")[2]
+        found = PLACE.search(log)
+        if found is None:
+            raise
+        where, number = found.group(1), int(found.group(2))
+        lines = source.splitlines()
+        line = lines[number - 1].strip() if where == "equation" and number <= len(lines) else ""
+        said = "\n".join(part.strip() for part in log.splitlines() if PLACE.search(part)) or log
+        raise KernelBuildError(
+            f"{of} does not compile: line {number} of the {where}{': ' + line if line else ''}\n"
+            f"The compiler said:\n{said}\n\n{error}"
+        ) from error

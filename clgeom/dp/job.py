@@ -1,0 +1,190 @@
+"""A fill that was asked for, checked and bound to a device: what every path works from."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.dp.equation import Equation, Parameter
+from clgeom.dp.patterns import Pattern
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arrays import is_device_array, to_device
+from clgeom.runtime.launch import run
+
+#: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
+ROUNDED_DIVIDE = 1 << 7
+LONGEST_SIDE = 2**31 - 2
+
+
+@dataclass(eq=False)
+class Job:
+    """A fill, checked.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    layout : str or None
+        None leaves the choice to the path.
+    stop : int
+        Stages start <= s < stop are filled.
+    values : dict
+        The parameters on the host, by name: arrays, and NumPy scalars.
+    arguments : tuple
+        What steps pass for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
+    params, options : dict, tuple
+        Template parameters and build options of every kernel with the equation in it.
+    """
+
+    equation: Equation
+    shape: tuple[int, int]
+    pattern: Pattern
+    layout: str | None
+    keep: str
+    start: int
+    stop: int
+    check: bool
+    session: object
+    values: dict
+    arguments: tuple
+    buffers: dict
+    watch: object = None
+    profile: bool = False
+    phases: list = field(default_factory=list)
+
+    @property
+    def stages(self) -> int:
+        return self.pattern.stages(*self.shape)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every stage is filled."""
+        return self.start == 0 and self.stop == self.stages
+
+    @property
+    def rounded(self) -> bool:
+        """Whether the device divides float32 correctly rounded when asked to."""
+        return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)
+
+    @property
+    def params(self) -> dict:
+        return {"rounded": self.rounded}
+
+    @property
+    def options(self) -> tuple:
+        return build_options(self.session)
+
+    def run(self, plan, *, span=(0.0, 1.0), **buffers):
+        """Run a plan with the parameters bound; its phases join the job's. `span` is its share of the progress."""
+        watch = None
+        if self.watch is not None:
+            low, high = span
+
+            def watch(share):
+                self.watch(low + (high - low) * share)
+
+        result = run(self.session, plan, profile=self.profile, watch=watch, **self.buffers, **buffers)
+        self.phases += result.phases
+        return result
+
+
+def build_options(session) -> tuple:
+    """Build options of kernels with an equation in them: float32 division correctly rounded where there is a choice."""
+    rounded = bool(session.device.single_fp_config & ROUNDED_DIVIDE)
+    return ("-cl-fp32-correctly-rounded-divide-sqrt",) if rounded else ()
+
+
+def check_shape(shape, *, of: str) -> tuple[int, int]:
+    """Rows and columns of a table, at least one of each."""
+    try:
+        n, m = shape
+    except (TypeError, ValueError):
+        n = m = None
+    if not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in (n, m)):
+        raise InvalidInput(f"The 'shape' parameter of {of} must be (rows, columns), two integers. Got {shape!r} instead.")
+    if n < 1 or m < 1:
+        raise InvalidInput(f"The 'shape' parameter of {of} must have a row and a column at least. Got {shape!r} instead.")
+    if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
+        raise InvalidInput(
+            f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. Got {shape!r} instead."
+        )
+    return int(n), int(m)
+
+
+def check_values(equation: Equation, given: dict, *, of: str) -> dict:
+    """The parameters as arrays and numbers of the types that the equation declares."""
+    missing = [name for name in equation.parameters if name not in given]
+    if missing:
+        p = equation.parameters[missing[0]]
+        raise InvalidInput(f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
+    extra = [name for name in given if name not in equation.parameters]
+    if extra:
+        known = ", ".join(equation.parameters) or "none"
+        raise InvalidInput(f"{equation.name} has no parameter {extra[0]!r}. It has: {known}.")
+    return {name: _value(p, given[name], of=of) for name, p in equation.parameters.items()}
+
+
+def _value(p: Parameter, value, *, of):
+    what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
+
+    def refuse(got):
+        return InvalidInput(f"The {p.name!r} parameter of {of} must be {what} of {p.dtype.name}. Got {got} instead.")
+
+    if isinstance(value, (str, bytes, bytearray)) and p.ndim == 1 and p.dtype == np.uint8:
+        try:
+            value = np.frombuffer(value.encode("ascii") if isinstance(value, str) else bytes(value), np.uint8)
+        except UnicodeEncodeError as error:
+            raise refuse("text that is not ASCII") from error
+    if is_device_array(value):
+        value = value.get()
+    typed = hasattr(value, "dtype")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise refuse("an array with masked elements")
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError) as error:
+        raise refuse(f"{type(value).__name__} ({error})") from error
+    if array.size == 0 and not typed:
+        array = array.astype(p.dtype)
+    if array.dtype.kind not in "biuf":
+        raise refuse(f"{array.dtype}" if typed else repr(value)[:60])
+    if array.ndim != p.ndim:
+        raise refuse(f"shape {array.shape}" if array.ndim else f"{value!r}")
+    if max(array.shape, default=0) > LONGEST_SIDE:
+        raise refuse(f"shape {array.shape}")
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if p.dtype.kind in "iu":
+        if array.dtype.kind == "f":
+            raise refuse(f"{array.dtype}" if typed and array.ndim else f"{value!r}"[:60])
+        if array.size and array.dtype != p.dtype and array.dtype.kind != "b":
+            info = np.iinfo(p.dtype)
+            low, high = int(array.min()), int(array.max())
+            if low < info.min or high > info.max:
+                raise refuse(f"the value {low if low < info.min else high}")
+    elif array.dtype.kind == "f" and array.dtype.itemsize > p.dtype.itemsize and typed and array.ndim:
+        raise refuse(str(array.dtype))
+    elif array.dtype.kind in "iu" and array.size and not (array.astype(p.dtype).astype(array.dtype) == array).all():
+        raise refuse("integers that it cannot hold exactly")
+    array = np.require(array.astype(p.dtype, copy=False), requirements=["C", "A"])
+    return array if p.ndim else p.dtype.type(array[()])
+
+
+def bind(session, equation: Equation, values: dict, *, of: str) -> tuple[tuple, dict]:
+    """Kernel arguments for the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
+    arguments, buffers = [], {}
+    for p in equation.parameters.values():
+        value = values[p.name]
+        if p.ndim == 0:
+            arguments.append(value)
+            continue
+        flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
+        held = to_device(session, flat, of=of)
+        if len(held.chunks) > 1:
+            raise DeviceLimit(
+                f"The {p.name!r} parameter of {of} has {flat.nbytes:,} bytes, and {session.profile.name} allows "
+                f"{session.profile.max_alloc_bytes:,} in one buffer."
+            )
+        buffers[f"dp_{p.name}"] = held.chunks[0].buffer
+        arguments += [f"dp_{p.name}", *map(np.int32, value.shape)]
+    return tuple(arguments), buffers

@@ -1,0 +1,206 @@
+"""The path of every equation: stage after stage, all cells of a stage in parallel. The reference of the fast paths."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.job import Job
+from clgeom.dp.patterns import Pattern
+from clgeom.dp.reach import Near, Row
+from clgeom.dp.table import MOST_CHUNKS, CellStore, Filled, new_store
+from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
+from clgeom.runtime import launch
+from clgeom.runtime.arrays import c_name
+from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.tuning import select
+
+NAME = "stages"
+KERNELS = {
+    "rows": "dp/row_stage", "columns": "dp/column_stage", "nose": "dp/diagonal_stage", "sone": "dp/diagonal_stage",
+}  # fmt: skip
+#: Calls of the equation in one launch of several stages: a launch should end soon.
+CALLS_PER_LAUNCH = 1 << 22
+#: What `faults` holds: first stage with a fault + 1, its first place, then of that cell: kind, row, column.
+FAULTS = 5
+
+
+def applies(job: Job) -> bool:
+    return True
+
+
+def fill(job: Job) -> Filled:
+    """Fill the table of a job."""
+    n, m = job.shape
+    ring = ring_of(job)
+    layout = job.layout or job.pattern.layout
+    dtype = job.equation.dtype
+    width = {"rows": m, "columns": n}.get(job.pattern.kind, min(n, m))
+    if ring:
+        buffer = launch.allocate(job.session, ring * width * dtype.itemsize)
+        store = CellStore(job.session, (buffer,), dtype, job.shape, layout)
+        launch.fill(job.session, buffer, dtype.type(0), ring * width)
+    else:
+        store = new_store(job.session, dtype, job.shape, layout, zero=not job.whole)
+    decisions = None
+    if job.equation.decisions is not None and job.keep in ("table", "decisions"):
+        kind = job.equation.decision_dtype(job.shape)
+        index = job.equation.decisions == "index"
+        decisions = new_store(
+            job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of decisions"
+        )
+    kept = Scratch("kept", dtype, n if job.pattern.last_is_column else m) if ring else None
+    result = run_stages(job, store, decisions, kept, ring)
+    last = None
+    if ring:
+        last = result.read(kept)
+    elif job.keep != "table":
+        line = job.pattern.last(n, m)
+        last = store.column(line) if job.pattern.last_is_column else store.row(line)
+    i, j = job.pattern.corner(n, m)
+    return Filled(
+        NAME,
+        layout,
+        table=store if job.keep == "table" else None,
+        last=last if job.keep in ("last", "decisions") else None,
+        corner=None if last is None else last[i if job.pattern.last_is_column else j],
+        decisions=decisions,
+    )
+
+
+def ring_of(job: Job) -> int:
+    """How many lines must be held when the table need not be kept; 0 for all of them."""
+    reach, pattern = job.equation.reach, job.pattern
+    if job.keep == "table" or job.check or not job.equation.reach_proven:
+        return 0
+    if isinstance(reach, Near):
+        depth = max((abs(_stages_between(pattern, di, dj)) for di, dj in reach.offsets), default=0)
+    elif isinstance(reach, Row) and pattern.kind == "rows":
+        depth = 1
+    else:
+        return 0
+    return depth + 1 if depth + 1 < job.stages else 0
+
+
+def _stages_between(pattern: Pattern, di, dj):
+    return {"rows": di, "columns": dj, "nose": di + dj, "sone": dj - di}[pattern.kind]
+
+
+def run_stages(job: Job, store, decisions, kept, ring):
+    """Run all stages of a job; raise what a checked one trapped."""
+    kernel = KERNELS[job.pattern.kind]
+    profile = job.session.profile
+    policy = select(profile, kernel, job.equation.dtype, store.shape[0] * store.shape[1])
+    first, last, groups = launches(job, policy, profile.compute_units)
+    n, m = job.shape
+    params = {
+        **job.params,
+        "equation": job.equation.text(checked=job.check),
+        "cell": c_name(job.equation.dtype),
+        "reverse": job.pattern.reverse,
+        "layout": store.layout,
+        "ring": ring,
+        "checked": job.check,
+        "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
+        **_chunking(store, "chunks", "shift"),
+    }
+    if kernel == "dp/diagonal_stage":
+        params["sone"] = job.pattern.kind == "sone"
+    buffers: dict = {}
+    args = _pointers(store, "dp_t", buffers)
+    if decisions is not None:
+        args += _pointers(decisions, "dp_d", buffers)
+        params |= {"decisions": c_name(decisions.dtype), **_chunking(decisions, "decision_chunks", "decision_shift")}
+    if kept is not None:
+        args += [kept, np.int32(job.pattern.last(n, m))]
+        buffers["kept"] = launch.allocate(job.session, kept.nbytes)
+        launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
+    args += [np.int32(n), np.int32(m)]
+    places = (len(args), len(args) + 1)
+    args += [np.int32(0), np.int32(0)]
+    faults = Scratch("faults", np.dtype(np.int32), FAULTS)
+    if job.check:
+        args += [np.int32(job.start), np.int32(-1), faults]
+        buffers["faults"] = launch.allocate(job.session, faults.nbytes)
+        launch.write(job.session, buffers["faults"], np.array([0, 2**31 - 1, 0, 0, 0], np.int32))
+    cell = job.equation.dtype.itemsize
+    step = Step(
+        kernel, policy, (*args, *job.arguments), 1, params=params, bytes_moved=2 * n * m * cell, options=job.options
+    )
+    result = job.run(Plan(Series(step, places, np.stack([first, last], axis=1), groups)), **buffers)
+    if job.check:
+        stage, place = result.read(faults)[:2]
+        if stage:
+            only = [*step.args]
+            only[places[0]], only[places[1]] = np.int32(stage - 1), np.int32(stage)
+            only[places[1] + 2] = np.int32(place)
+            again = Step(kernel, policy, tuple(only), 1, params=params, options=job.options)
+            kind, a, b = job.run(Plan(again), **buffers).read(faults)[2:].tolist()
+            raise fault(job, job.pattern.cell(int(stage) - 1, int(place), n, m), kind, a, b)
+    return result
+
+
+def _chunking(store, chunks, shift):
+    several = len(store.buffers) > 1
+    return {chunks: MOST_CHUNKS if several else 1, shift: store.shift if several else 0}
+
+
+def _pointers(store, stem, buffers):
+    """Names for the pointers of a store, bound in `buffers`; those that are not needed repeat the first."""
+    count = 1 if len(store.buffers) == 1 else MOST_CHUNKS
+    names = [f"{stem}{i}" for i in range(count)]
+    buffers.update({name: store.buffers[i if i < len(store.buffers) else 0] for i, name in enumerate(names)})
+    return names
+
+
+def launches(job: Job, policy, units):
+    """(first, last, groups) of each launch: a stage by all groups, or several small ones by one group."""
+    n, m = job.shape
+    stages = np.arange(job.start, job.stop, dtype=np.int64)
+    if job.pattern.kind in ("rows", "columns"):
+        counts = np.full(len(stages), m if job.pattern.kind == "rows" else n)
+    else:
+        counts = np.minimum(np.minimum(stages + 1, job.stages - stages), min(n, m))
+    # a cell that loops is worth a work-item of its own
+    tile = policy.wg_size if job.equation.loops else policy.tile
+    cap = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
+    groups = np.clip(-(-counts // tile), 1, cap)
+    together = counts <= tile
+    if job.check and policy.variant == "group":
+        together[:] = False  # a checked stage ends with its launch
+    if not together.any():
+        return stages, stages + 1, groups
+    most = max(CALLS_PER_LAUNCH // (max(n, m) if job.equation.loops else 1), 1)
+    first, last, of = [], [], []
+    calls = most
+    for stage, count, small, wide in zip(stages.tolist(), counts.tolist(), together.tolist(), groups.tolist()):
+        if small and calls + count <= most and last:
+            last[-1] = stage + 1
+            calls += count
+            continue
+        first.append(stage)
+        last.append(stage + 1)
+        of.append(wide)
+        calls = count if small else most
+    return np.array(first), np.array(last), np.array(of)
+
+
+def fault(job: Job, cell, kind, a, b):
+    """The error for what a checked cell did."""
+    name, pattern = job.equation.name, job.pattern
+    where = f"Cell {cell} of {name}"
+    if kind in (1, 2, 3):
+        reason = {
+            1: f"which is outside the table of {job.shape[0]} x {job.shape[1]}",
+            2: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
+            3: f"which is before the first stage filled (start={job.start})",
+        }[kind]
+        error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.")
+        error.cell, error.read = cell, (a, b)
+    elif kind == 4:
+        error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
+    elif kind == 5:
+        error = InvalidInput(f"{where} reads a parameter at index {a}, and its size there is {b}.")
+    else:
+        error = InvalidInput(f"{where} divides by zero.")
+    error.cell = cell
+    return error
