@@ -293,7 +293,7 @@ def _path_loss(session):
 
 @checks(
     "region/arc_swap", "region/arc_cuts", "region/arc_hulls", "region/arc_hulls_local", "region/arc_tangents",
-    "region/arc_counts", "region/arc_emit",
+    "region/arc_counts", "region/arc_emit", "region/arc_hulls_blocks", "region/arc_join",
 )  # fmt: skip
 def _region(session):
     from clgeom.hull.convex import convex_hull
@@ -310,6 +310,9 @@ def _region(session):
             assert found[0].contains(points).all(), f"{np.dtype(dtype)}: a region along {axis} lost a point"
             _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
             _same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
+        for segments in (5, 70):  # long segments, in several blocks
+            local = adaptive_region(points, segments, kernel="local", device=session)
+            _same(adaptive_region(points, segments, kernel="naive", device=session).upper, local.upper, f"{segments}")
     return "regions of 5,011 points"
 
 

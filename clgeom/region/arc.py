@@ -37,7 +37,8 @@ def adaptive_region(
     Parameters
     ----------
     points : array_like or pyopencl.array.Array, shape (n, 2)
-        float32, float64, int32, or what fits one of them. Points of a masked array with a masked coordinate are left out.
+        float32, float64, int32, or what fits one of them. Points of a masked array with a masked coordinate are left
+        out.
     segments : int
         How many segments the points are cut into along the axis, at least 1: the resolution. 1 and 2 give the convex
         hull. More than there are columns of equal x count as one a column; see `Region.segments`.

@@ -1,8 +1,8 @@
 """Upper and lower chains of adaptive regions, many at once: segments, their hulls, tangents between neighbours.
 
-A region is given by candidates: for each of its x, the lowest and the highest point there. Cuts make `segments` segments
-of them; the outline over a pair of neighbours is their convex hull, and over all of them the union of these. Where the
-hull of a segment lies below both its tangents, they cross above it, and the outline has a vertex there.
+A region is given by candidates: for each of its x, the lowest and the highest point there. Cuts make segments of them;
+the outline over a pair of neighbours is their convex hull, and over all of them the union of these. Where the hull of a
+segment lies below both its tangents, they cross above it, and the outline has a vertex there.
 
 Source: the adaptive region construction (ARC) for radio propagation maps, with its join made exact.
 """
@@ -26,6 +26,8 @@ CUTS = ("count", "width")
 JOINS = ("tangent", "paper")
 #: Segments of at most so many candidates on average are a work-item's, in local memory.
 SHORT = 16
+#: Work-groups a compute unit that keep it busy, and tiles that one work-group takes at most.
+BUSY, LONGEST = 8, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +174,7 @@ def outline_plan(
         {"real": params["real"], "ragged": starts is not None, "by_width": cuts == "width"},
         all_segments * (point + 4),
     )  # fmt: skip
-    hulls = _hulls_step(session, dtype, m, lower, upper, number, cut, corners, ranges, params, kernel)
+    hulls = _hulls_plan(session, dtype, m, lower, upper, number, cut, corners, ranges, params, kernel)
     tangents = step(
         "arc_tangents", 2 * all_segments, (lower, upper, np.uint32(m), cut, number, each, corners, ranges, links),
         params, all_segments * 2 * (8 + 16 + 8 * (point + 4)),
@@ -192,7 +194,7 @@ def outline_plan(
     room = min(2 * max(m, all_segments), 8 * all_segments + 1024)
     emission = emit_plan(session, outline, room)
     outline = Outline(**{**vars(outline), "room": room, "vertices": emission.scratch()["outline_vertices"]})
-    return Plan(cutting, hulls, tangents, counting) + scanning + emission, outline
+    return Plan(cutting) + hulls + Plan(tangents, counting) + scanning + emission, outline
 
 
 def emit_plan(session, outline, room):
@@ -204,20 +206,56 @@ def emit_plan(session, outline, room):
     return Plan(Step("region/arc_emit", policy, args, groups, outline.params, bytes_moved=moved))
 
 
-def _hulls_step(session, dtype, m, lower, upper, segments, cut, corners, ranges, params, kernel):
-    device = session.profile
-    args = (lower, upper, np.uint32(m), cut, segments, corners, ranges)
+def _hulls_plan(session, dtype, m, lower, upper, segments, cut, corners, ranges, params, kernel):
+    """The hulls of all segments: a work-item to each, in global or local memory, or a work-group to each block."""
+    device, segments = session.profile, int(segments)
+    args = (lower, upper, np.uint32(m), cut, np.uint32(segments), corners, ranges)
     sides = 1 if lower is upper or lower == upper else 2
-    moved = m * (sides * 2 * dtype.itemsize + 8) + 16 * int(segments)
+    moved = m * (sides * 2 * dtype.itemsize + 8) + 16 * segments
     naive = select(device, "region/arc_hulls", dtype, m)
-    if kernel == "naive" or (kernel == "auto" and (naive.variant == "serial" or m > SHORT * int(segments))):
-        policy, groups = _shape(device, "region/arc_hulls", dtype, 2 * int(segments))
-        sieve = naive.variant == "serial" and m > 4 * SHORT * int(segments)
-        return Step("region/arc_hulls", policy, args, groups, {**params, "sieve": sieve}, bytes_moved=2 * moved)
+    long = m > SHORT * segments
+    if kernel == "naive" or (kernel == "auto" and naive.variant == "serial") or (long and sides == 2):
+        policy, groups = _shape(device, "region/arc_hulls", dtype, 2 * segments)
+        sieve = naive.variant == "serial" and m > 4 * SHORT * segments
+        return Plan(Step("region/arc_hulls", policy, args, groups, {**params, "sieve": sieve}, bytes_moved=2 * moved))
+    if long:
+        return _blocks_plan(device, dtype, m, lower, segments, cut, corners, ranges, params)
     policy = select(device, "region/arc_hulls_local", dtype, m)
-    groups = ceil_div(int(segments), policy.wg_size)
+    groups = ceil_div(segments, policy.wg_size)
     params = {**params, "shared": sides == 1}
-    return Step("region/arc_hulls_local", policy, args, groups, params, bytes_moved=moved)
+    return Plan(Step("region/arc_hulls_local", policy, args, groups, params, bytes_moved=moved))
+
+
+def _blocks_plan(device, dtype, m, points, segments, cut, corners, ranges, params):
+    """Blocks of long segments, as many as keep the device busy; then the segments', if they have several."""
+    policy = select(device, "region/arc_hulls_blocks", dtype, m)
+    mean = ceil_div(m, segments)
+    # enough blocks for all compute units, but whole tiles; and none too long for one work-group
+    wanted = ceil_div(BUSY * device.compute_units, segments)
+    fan = max(min(wanted, mean // policy.tile), ceil_div(mean, LONGEST * policy.tile), 1)
+    point, blocks = 2 * dtype.itemsize, segments * fan
+    moved = m * point + 16 * blocks
+    if fan == 1:
+        args = (points, np.uint32(m), cut, np.uint32(blocks), corners, ranges)
+        return Plan(Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved))
+    fine = Scratch("block_cuts", np.uint32, blocks + 1)
+    block_corners = Scratch("block_corners", np.uint32, 2 * m)
+    block_ranges = Scratch("block_ranges", np.uint32, 4 * blocks)
+    shape, groups = _shape(device, "region/arc_cuts", dtype, blocks + 1)
+    cutting = Step(
+        "region/arc_cuts", shape, (points, np.uint32(m), cut, np.uint32(segments), np.uint32(fan), fine), groups,
+        {"real": params["real"], "ragged": True, "by_width": False}, bytes_moved=blocks * (point + 4),
+    )  # fmt: skip
+    hulls = Step(
+        "region/arc_hulls_blocks", policy,
+        (points, np.uint32(m), fine, np.uint32(blocks), block_corners, block_ranges), blocks, params, bytes_moved=moved,
+    )  # fmt: skip
+    join = Step(
+        "region/arc_join", select(device, "region/arc_join", dtype, m),
+        (points, np.uint32(m), cut, np.uint32(segments), np.uint32(fan), block_corners, block_ranges, corners, ranges),
+        2 * segments, params, bytes_moved=blocks * 2 * 16 * (point + 8),
+    )  # fmt: skip
+    return Plan(cutting, hulls, join)
 
 
 def _shape(device, kernel, dtype, n):

@@ -1,7 +1,7 @@
 """Coverage regions of rasters: for every map, level and part a polygon that covers all cells beyond the level.
 
-Only the corners of cells matter, and of those on one vertical grid line only the highest and the lowest. So a raster is
-read once, and leaves two numbers a column and level; `chains` makes outlines of them. Parts and holes come from the runs
+Only the corners of cells matter, and of those on one vertical grid line only the highest and the lowest. So a raster
+is read once, and leaves two numbers a column and level; `chains` makes outlines of them. Parts and holes come from runs
 of covered cells in each column: their ends are found on the device, and a union-find over runs joins what touches.
 
 Everything is decided in columns and rows, which are whole numbers; the transform comes last.

@@ -144,10 +144,7 @@ class CoverageRegion:
         """The outline as a ring in map coordinates, counter-clockwise, not closed; shape (m, 2), float64."""
         if not self:
             return np.empty((0, 2))
-        return self._to_map(self.outline.polygon)
-
-    def _to_map(self, ring):
-        ring = self.grid.to_map(ring)
+        ring = self.grid.to_map(self.outline.polygon)
         return ring if self.grid.determinant > 0 else np.concatenate([ring[:1], ring[:0:-1]])
 
     @functools.cached_property
@@ -182,8 +179,8 @@ class CoverageRegion:
         single = np.shape(points) == (2,)
         at = self.grid.to_cells(np.reshape(points, (-1, 2)))
         inside = np.array(self.outline.contains(at), bool)
-        for hole in self.holes:
-            inside &= ~_strictly_in(hole, self.hole_rings[self.holes.index(hole)], at)
+        for rings in self.hole_rings:
+            inside &= ~_strictly_in(rings, at)
         return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> CoverageRegion:
@@ -199,21 +196,30 @@ class CoverageRegion:
         longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
         return replace(self, outline=self.outline.simplify(tolerance / longest))
 
-    def to_shapely(self):
-        """The region as a valid Shapely geometry: a Polygon, or what holes leave of it."""
+    def to_shapely(self, *, cells=False):
+        """The region as a valid Shapely geometry: a Polygon, or what holes leave of it.
+
+        Parameters
+        ----------
+        cells : bool
+            In columns and rows instead of map coordinates.
+        """
         shapely = require_shapely()
         if not self:
             return shapely.geometry.Polygon()
-        shape = shapely.geometry.Polygon(self.exterior)
-        holes = [
-            shapely.geometry.Polygon(self._to_map(rings[0]), [self.grid.to_map(ring) for ring in rings[1:]])
-            for rings in self.hole_rings
-        ]
-        if not holes:
+
+        def ring(corners):
+            return corners if cells else self.grid.to_map(corners)
+
+        shape = shapely.geometry.Polygon(self.outline.polygon if cells else self.exterior)
+        if not self.holes:
             return shape
-        return shapely.geometry.polygon.orient(made) if (
-            made := shape.difference(shapely.union_all(holes))
-        ).geom_type == "Polygon" else made  # fmt: skip
+        holes = [
+            shapely.geometry.Polygon(ring(outer), [ring(inner) for inner in islands])
+            for outer, *islands in self.hole_rings
+        ]
+        left = shape.difference(shapely.union_all(holes))
+        return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
     @property
     def __geo_interface__(self) -> dict:
@@ -230,8 +236,8 @@ class CoverageRegion:
         return plot_coverage([self], ax=ax, **options)
 
 
-def _strictly_in(hole, rings, at):
-    """Whether positions are strictly inside a hole: in none of the covered cells around it, nor on their sides."""
+def _strictly_in(rings, at):
+    """Whether positions are strictly inside a hole: neither in the cells around it and its islands, nor on their sides."""
     column, row = at.T
     inside = np.zeros(len(at), bool)
     near = np.flatnonzero(

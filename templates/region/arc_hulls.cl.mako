@@ -20,7 +20,8 @@ typedef ${real}2 point_t;
 % if sieve:
 #include "hood_strip.h"
 % else:
-#define ARC_LOAD(i) CLGEOM_LOAD2(${real}, points, i)
+#define ARC_ID(i) (i)
+#define ARC_LOAD(id) CLGEOM_LOAD2(${real}, points, id)
 #define ARC_STACK(k) corners[k]
 #include "arc_chain.h"
 % endif

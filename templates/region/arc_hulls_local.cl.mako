@@ -20,7 +20,8 @@ typedef ${real}2 point_t;
 #define WG_SIZE ${wg_size}
 #define CAPACITY (WG_SIZE * ${items_per_thread})
 
-#define ARC_LOAD(i) CLGEOM_LOAD2(${real}, points, i)
+#define ARC_ID(i) (i)
+#define ARC_LOAD(id) CLGEOM_LOAD2(${real}, points, id)
 #define ARC_STACK(k) corners[k]
 #include "arc_chain.h"
 
@@ -33,7 +34,7 @@ inline uint item_chain_global(global const real_t *points, uint first, uint coun
 
 #undef ARC_LOAD
 #undef ARC_STACK
-#define ARC_LOAD(i) (point_t)(x[i], y[i])
+#define ARC_LOAD(id) (point_t)(x[id], y[id])
 #define ARC_STACK(k) stack[first + (k)]
 
 inline uint item_chain_local(local const real_t *x, local const real_t *y, uint first, uint count, uint side,
