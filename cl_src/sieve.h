@@ -1,0 +1,37 @@
+// sieve.h: the table of what is certainly inside a hull, and coordinates in its units. The includer has real_t and BINS.
+//
+//   bounds[b]   (L, U): a point in bin b whose height is above L and below U is strictly inside the hull
+//   frame       where bins and heights begin, bins and heights a unit; a box that is inside the hull, too
+//
+// Proof. Let X~ = (x - left) * across and Y~ = (y - low) * up in real arithmetic, with across and up as they are stored: an
+// affine map, which keeps hulls. The scaled X of a point in the frame is off by at most 3 roundings, less than 2^-11 of a
+// bin for 2048 bins and by 2^-22 in Y; a flushed subnormal adds less, as the extent of the frame is not tiny. So where
+// X is in bin b, X~ is in [b - PAD / 4, b + 1 + PAD / 4]. The vertices' scaled coordinates are off as much, so at any X~ the
+// real chain, a path of segments between input points, is at most 2^-22 below the scaled chain at some X' that is no
+// farther than PAD / 4 away; in [b - PAD, b + 1 + PAD] a concave chain is nowhere lower than at both ends. SLACK covers
+// the errors of Y on both sides and the interpolation. A point strictly between two points of the hull on a vertical line
+// that has points of the hull on either side is strictly inside; bins at both ends of the frame are not covered and empty.
+
+#define NOTHING 1e30f
+#define PAD 0x1p-9f
+#define SLACK 0x1p-17f
+#if defined(CLGEOM_COORD_double)
+typedef double scale_t;
+#define LEAST 1e-270
+#define MOST 1e270
+#else
+typedef float scale_t;
+#define LEAST 1e-25f
+#define MOST 1e25f
+#endif
+typedef struct { real_t left, low, box_left, box_bottom, box_right, box_top; scale_t across, up; } frame_t;
+
+// A coordinate in units of the frame: monotone. Below 0 for what is before the origin.
+inline float scaled(real_t value, real_t origin, scale_t scale)
+{
+#if defined(CLGEOM_COORD_int)
+    return value < origin ? -1.0f : (float)((uint)value - (uint)origin) * scale;
+#else
+    return (float)((value - origin) * scale);
+#endif
+}
