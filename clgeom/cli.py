@@ -12,6 +12,7 @@ from clgeom.io import terminal
 
 #: Commands that live beside their algorithms: name -> (module, attribute, one line of help). Imported when used.
 ELSEWHERE = {
+    "dp": ("clgeom.dp.command", "dp", "Dynamic programming: sequences, knapsacks, tables by a recurrence."),
     "sort": ("clgeom.sort.command", "sort", "Sort the numbers of a file."),
 }
 

@@ -337,3 +337,43 @@ def _coverage(session):
             found = sum(r.cells for r in parts if r.map == m and r.level == level)
             _same(found, (maps[m] >= level).sum(), f"cells of map {m} at level {level}")
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
+
+
+@checks("dp/bits_masks", "dp/bits_tiles", "dp/bits_traceback")
+def _bits(session):
+    from clgeom.dp.problems.bits import Pair
+
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
+    lengths, distances = np.zeros(len(b) + 1, np.int64), np.arange(len(b) + 1)
+    for i, symbol in enumerate(a, 1):  # row after row, of both tables
+        best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
+        lengths = np.concatenate([[0], np.maximum.accumulate(best)])
+        near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
+        distances = np.arange(len(b) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(b) + 1))
+    for problem, value, wasted in (("lcs", lengths[-1], (1,)), ("edit", distances[-1], (1, 2, 3))):
+        found, steps = Pair(session, problem, a, b).steps(1 << 16)
+        _same(found, value, problem)
+        matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
+        _same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
+        _same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
+    return "two sequences of 1,500 and 2,300 symbols"
+
+
+@checks("dp/graph_cells")
+def _graph(session):
+    from clgeom.dp.equation import Equation
+    from clgeom.dp.graph import dependency_graph, fill_by_stages
+    from clgeom.dp.infer import infer_pattern
+
+    equation = Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
+    graph = dependency_graph(equation, (9, 11), device=session)
+    _same(graph.depths, np.minimum(np.arange(9)[:, None], 1) * np.minimum(np.arange(11), 1)
+          * (np.arange(9)[:, None] + np.arange(11) - 1), "depths")  # fmt: skip
+    table = np.ones((9, 11), np.int64)
+    for i in range(1, 9):
+        table[i] = np.cumsum(table[i - 1])
+    _same(fill_by_stages(equation, (9, 11), graph=graph, device=session), table, "table")
+    found = infer_pattern(equation, (100, 200), method="probe", device=session)
+    _same(found.best, "NOSE", "pattern")
+    return "a table of 9 x 11"

@@ -1,0 +1,55 @@
+"""Problems that are solved by filling a table, each with the way to its solution."""
+
+from importlib import import_module
+
+_HOMES = {
+    "AlphabeticTree": "chains",
+    "Allocation": "allocation",
+    "Bets": "ways",
+    "Binomial": "pascal",
+    "CATALOGUE": "catalogue",
+    "CommonSubsequence": "sequences",
+    "Edits": "sequences",
+    "Knapsack": "knapsacks",
+    "MatrixChain": "chains",
+    "Paths": "ways",
+    "SearchTree": "chains",
+    "allotment": "allocation",
+    "alphabetic_tree": "chains",
+    "assembly_line": "ways",
+    "assignment": "allocation",
+    "binomial": "pascal",
+    "bottleneck": "ways",
+    "covering": "allocation",
+    "curve_fitting": "allocation",
+    "deadline_scheduling": "ways",
+    "edit_distance": "sequences",
+    "fibonacci": "ways",
+    "integer_knapsack": "knapsacks",
+    "integer_program": "allocation",
+    "inventory": "ways",
+    "knapsack": "knapsacks",
+    "las_vegas": "ways",
+    "lcs": "sequences",
+    "matrix_chain": "chains",
+    "nim": "ways",
+    "pascal_triangle": "pascal",
+    "reliability": "allocation",
+    "replacement": "ways",
+    "search_tree": "chains",
+    "shortest_paths": "ways",
+    "stagecoach": "ways",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'clgeom.dp.problems' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"clgeom.dp.problems.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,367 @@
+"""What to give to whom: allotment, reliability, assignment, covers, pieces of curves, integer programmes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.over import least, most
+from clgeom.dp.trace import minimum, where
+from clgeom.errors import InvalidInput
+
+INF = float("inf")
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The best of all choices, and which it is.
+
+    Attributes
+    ----------
+    value : int or float
+        inf (or -inf where the most is sought) if nothing is allowed.
+    choice : ndarray of int64, or None
+        One number for each stage: an amount, a column, a cut; the problem says which. None if nothing is allowed.
+    """
+
+    value: int | float
+    choice: np.ndarray | None = field(default=None, repr=False)
+
+
+# Allotment: an amount for each user -----------------------------------------------------------------------------
+
+
+def _allotment(M, i, j, c, upto, n):
+    def give(x):
+        return M[i + 1, j - x] + c[i, x]
+
+    last, (value, amount) = i == n - 1, least(0, minimum(j, upto) + 1, give)
+    return where(last, where(j == 0, 0.0, INF), value), where(last, -1, amount)
+
+
+#: Row i: users from i on, none in the last; column j: units left. Decision: units for user i, at most `upto`.
+ALLOTMENT = Equation(
+    _allotment, dtype="float64", parameters={"c": "float64[,]", "upto": "int32"}, pattern="RDU", decisions="index",
+    name="allotment",
+)  # fmt: skip
+
+
+def allotment(costs, total, *, device=None) -> Allocation:
+    """Give a number of units to users at the least cost.
+
+    Parameters
+    ----------
+    costs : array_like of float, shape (users, amounts)
+        ``costs[k, x]`` is the cost of giving x units to user k; inf for what is not allowed.
+    total : int
+        All units are given.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: units for each user. Ties go to fewer units for the first user, then for the next.
+
+    Examples
+    --------
+    >>> inf = float("inf")
+    >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
+    2.5
+    """
+    costs = arguments.numbers(costs, "costs", of="allotment", ndim=2, infinite=True, empty=False).astype(float)
+    total = arguments.whole(total, "total", of="allotment", most=arguments.INT32 - 1)
+    users = len(costs)
+    shape, upto = (users + 1, total + 1), costs.shape[1] - 1
+    table = fill(ALLOTMENT, shape, c=costs, upto=upto, keep="decisions", device=device)
+    return _walk(table, table.corner, (0, total), users, lambda i, j, x: (i + 1, j - x))
+
+
+def _walk(table, value, cell, steps, move) -> Allocation:
+    """Follow the decisions from a cell."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value in (INF, -INF):
+        return Allocation(value)
+    choice = []
+    for _ in range(steps):
+        choice.append(int(table.decisions.cell(*cell)))
+        cell = move(*cell, choice[-1])
+    return Allocation(value, np.array(choice, np.int64))
+
+
+# Reliability: how many of each part -----------------------------------------------------------------------------
+
+
+def _reliability(M, i, j, c, r):
+    def take(x):
+        return M[i - 1, j - x * c[i - 1]] * r[i - 1, x]
+
+    value, count = most(1, j // c[i - 1] + 1, take)  # -inf where not even one fits
+    return where(i == 0, 1.0, value), where(i == 0, -1, count)
+
+
+#: Row i: the first i kinds of parts; column j: the budget. Decision: how many of kind i. r: chance that one of x works.
+RELIABILITY = Equation(
+    _reliability, dtype="float64", parameters={"c": "int32[]", "r": "float64[,]"}, pattern="RUD", decisions="index",
+    name="reliability",
+)  # fmt: skip
+
+
+def reliability(costs, rates, budget, *, device=None) -> Allocation:
+    """How many parts of each kind, side by side, make a chain of all kinds most reliable within a budget.
+
+    Parameters
+    ----------
+    costs : array_like of whole numbers, shape (kinds,)
+        Of a part, at least 1.
+    rates : array_like of float, shape (kinds,)
+        The chance that a part works.
+    budget : int
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `value`: the chance that the whole works; 0 and no choice if one of each costs too much. `choice`: parts of
+        each kind; ties go to fewer of the last kind.
+
+    Examples
+    --------
+    >>> round(reliability([30, 15, 20], [0.9, 0.8, 0.5], 105).value, 12)
+    0.648
+    """
+    of = "reliability"
+    costs = arguments.whole_numbers(costs, "costs", of=of, least=1, empty=False)
+    rates = arguments.numbers(rates, "rates", of=of, least=0, size=(len(costs), "as many numbers as 'costs'"))
+    if rates.max() > 1:
+        raise arguments.wrong(of, "rates", "at most 1", rates.max())
+    budget = arguments.whole(budget, "budget", of=of, most=arguments.INT32 - 1)
+    if costs.sum() > budget:
+        return Allocation(0.0)
+    works = 1 - (1 - rates[:, None].astype(float)) ** np.arange(budget // costs.min() + 1)
+    shape = len(costs) + 1, budget + 1
+    table = fill(RELIABILITY, shape, c=costs.astype(np.int32), r=works, keep="decisions", device=device)
+    counts, j = [], budget
+    for i in range(len(costs), 0, -1):
+        counts.append(int(table.decisions.cell(i, j)))
+        j -= counts[-1] * int(costs[i - 1])
+    return Allocation(float(table.corner), np.array(counts[::-1], np.int64))
+
+
+# Assignment: a column for each row ------------------------------------------------------------------------------
+
+
+def _assignment(M, i, j, c, bit, n):
+    def give(x):  # bit[x] is 2 to the x: column x is free if that is in j
+        return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + c[i, x], INF)
+
+    last, (value, machine) = i == n - 1, least(0, n - 1, give)
+    return where(last, 0.0, value), where(last, -1, machine)
+
+
+#: Row i: tasks from i on; column j: the set of machines that are free. Decision: the machine of task i.
+ASSIGNMENT = Equation(
+    _assignment, dtype="float64", parameters={"c": "float64[,]", "bit": "int32[]"}, pattern="RDU", decisions="index",
+    name="assignment",
+)  # fmt: skip
+MOST_TASKS = 20
+
+
+def assignment(costs, *, device=None) -> Allocation:
+    """Give each row a column of its own at the least cost.
+
+    Parameters
+    ----------
+    costs : array_like of float, shape (n, n), n <= 20
+        inf for what is not allowed. The table has a column for every set of columns: for more than a few, other
+        methods are better.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the column of each row; ties go to the lowest column of the first row, then of the next.
+    """
+    of = "assignment"
+    costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    n = len(costs)
+    if costs.shape != (n, n) or n > MOST_TASKS:
+        raise arguments.wrong(of, "costs", f"square, with {MOST_TASKS} rows at most", f"shape {costs.shape}")
+    bit = np.array([1 << k for k in range(n)], np.int32)
+    table = fill(ASSIGNMENT, (n + 1, 1 << n), c=costs, bit=bit, keep="decisions", device=device)
+    return _walk(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
+
+
+# Cuts: covers and curves ----------------------------------------------------------------------------------------
+
+
+def _cuts(M, i, j, c):
+    def cut(x):
+        return M[i - 1, x] + c[x, j]
+
+    value, begin = least(0, j, cut)
+    return where(i == 0, where(j == 0, 0.0, INF), value), where(i == 0, -1, begin)
+
+
+#: Row i: i parts; column j: the first j things. Decision: where the last part begins. c[x, j]: the cost of the part
+#: from x to j - 1.
+CUTS = Equation(
+    _cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts"
+)  # fmt: skip
+
+
+def covering(sizes, kinds, *, device=None) -> Allocation:
+    """Which sizes of covers to make, so many kinds, that everything has one at least as large at the least total.
+
+    Parameters
+    ----------
+    sizes : array_like, shape (n,), n >= 1
+        Of the things, in any order.
+    kinds : int
+        From 1 to n.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `value`: the sum of the covers' sizes, one for each thing. `choice`: the places of the covers' sizes among the
+        ascending sizes.
+
+    Examples
+    --------
+    >>> covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
+    129.0
+    """
+    sizes = np.sort(arguments.numbers(sizes, "sizes", of="covering", least=0, empty=False).astype(float))
+    n = len(sizes)
+    kinds = arguments.whole(kinds, "kinds", of="covering", least=1, most=n)
+    costs = np.zeros((n + 1, n + 1))
+    costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
+    found = _parts(costs, kinds, device)
+    return Allocation(found.value, np.append(found.choice[1:], n) - 1)
+
+
+def curve_fitting(x, y, segments, *, device=None) -> Allocation:
+    """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
+
+    Parameters
+    ----------
+    x, y : array_like of float, shape (n,), n >= 1
+        `x` does not fall.
+    segments : int
+        From 1 to n.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the first point of each piece.
+    """
+    of = "curve_fitting"
+    x = arguments.numbers(x, "x", of=of, empty=False).astype(float)
+    y = arguments.numbers(y, "y", of=of, size=(len(x), "as many numbers as 'x'")).astype(float)
+    n = len(x)
+    if (np.diff(x) < 0).any():
+        raise arguments.wrong(of, "x", "in ascending order", "others")
+    segments = arguments.whole(segments, "segments", of=of, least=1, most=n)
+    return _parts(_fit_errors(x, y), segments, device)
+
+
+def _fit_errors(x, y):
+    """Squared error of the best line through points a .. b - 1, for all a and b; centred, so that little cancels."""
+    n = len(x)
+    errors = np.zeros((n + 1, n + 1))
+    for a in range(n):
+        count = np.arange(1, n - a + 1)
+        u, v = x[a:] - x[a], y[a:] - y[a]
+        su, sv, suu, suv, svv = (np.cumsum(s) for s in (u, v, u * u, u * v, v * v))
+        suu, suv, svv = suu - su * su / count, suv - su * sv / count, svv - sv * sv / count
+        slope = np.divide(suv, suu, out=np.zeros_like(suv), where=suu > 0)
+        errors[a, a + 1 :] = np.maximum(svv - slope * suv, 0)
+    return errors
+
+
+def _parts(costs, parts, device) -> Allocation:
+    n = len(costs) - 1
+    table = fill(CUTS, (parts + 1, n + 1), c=costs, keep="decisions", device=device)
+    choice, j = [], n
+    for i in range(parts, 0, -1):
+        j = int(table.decisions.cell(i, j))
+        choice.append(j)
+    return Allocation(float(table.corner), np.array(choice[::-1], np.int64))
+
+
+# Integer programming: an amount of each product -----------------------------------------------------------------
+
+
+@lru_cache
+def integer_program_equation(dtype="int64") -> Equation:
+    """Row i: products from i on; column j: what is left of all resources, as one number in mixed radix.
+
+    upto[i, j]: how much of product i that allows; step[i]: what one takes of j. Decision: how much of product i.
+    """
+
+    def best(M, i, j, p, upto, step, n):
+        def make(x):
+            return M[i + 1, j - x * step[i]] + p[i] * x
+
+        last, (value, amount) = i == n - 1, most(0, upto[i, j] + 1, make)
+        return where(last, 0, value), where(last, -1, amount)
+
+    types = {"p": f"{dtype}[]", "upto": "int32[,]", "step": "int32[]"}
+    return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
+
+
+def integer_program(profits, rows, limits, *, device=None) -> Allocation:
+    """Whole amounts x, not negative, with the most ``profits @ x`` where ``rows @ x <= limits``.
+
+    Parameters
+    ----------
+    profits : array_like of whole numbers, shape (n,)
+    rows : array_like of whole numbers, shape (k, n)
+        Not negative. The table has a column for every combination of what may be left of the k limits: for few and
+        small ones.
+    limits : array_like of whole numbers, shape (k,)
+        Not negative.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the amounts; ties go to less of the first, then of the next.
+
+    Examples
+    --------
+    >>> integer_program([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18]).value
+    36
+    """
+    of = "integer_program"
+    profits = arguments.whole_numbers(profits, "profits", of=of, empty=False)
+    n = len(profits)
+    limits = arguments.whole_numbers(limits, "limits", of=of, least=0, empty=False)
+    rows = arguments.whole_numbers(
+        rows, "rows", of=of, ndim=2, least=0, size=((len(limits), n), f"a table of {len(limits)} x {n} numbers")
+    )
+    free = ~(rows > 0).any(axis=0) & (profits > 0)
+    if free.any():
+        raise arguments.wrong(of, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
+    columns = int(np.prod([int(limit) + 1 for limit in limits], dtype=object))
+    if columns > 1 << 26:
+        raise InvalidInput(f"The 'limits' parameter of {of} is too large: {columns:,} combinations may be left.")
+    strides = np.concatenate([np.cumprod((limits + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
+    left = np.arange(columns)[:, None] // strides % (limits + 1)
+    upto = np.zeros((n + 1, columns), np.int32)
+    for k in range(n):
+        uses = rows[:, k] > 0
+        if uses.any():
+            upto[k] = (left[:, uses] // rows[uses, k]).min(axis=1)
+    if int(upto.max()) * sum(abs(int(p)) for p in profits) > arguments.INT64:
+        raise InvalidInput(f"The 'profits' parameter of {of} is too large: the sums may not fit 64 bits.")
+    step = np.minimum((rows * strides[:, None]).sum(axis=0), columns)  # what never fits is never taken
+    given = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
+    table = fill(integer_program_equation(), (n + 1, columns), **given, keep="decisions", device=device)
+    return _walk(table, table.corner, (0, columns - 1), n, lambda i, j, x: (i + 1, j - x * int(step[i])))

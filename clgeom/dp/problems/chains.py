@@ -1,0 +1,282 @@
+"""Where to split a chain: products of matrices, alphabetic codes, search trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.over import least
+from clgeom.dp.trace import where
+from clgeom.errors import InvalidInput
+
+
+def _matrix_chain(M, i, j, d):
+    def split(k):
+        return M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1]
+
+    best, at = least(i, j, split)
+    return where(j <= i, 0, best), where(j <= i, -1, at)
+
+
+#: The functional equation: cell (i, j) is the fewest multiplications for the matrices i to j. Decision: the last matrix
+#: of the left factor.
+MATRIX_CHAIN = Equation(
+    _matrix_chain, dtype="int64", parameters={"d": "int64[]"}, pattern="SONE", decisions="index", name="matrix_chain"
+)
+
+
+def _split_tree(M, i, j, s):
+    """Cell (i, j): the leaves i to j; s are sums of weights."""
+
+    def split(k):
+        return M[i, k] + M[k + 1, j]
+
+    best, at = least(i, j, split)
+    return where(j <= i, 0, best + (s[j + 1] - s[i])), where(j <= i, -1, at)
+
+
+def _search_tree(M, i, j, p, q):
+    """Cell (i, j): the keys i to j - 1, and the gaps around them; p and q are sums of weights."""
+
+    def split(k):
+        return M[i, k] + M[k + 1, j]
+
+    best, at = least(i, j, split)
+    weight = (p[j] - p[i]) + (q[j + 1] - q[i])
+    return where(j < i, 0, where(j == i, q[i + 1] - q[i], best + weight)), where(j <= i, -1, at)
+
+
+@lru_cache
+def alphabetic_tree_equation(dtype="int64") -> Equation:
+    """The functional equation of `alphabetic_tree`; ``s[k]`` is the weight of the first k leaves."""
+    types = {"s": f"{dtype}[]"}
+    return Equation(
+        _split_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="alphabetic_tree"
+    )
+
+
+@lru_cache
+def search_tree_equation(dtype="int64") -> Equation:
+    """The functional equation of `search_tree`; p and q are sums of weights from the left."""
+    types = {"p": f"{dtype}[]", "q": f"{dtype}[]"}
+    return Equation(_search_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="search_tree")
+
+
+@dataclass(frozen=True)
+class MatrixChain:
+    """What `matrix_chain` found.
+
+    Attributes
+    ----------
+    multiplications : int
+        The fewest for the whole product.
+    splits : ndarray of int64, shape (n - 1, 3), or None
+        The products to make: (first matrix, last of the left factor, last matrix), outermost first.
+    """
+
+    multiplications: int
+    splits: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def parenthesisation(self) -> str:
+        """The product with all brackets, as "((A0 A1) A2)"."""
+        return _written(self.splits, lambda k: f"A{k}", "({} {})")
+
+    @property
+    def tree(self):
+        """The product as nested pairs of matrix numbers."""
+        return _nested(self.splits)
+
+
+@dataclass(frozen=True)
+class AlphabeticTree:
+    """What `alphabetic_tree` found.
+
+    Attributes
+    ----------
+    cost : int or float
+        The sum of the leaves' weights times their depths.
+    splits : ndarray of int64, shape (n - 1, 3), or None
+        The inner nodes: (first leaf, last leaf of the left child, last leaf), from the root down.
+    """
+
+    cost: int | float
+    splits: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """A binary code for each leaf, in alphabetic order: "0" is left."""
+        codes = [""] * (len(self.splits) + 1)
+        for first, middle, last in self.splits.tolist():
+            for k in range(first, last + 1):
+                codes[k] += "01"[k > middle]
+        return tuple(codes)
+
+
+@dataclass(frozen=True)
+class SearchTree:
+    """What `search_tree` found.
+
+    Attributes
+    ----------
+    cost : int or float
+        The sum over keys of weight times depth, and over gaps likewise; the root's depth is 1.
+    parents : ndarray of int64, shape (n,), or None
+        The parent of each key, -1 for the root.
+    """
+
+    cost: int | float
+    parents: np.ndarray | None = field(default=None, repr=False)
+
+
+def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
+    """In which order to multiply a chain of matrices with the fewest multiplications of numbers.
+
+    Parameters
+    ----------
+    dims : array_like of whole numbers, shape (n + 1,), n >= 1
+        Matrix k has ``dims[k]`` rows and ``dims[k + 1]`` columns.
+    order : bool
+        Also find the order, not only the number.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    MatrixChain
+        Ties go to the shortest left factor.
+
+    Examples
+    --------
+    >>> chain = matrix_chain([30, 35, 15, 5, 10, 20, 25])
+    >>> chain.multiplications, chain.parenthesisation
+    (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
+    """
+    dims = arguments.whole_numbers(dims, "dims", of="matrix_chain", least=1)
+    n = len(dims) - 1
+    if n < 1:
+        raise arguments.wrong("matrix_chain", "dims", "at least two numbers", len(dims))
+    if n * int(dims.max()) ** 3 > arguments.INT64:  # bounds every sum that the equation looks at
+        raise InvalidInput("The 'dims' parameter of matrix_chain is too large: the sums may not fit 64 bits.")
+    if not order:
+        return MatrixChain(int(fill(MATRIX_CHAIN, (n, n), d=dims, keep="corner", device=device).corner))
+    table = fill(MATRIX_CHAIN, (n, n), d=dims, keep="decisions", device=device)
+    return MatrixChain(int(table.corner), _splits(table.decisions, 0, n - 1))
+
+
+def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
+    """The binary tree over leaves in a fixed order with the least sum of weights times depths.
+
+    Parameters
+    ----------
+    weights : array_like, shape (n,), n >= 1
+        Not negative.
+    tree : bool
+        Also find the tree, not only its cost.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    AlphabeticTree
+        Ties go to the smallest left child.
+
+    Examples
+    --------
+    >>> alphabetic_tree([2, 3, 1, 4]).cost
+    20
+    """
+    weights = arguments.numbers(weights, "weights", of="alphabetic_tree", least=0, empty=False)
+    n = len(weights)
+    equation = alphabetic_tree_equation(_sum_type(weights, n, of="alphabetic_tree", name="weights"))
+    sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
+    if not tree:
+        return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
+    table = fill(equation, (n, n), s=sums, keep="decisions", device=device)
+    return AlphabeticTree(table.corner.item(), _splits(table.decisions, 0, n - 1))
+
+
+def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
+    """The binary search tree with the least expected number of nodes looked at.
+
+    Parameters
+    ----------
+    keys : array_like, shape (n,)
+        How often each key is looked for, in order; not negative.
+    gaps : array_like, shape (n + 1,), optional
+        How often something before the first key, between two keys and after the last one is looked for; 0 by default.
+    tree : bool
+        Also find the tree, not only its cost.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    SearchTree
+        Ties go to the first key as the root.
+
+    Examples
+    --------
+    >>> round(search_tree([0.15, 0.10, 0.05, 0.10, 0.20], [0.05, 0.10, 0.05, 0.05, 0.05, 0.10]).cost, 12)
+    2.75
+    """
+    of = "search_tree"
+    keys = arguments.numbers(keys, "keys", of=of, least=0)
+    n = len(keys)
+    gaps = np.zeros(n + 1, np.int64) if gaps is None else gaps
+    gaps = arguments.numbers(gaps, "gaps", of=of, least=0, size=(n + 1, "one number more than 'keys'"))
+    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, of=of, name="keys")
+    equation = search_tree_equation(dtype)
+    p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
+    shape = n + 1, n + 1
+    if not tree:
+        return SearchTree(fill(equation, shape, p=p, q=q, keep="corner", device=device).corner.item())
+    table = fill(equation, shape, p=p, q=q, keep="decisions", device=device)
+    parents, stack = np.full(n, -1), [(0, n, -1)]
+    while stack:
+        i, j, parent = stack.pop()
+        if i < j:
+            root = int(table.decisions.cell(i, j))
+            parents[root] = parent
+            stack += [(i, root, root), (root + 1, j, root)]
+    return SearchTree(table.corner.item(), parents)
+
+
+def _sum_type(weights, depth, *, of, name):
+    """int64 for whole numbers whose weighted sums fit, else float64."""
+    if weights.dtype.kind == "f":
+        return "float64"
+    if sum(map(int, weights)) * (depth + 1) > arguments.INT64:
+        raise InvalidInput(f"The '{name}' parameter of {of} is too large: the cost may not fit 64 bits.")
+    return "int64"
+
+
+def _splits(decisions, first, last) -> np.ndarray:
+    """(first, last of the left part, last) for every part of more than one, outermost first, left before right."""
+    found, stack = [], [(first, last)]
+    while stack:
+        i, j = stack.pop()
+        if i < j:
+            k = int(decisions.cell(i, j))
+            found.append((i, k, j))
+            stack += [(k + 1, j), (i, k)]
+    return np.array(found, np.int64).reshape(-1, 3)
+
+
+def _nested(splits):
+    """Splits as nested pairs of numbers."""
+    parts = {}
+    for first, middle, last in splits[::-1].tolist():
+        parts[first, last] = parts.pop((first, middle), first), parts.pop((middle + 1, last), middle + 1)
+    return next(iter(parts.values()), 0)
+
+
+def _written(splits, leaf, pair) -> str:
+    """Splits as text; without recursion, for chains may be long and trees deep."""
+    parts = {}
+    for first, middle, last in splits[::-1].tolist():
+        left = parts.pop((first, middle), None) or leaf(first)
+        parts[first, last] = pair.format(left, parts.pop((middle + 1, last), None) or leaf(last))
+    return next(iter(parts.values()), leaf(0))

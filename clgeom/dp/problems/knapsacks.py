@@ -1,0 +1,148 @@
+"""Knapsacks: each item once (0/1), or as often as it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.over import most
+from clgeom.dp.trace import maximum, where, which_max
+from clgeom.errors import InvalidInput
+
+
+@lru_cache
+def knapsack_equation(dtype="int32") -> Equation:
+    """The functional equation: row i for the first i items, column j for capacity j. Decision 1: item i is taken."""
+
+    def best(M, i, j, w, v):
+        fits = (i > 0) & (w[i - 1] <= j)
+        without, taken = M[i - 1, j], M[i - 1, j - w[i - 1]] + v[i - 1]
+        value = where(i == 0, 0, where(w[i - 1] <= j, maximum(without, taken), without))
+        return value, where(fits, which_max(without, taken), 0)
+
+    types = {"w": "int32[]", "v": f"{dtype}[]"}
+    return Equation(best, dtype=dtype, parameters=types, pattern="RUD", name="knapsack")
+
+
+@lru_cache
+def integer_knapsack_equation(dtype="int32") -> Equation:
+    """As `knapsack_equation`, with any number of each item. The decision is that number."""
+
+    def best(M, i, j, w, v):
+        def some(x):
+            return M[i - 1, j - x * w[i - 1]] + x * v[i - 1]
+
+        value, count = most(0, j // w[i - 1] + 1, some)
+        return where(i == 0, 0, value), where(i == 0, 0, count)
+
+    types = {"w": "int32[]", "v": f"{dtype}[]"}
+    return Equation(best, dtype=dtype, parameters=types, pattern="RUD", decisions="index", name="integer_knapsack")
+
+
+@dataclass(frozen=True)
+class Knapsack:
+    """What `knapsack` or `integer_knapsack` found.
+
+    Attributes
+    ----------
+    value : int or float
+        The best value that fits.
+    items : ndarray of int64, or None
+        The items chosen, ascending; those that are taken several times are there several times.
+    weight : int or None
+        Their weight.
+    """
+
+    value: int | float
+    items: np.ndarray | None = field(default=None, repr=False)
+    weight: int | None = None
+
+
+def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+    """Items of most value whose weights do not exceed the capacity, each taken once at most.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Not negative. Whole numbers are added exactly, others in float64.
+    weights : array_like of whole numbers, shape (n,)
+        Not negative.
+    capacity : int
+    items : bool
+        Also find which items, not only their value.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Knapsack
+        Of several best choices that which leaves out the last item if it can, then the one before, and so on.
+
+    Examples
+    --------
+    >>> knapsack([25, 24, 15], [18, 15, 10], 22)
+    Knapsack(value=25, weight=18)
+    """
+    values, weights, capacity, dtype = _arguments(values, weights, capacity, of="knapsack")
+    if not len(values):
+        return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
+    equation, shape = knapsack_equation(dtype), (len(values) + 1, capacity + 1)
+    given = {"w": np.minimum(weights, capacity + 1).astype(np.int32), "v": values.astype(dtype)}
+    if not items:
+        return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
+    table = fill(equation, shape, **given, keep="decisions", device=device)
+    taken, j = [], capacity
+    for i in range(len(values), 0, -1):
+        if table.decisions.cell(i, j):
+            taken.append(i - 1)
+            j -= int(weights[i - 1])
+    return Knapsack(_plain(table.corner), np.array(taken[::-1], np.int64), capacity - j)
+
+
+def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+    """Items of most value whose weights do not exceed the capacity, each taken any number of times.
+
+    See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
+    of the one before, and so on.
+
+    Examples
+    --------
+    >>> integer_knapsack([25, 24, 15], [18, 15, 10], 22)
+    Knapsack(value=30, weight=20)
+    """
+    of = "integer_knapsack"
+    values, weights, capacity, dtype = _arguments(values, weights, capacity, of=of, least=1, many=True)
+    if not len(values):
+        return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
+    equation, shape = integer_knapsack_equation(dtype), (len(values) + 1, capacity + 1)
+    given = {"w": np.minimum(weights, capacity + 1).astype(np.int32), "v": values.astype(dtype)}
+    if not items:
+        return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
+    table = fill(equation, shape, **given, keep="decisions", device=device)
+    counts, j = np.zeros(len(values), np.int64), capacity
+    for i in range(len(values), 0, -1):
+        counts[i - 1] = table.decisions.cell(i, j)
+        j -= int(counts[i - 1] * weights[i - 1])
+    return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), capacity - j)
+
+
+def _arguments(values, weights, capacity, *, of, least=0, many=False):
+    values = arguments.numbers(values, "values", of=of, least=0)
+    weights = arguments.whole_numbers(
+        weights, "weights", of=of, least=least, size=(len(values), "as many numbers as 'values'")
+    )
+    capacity = arguments.whole(capacity, "capacity", of=of, most=arguments.INT32 - 1)
+    if values.dtype.kind == "f":
+        return values, weights, capacity, "float64"
+    bound = sum(map(int, values)) * (max(capacity, 1) if many else 1)
+    if bound > arguments.INT64:
+        raise InvalidInput(f"The 'values' parameter of {of} is too large: the best value may not fit 64 bits.")
+    return values, weights, capacity, "int32" if bound <= arguments.INT32 else "int64"
+
+
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else value

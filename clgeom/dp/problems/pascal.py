@@ -1,0 +1,98 @@
+"""Binomial coefficients by Pascal's triangle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.trace import where
+from clgeom.errors import InvalidInput
+
+
+@lru_cache
+def binomial_equation(dtype="int64") -> Equation:
+    """The functional equation: cell (i, j) is C(i, j)."""
+
+    def pascal(M, i, j):
+        return where((j == 0) | (i == j), 1, where(j < i, M[i - 1, j - 1] + M[i - 1, j], 0))
+
+    return Equation(pascal, dtype=dtype, pattern="RUD", name="binomial")
+
+
+@dataclass(frozen=True)
+class Binomial:
+    """What `binomial` found: `value` is C(n, k)."""
+
+    n: int
+    k: int
+    value: int
+
+
+def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
+    """The binomial coefficient C(n, k): in how many ways k of n things can be chosen.
+
+    Parameters
+    ----------
+    n, k : int
+        Not negative.
+    dtype : {"int32", "int64"}
+        Of the table's cells.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Binomial
+
+    Raises
+    ------
+    InvalidInput
+        If the coefficient does not fit the type: C(34, 16) is the first that does not fit int32, C(67, 30) the first
+        that does not fit int64.
+
+    Examples
+    --------
+    >>> binomial(33, 16)
+    Binomial(n=33, k=16, value=1166803110)
+    """
+    n = arguments.whole(n, "n", of="binomial", most=arguments.INT32 - 1)
+    k = arguments.whole(k, "k", of="binomial", most=arguments.INT32 - 1)
+    if dtype not in ("int32", "int64"):
+        raise arguments.wrong("binomial", "dtype", "'int32' or 'int64'", repr(dtype))
+    if k > n:
+        return Binomial(n, k, 0)
+    fewer = min(k, n - k)  # the same value, and the largest of the columns that are left: no cell overflows first
+    if fewer > 66 or math.comb(n, fewer) > np.iinfo(dtype).max:
+        raise InvalidInput(f"The binomial coefficient C({n}, {k}) does not fit {dtype}.")
+    if fewer == 0:
+        return Binomial(n, k, 1)
+    table = fill(binomial_equation(dtype), (n + 1, fewer + 1), keep="corner", device=device)
+    return Binomial(n, k, int(table.corner))
+
+
+def pascal_triangle(rows, *, dtype="int64", device=None) -> np.ndarray:
+    """The first rows of Pascal's triangle, zeros to the right of it.
+
+    Parameters
+    ----------
+    rows : int
+    dtype : {"int32", "int64"}
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    ndarray of `dtype`, shape (rows, rows)
+        Element (i, j) is C(i, j).
+    """
+    of = "pascal_triangle"
+    if dtype not in ("int32", "int64"):
+        raise arguments.wrong(of, "dtype", "'int32' or 'int64'", repr(dtype))
+    rows = arguments.whole(rows, "rows", of=of, least=1)
+    if rows > {"int32": 34, "int64": 67}[dtype]:
+        raise InvalidInput(f"The row {rows - 1} of Pascal's triangle does not fit {dtype}.")
+    return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()

@@ -1,0 +1,177 @@
+"""Two sequences: the longest common subsequence, and the edit distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.bits import Pair
+from clgeom.dp.trace import maximum, minimum, where, which_max, which_min
+from clgeom.errors import InvalidInput
+from clgeom.runtime.device import as_session
+
+METHODS = ("auto", "bits", "equation")
+OPERATIONS = ("match", "change", "delete", "insert")
+MATCH, CHANGE, DELETE, INSERT = range(4)
+
+
+def _lcs(M, i, j, a, b):
+    same, inside = a[i - 1] == b[j - 1], (i > 0) & (j > 0)
+    up, left = M[i - 1, j], M[i, j - 1]
+    value = where(inside, where(same, M[i - 1, j - 1] + 1, maximum(up, left)), 0)
+    return value, where(inside, where(same, 0, which_max(up, left) + 2), 0)
+
+
+def _edit(M, i, j, a, b):
+    inside = (i > 0) & (j > 0)
+    ways = M[i - 1, j - 1] + (a[i - 1] != b[j - 1]), M[i - 1, j] + 1, M[i, j - 1] + 1
+    value = where(inside, minimum(*ways), i + j)
+    which = which_min(*ways)
+    return value, where(inside, where(which == 0, where(a[i - 1] == b[j - 1], 0, 1), which + 1), 0)
+
+
+_TYPES = {"a": "int32[]", "b": "int32[]"}
+#: The functional equations: rows are the symbols of the first sequence, columns those of the second, after an empty
+#: one each. Decisions: 0 match, 1 change, 2 delete (up), 3 insert (left).
+LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
+EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
+
+
+@dataclass(frozen=True)
+class CommonSubsequence:
+    """What `lcs` found.
+
+    Attributes
+    ----------
+    length : int
+    a_indices, b_indices : ndarray of int64, shape (length,), or None
+        Where its symbols stand in either sequence, ascending. None if only the length was asked for.
+    subsequence : str, bytes or ndarray, or None
+        The symbols themselves, of the type of the first sequence.
+    """
+
+    length: int
+    a_indices: np.ndarray | None = field(default=None, repr=False)
+    b_indices: np.ndarray | None = field(default=None, repr=False)
+    subsequence: object = None
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What `edit_distance` found.
+
+    Attributes
+    ----------
+    distance : int
+    operations : tuple of str, or None
+        "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second.
+    """
+
+    distance: int
+    operations: tuple[str, ...] | None = field(default=None, repr=False)
+
+
+def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubsequence:
+    """Longest common subsequence of two sequences.
+
+    Parameters
+    ----------
+    a, b : str, bytes, or array of integers or letters, one-dimensional
+    subsequence : bool
+        Also find the subsequence, not only its length.
+    method : {"auto", "bits", "equation"}
+        "bits": 32 or 64 cells in a word; what "auto" takes. "equation": fill the table of the equation `LCS`.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    CommonSubsequence
+        Of several longest ones that which the textbook's walk finds, from the last cell backwards: a match where the
+        symbols are equal, else up in the table, else left.
+
+    Examples
+    --------
+    >>> lcs("abcbdab", "bdcaba")
+    CommonSubsequence(length=4, subsequence='bcba')
+    """
+    codes, session = _arguments(a, b, method, device, of="lcs")
+    length, way = _way(session, "lcs", LCS, *codes, wanted=subsequence, method=method)
+    if not subsequence:
+        return CommonSubsequence(length)
+    matched = way == MATCH
+    rows = np.cumsum(way != INSERT)[matched] - 1
+    columns = np.cumsum(way != DELETE)[matched] - 1
+    return CommonSubsequence(length, rows, columns, _taken(a, rows))
+
+
+def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits:
+    """Fewest symbols to insert, delete or change to make one sequence into another (Levenshtein's distance).
+
+    Parameters
+    ----------
+    a, b : str, bytes, or array of integers or letters, one-dimensional
+    operations : bool
+        Also find the operations, not only their number.
+    method : {"auto", "bits", "equation"}
+        See `lcs`.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Edits
+        Of several shortest ways that which goes back from the end by a match or change if it can, else by a deletion,
+        else by an insertion.
+
+    Examples
+    --------
+    >>> edit_distance("kitten", "sitting").distance
+    3
+    """
+    codes, session = _arguments(a, b, method, device, of="edit_distance")
+    distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=operations, method=method)
+    return Edits(distance, None if way is None else tuple(OPERATIONS[step] for step in way.tolist()))
+
+
+def _arguments(a, b, method, device, *, of):
+    if method not in METHODS:
+        raise arguments.wrong(of, "method", f"one of {', '.join(METHODS)}", repr(method))
+    codes = arguments.alike(arguments.sequence(a, "a", of=of), arguments.sequence(b, "b", of=of))
+    if sum(map(len, codes)) > arguments.INT32 - 2:
+        raise InvalidInput(f"The sequences of {of} must have fewer than 2^31 symbols together.")
+    return codes, as_session(device)
+
+
+def _way(session, problem, equation, a, b, *, wanted, method):
+    """The value of the last cell, and the steps to it (None if not wanted)."""
+    if not len(a) or not len(b):
+        value = 0 if problem == "lcs" else len(a) + len(b)
+        return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])
+    if method != "equation":
+        pair = Pair(session, problem, a, b)
+        return pair.steps() if wanted else (pair.solve(), None)
+    symbols, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    a, b = np.split(codes.astype(np.int32), [len(a)])
+    shape = len(a) + 1, len(b) + 1
+    if not wanted:
+        return int(fill(equation, shape, a=a, b=b, keep="corner", device=session).corner), None
+    table = fill(equation, shape, a=a, b=b, keep="decisions", device=session)
+    decisions = table.decisions.numpy()
+    steps, i, j = [], len(a), len(b)
+    while i and j:
+        steps.append(int(decisions[i, j]))
+        i, j = i - (steps[-1] != INSERT), j - (steps[-1] != DELETE)
+    steps += [DELETE] * i + [INSERT] * j
+    return int(table.corner), np.array(steps[::-1], np.uint8)
+
+
+def _taken(a, indices):
+    """The symbols of a sequence at these indices, in its own type."""
+    if isinstance(a, str):
+        return "".join(a[k] for k in indices)
+    if isinstance(a, (bytes, bytearray, memoryview)):
+        return bytes(np.frombuffer(a, np.uint8)[indices])
+    return np.asarray(a)[indices]

@@ -1,0 +1,450 @@
+"""Ways through stages, graphs and time: the cheapest, the shortest, the likeliest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.over import least, most
+from clgeom.dp.trace import max_over, maximum, min_over, minimum, where, which_max
+from clgeom.errors import InvalidInput
+
+INF = float("inf")
+
+
+# Layers of towns ------------------------------------------------------------------------------------------------
+
+
+def _stagecoach(M, i, j, c, n, m):
+    def go(x):
+        return M[i + 1, x] + c[i * m + j, x]
+
+    last, (value, town) = i == n - 1, least(0, m, go)
+    return where(last, 0.0, value), where(last, -1, town)
+
+
+def _bottleneck(M, i, j, c, n, m):
+    def go(x):
+        return maximum(M[i + 1, x], c[i * m + j, x])
+
+    last, (value, town) = i == n - 1, least(0, m, go)
+    return where(last, -INF, value), where(last, -1, town)
+
+
+_LEGS = {"c": "float64[,]"}
+#: Row i: layer i; column j: a town of it. Decision: the next town. c[i * m + j, x]: the leg from town j of layer i to
+#: town x of the next.
+STAGECOACH = Equation(
+    _stagecoach, dtype="float64", parameters=_LEGS, pattern="RDU", decisions="index", name="stagecoach"
+)
+BOTTLENECK = Equation(
+    _bottleneck, dtype="float64", parameters=_LEGS, pattern="RDU", decisions="index", name="bottleneck"
+)
+
+
+def stagecoach(legs, *, device=None) -> Allocation:
+    """The shortest way through layers of towns, from any of the first layer to any of the last.
+
+    Parameters
+    ----------
+    legs : sequence of array_like of float, each of shape (towns, towns of the next layer)
+        Lengths; inf for no road.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: a town of each layer; ties go to the lowest first town, then to the lowest next one.
+
+    Examples
+    --------
+    >>> stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1, 4], [6, 3], [3, 3]], [[3], [4]]])
+    Allocation(value=11.0)
+    """
+    return _through_layers(STAGECOACH, legs, "stagecoach", device)
+
+
+def bottleneck(legs, *, device=None) -> Allocation:
+    """The way through layers of towns whose longest leg is shortest; see `stagecoach`."""
+    return _through_layers(BOTTLENECK, legs, "bottleneck", device)
+
+
+def _through_layers(equation, legs, of, device):
+    legs = [
+        arguments.numbers(leg, f"legs[{k}]", of=of, ndim=2, infinite=True, empty=False) for k, leg in enumerate(legs)
+    ]
+    if not legs:
+        raise arguments.wrong(of, "legs", "at least one table", "none")
+    for k, (one, other) in enumerate(zip(legs, legs[1:])):
+        if one.shape[1] != other.shape[0]:
+            expected = f"tables that fit: legs[{k}] leads to {one.shape[1]} towns"
+            raise arguments.wrong(of, "legs", expected, f"{other.shape[0]} rows in legs[{k + 1}]")
+    towns = max(max(leg.shape) for leg in legs)
+    costs = np.full((len(legs), towns, towns), INF)
+    for k, leg in enumerate(legs):
+        costs[k, : leg.shape[0], : leg.shape[1]] = leg
+    shape, costs = (len(legs) + 1, towns), costs.reshape(-1, towns)
+    table = fill(equation, shape, c=costs, keep="decisions", device=device)
+    first = table.last[: len(legs[0])]
+    start = int(first.argmin())
+    found = _walk(table, first[start], (0, start), len(legs), lambda i, j, x: (i + 1, x))
+    return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
+
+
+def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -> Allocation:
+    """The quickest way through parallel assembly lines, changing lines after any station.
+
+    Parameters
+    ----------
+    stations : array_like of float, shape (lines, n)
+        The time at each station.
+    transfers : array_like of float, shape (lines, n - 1)
+        The time to leave a line after a station for any other line.
+    entry, leave : array_like of float, shape (lines,), optional
+        The time to enter and to leave each line; 0 by default.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the line at each station.
+
+    Examples
+    --------
+    >>> a = [[7, 9, 3, 4, 8, 4], [8, 5, 6, 4, 5, 7]]
+    >>> assembly_line(a, [[2, 3, 1, 3, 4], [2, 1, 2, 2, 1]], [2, 4], [3, 2])
+    Allocation(value=38.0)
+    """
+    of = "assembly_line"
+    stations = arguments.numbers(stations, "stations", of=of, ndim=2, empty=False).astype(float)
+    lines, n = stations.shape
+    ends = []
+    for name, value in (("entry", entry), ("leave", leave)):
+        value = np.zeros(lines) if value is None else value
+        ends.append(arguments.numbers(value, name, of=of, size=(lines, f"{lines} numbers, one for each line")))
+    transfers = np.asarray(transfers, float).reshape(lines, 0) if n == 1 and np.size(transfers) == 0 else transfers
+    transfers = arguments.numbers(
+        transfers, "transfers", of=of, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
+    )
+    legs = []
+    for k in range(n - 1):
+        change = np.repeat(transfers[:, k : k + 1].astype(float), lines, axis=1)
+        np.fill_diagonal(change, 0)
+        legs.append(stations[:, k, None] + change)
+    legs.append((stations[:, -1] + ends[1])[:, None])
+    legs[0] = legs[0] + np.asarray(ends[0], float)[:, None]
+    found = _through_layers(STAGECOACH, legs, of, device)
+    return Allocation(found.value, found.choice[:-1])
+
+
+# Time: stock, jobs, bets ----------------------------------------------------------------------------------------
+
+
+def _inventory(M, i, j, demand, setup, unit, holding, capacity, n, m):
+    def make(x):
+        left = j + x - demand[i]
+        return M[i + 1, left] + (where(x > 0, setup, 0.0) + unit * x + holding * left)
+
+    last, lo = i == n - 1, maximum(demand[i] - j, 0)
+    hi = minimum(capacity, m - 1 + demand[i] - j) + 1  # so that what is left fits the warehouse
+    value, made = least(lo, hi, make)
+    return where(last, where(j == 0, 0.0, INF), value), where(last, -1, made)
+
+
+#: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
+INVENTORY = Equation(
+    _inventory, dtype="float64", pattern="RDU", decisions="index", name="inventory",
+    parameters={"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
+)  # fmt: skip
+
+
+def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None) -> Allocation:
+    """How much to make in each month at the least cost; the warehouse is empty at the beginning and at the end.
+
+    Parameters
+    ----------
+    demands : array_like of whole numbers, shape (months,)
+    setup, unit, holding : float
+        The cost of making anything in a month, of each piece made, and of each piece kept for a month.
+    capacity, warehouse : int
+        The most pieces to make in a month, and to keep.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: what to make in each month.
+
+    Examples
+    --------
+    >>> inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4)
+    Allocation(value=20.0)
+    """
+    of = "inventory"
+    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    costs = {
+        name: float(arguments.numbers([value], name, of=of)[0])
+        for name, value in (("setup", setup), ("unit", unit), ("holding", holding))
+    }
+    capacity = arguments.whole(capacity, "capacity", of=of, most=1 << 20)
+    warehouse = arguments.whole(warehouse, "warehouse", of=of, most=1 << 20)
+    if demands.max() > 1 << 20:
+        raise arguments.wrong(of, "demands", f"at most {1 << 20:,}", demands.max())
+    given = {"demand": demands.astype(np.int32), "capacity": capacity, **costs}
+    table = fill(INVENTORY, (len(demands) + 1, warehouse + 1), **given, keep="decisions", device=device)
+    value = table.last[0]
+    return _walk(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
+
+
+def _deadlines(M, i, j, p, d, n):
+    last = i == n - 1
+    leave, take = M[i + 1, j], M[i + 1, j + 1] + p[i]
+    value = where(last, 0.0, where(j < d[i], maximum(leave, take), leave))
+    return value, where(last, 0, where(j < d[i], which_max(leave, take), 0))
+
+
+#: Row i: jobs from i on, by deadline; column j: jobs taken before. Decision 1: job i is taken.
+DEADLINES = Equation(
+    _deadlines, dtype="float64", parameters={"p": "float64[]", "d": "int32[]"}, pattern="RDU", decisions=2,
+    name="deadline_scheduling",
+)  # fmt: skip
+
+
+def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
+    """Which jobs, each of a unit of time, to do one after the other by their deadlines for the most profit.
+
+    Parameters
+    ----------
+    profits : array_like of float, shape (n,)
+        Not negative.
+    deadlines : array_like of whole numbers, shape (n,)
+        A job ends at this time at the latest; the first ends at 1.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the jobs in the order to do them.
+
+    Examples
+    --------
+    >>> deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3])
+    Allocation(value=40.0)
+    """
+    of = "deadline_scheduling"
+    profits = arguments.numbers(profits, "profits", of=of, least=0, empty=False).astype(float)
+    deadlines = arguments.whole_numbers(
+        deadlines, "deadlines", of=of, least=0, size=(len(profits), "as many numbers as 'profits'")
+    )
+    n = len(profits)
+    order = np.argsort(deadlines, kind="stable")
+    d = np.minimum(deadlines[order], n).astype(np.int32)
+    table = fill(DEADLINES, (n + 1, n + 2), p=profits[order], d=d, keep="decisions", device=device)
+    found = _walk(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
+    return Allocation(found.value, order[found.choice.astype(bool)])
+
+
+def _las_vegas(M, i, j, p, n, m):
+    def bet(x):
+        return p * M[i + 1, minimum(j + x, m - 1)] + (1.0 - p) * M[i + 1, j - x]
+
+    last, (value, best) = i == n - 1, most(0, j + 1, bet)
+    return where(last, where(j == m - 1, 1.0, 0.0), value), where(last, -1, best)
+
+
+#: Row i: after i plays; column j: chips, the last column for the goal and more. Decision: the bet.
+LAS_VEGAS = Equation(
+    _las_vegas, dtype="float64", parameters={"p": "float64"}, pattern="RDU", decisions="index", name="las_vegas"
+)
+
+
+@dataclass(frozen=True)
+class Bets:
+    """What `las_vegas` found.
+
+    Attributes
+    ----------
+    probability : float
+        Of reaching the goal with the best bets.
+    bets : ndarray of int64, shape (plays, goal + 1)
+        The best bet in each play for each number of chips; 0 from the goal on. Ties go to the lowest bet.
+    """
+
+    probability: float
+    bets: np.ndarray = field(repr=False)
+
+
+def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
+    """How to bet for the best chance of having at least `goal` chips after so many plays.
+
+    Parameters
+    ----------
+    p : float
+        The chance to win a play, which doubles the bet; else it is lost.
+    plays, chips, goal : int
+        `goal` is at least 1.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Bets
+
+    Examples
+    --------
+    >>> round(las_vegas(2 / 3, 3, chips=3, goal=5).probability, 12)  # 20/27
+    0.740740740741
+    """
+    of = "las_vegas"
+    p = arguments.fraction(p, "p", of=of)
+    plays = arguments.whole(plays, "plays", of=of, most=1 << 20)
+    goal = arguments.whole(goal, "goal", of=of, least=1, most=1 << 20)
+    chips = min(arguments.whole(chips, "chips", of=of), goal)
+    table = fill(LAS_VEGAS, (plays + 1, goal + 1), p=p, keep="decisions", device=device)
+    return Bets(float(table.last[chips]), table.decisions.numpy()[:plays].astype(np.int64))
+
+
+# Graphs and games -----------------------------------------------------------------------------------------------
+
+
+def _replacement(M, i, j, c, m):
+    def step(x):
+        return M[i, x] + c[j, x]
+
+    last, (value, time) = j == m - 1, least(j + 1, m, step)
+    return where(last, 0.0, value), where(last, -1, time)
+
+
+#: One row; column j: from time j to the end. Decision: when to replace next.
+REPLACEMENT = Equation(
+    _replacement, dtype="float64", parameters={"c": "float64[,]"}, pattern="CRL", decisions="index", name="replacement"
+)
+
+
+def replacement(costs, *, device=None) -> Allocation:
+    """When to replace a machine: the cheapest way from time 0 to the end.
+
+    Parameters
+    ----------
+    costs : array_like of float, shape (n + 1, n + 1), n >= 1
+        ``costs[j, x]`` for j < x is the cost of a machine that is bought at time j and sold at time x; inf for what is
+        not allowed. Others are not looked at.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the times at which a machine is sold; the last is n.
+    """
+    costs = arguments.numbers(costs, "costs", of="replacement", ndim=2, infinite=True, empty=False).astype(float)
+    if costs.shape[0] != costs.shape[1] or len(costs) < 2:
+        raise arguments.wrong("replacement", "costs", "square, with at least two rows", f"shape {costs.shape}")
+    n = len(costs) - 1
+    table = fill(REPLACEMENT, (1, n + 1), c=costs, keep="decisions", device=device)
+    value = float(table.corner)
+    if value == INF:
+        return Allocation(value)
+    times = [0]
+    while times[-1] < n:
+        times.append(int(table.decisions.cell(0, times[-1])))
+    return Allocation(value, np.array(times[1:], np.int64))
+
+
+def _shortest(M, i, j, c, source, n):
+    def edge(x):
+        return M[x, j - 1] + c[x, i]
+
+    start = where(i == source, 0.0, INF)
+    return where(j == 0, start, minimum(M[i, j - 1], min_over("x", 0, n, edge)))
+
+
+#: Row i: a node; column j: by j edges at most.
+SHORTEST_PATHS = Equation(
+    _shortest, dtype="float64", parameters={"c": "float64[,]", "source": "int32"}, pattern="CLR", name="shortest_paths"
+)
+
+
+@dataclass(frozen=True)
+class Paths:
+    """What `shortest_paths` found.
+
+    Attributes
+    ----------
+    distances : ndarray of float64, shape (n,)
+        From the source; inf for what cannot be reached.
+    before : ndarray of int64, shape (n,)
+        The node before each on its shortest path; -1 for the source and for what cannot be reached.
+    """
+
+    distances: np.ndarray
+    before: np.ndarray = field(repr=False)
+
+
+def shortest_paths(lengths, source=0, *, device=None) -> Paths:
+    """The shortest paths from a node to all others, by any number of edges (Bellman and Ford).
+
+    Parameters
+    ----------
+    lengths : array_like of float, shape (n, n), n >= 1
+        ``lengths[a, b]`` of the edge from a to b; inf for none. Negative ones are allowed, but no circle of negative
+        length.
+    source : int
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Paths
+    """
+    of = "shortest_paths"
+    lengths = arguments.numbers(lengths, "lengths", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    n = len(lengths)
+    if lengths.shape != (n, n) or (lengths == -INF).any():
+        raise arguments.wrong(of, "lengths", "square, without -inf", f"shape {lengths.shape}")
+    source = arguments.whole(source, "source", of=of, most=n - 1)
+    # one column more than paths have edges: if anything is shorter there, a circle makes it so
+    last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
+    if not np.array_equal(last[:, n - 1], last[:, n]):
+        raise InvalidInput("The 'lengths' parameter of shortest_paths must be free of circles of negative length.")
+    hops = (last == last[:, -1:]).argmax(axis=1)  # the fewest edges of a shortest path
+    before = np.full(n, -1)
+    for node in np.flatnonzero((hops > 0) & np.isfinite(last[:, -1])):
+        before[node] = int((last[:, hops[node] - 1] + lengths[:, node]).argmin())
+    return Paths(last[:, -1].copy(), before)
+
+
+def _fibonacci(M, i, j):
+    return where(j < 2, j, M[i, j - 1] + M[i, j - 2])
+
+
+def _nim(M, i, j, upto):
+    return where(j == 0, 0, max_over("x", 1, minimum(j, upto) + 1, lambda x: 1 - M[i, j - x]))
+
+
+#: One row; column j: the number j of Fibonacci.
+FIBONACCI = Equation(_fibonacci, dtype="int64", pattern="CLR", name="fibonacci")
+#: One row; column j: whether who takes first from j can take the last.
+NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
+
+
+def fibonacci(n, *, device=None) -> int:
+    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits."""
+    n = arguments.whole(n, "n", of="fibonacci", most=92)
+    return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
+
+
+def nim(n, most=3, *, device=None) -> int:
+    """How many of n things to take first, 1 to `most` at a time, to take the last one; 0 if that cannot be forced.
+
+    Examples
+    --------
+    >>> nim(10, 3)
+    2
+    """
+    n = arguments.whole(n, "n", of="nim", most=1 << 24)
+    most = arguments.whole(most, "most", of="nim", least=1)
+    wins = fill(NIM, (1, n + 1), upto=most, device=device).numpy()[0]
+    return next((x for x in range(1, min(n, most) + 1) if not wins[n - x]), 0)
