@@ -2,6 +2,7 @@
 typedef int stored_t;
 typedef int cell_t;
 typedef int index_t;
+#define DP_WIDENED 0
 #define DP_HAS_DECISION 0
 #define DP_DECISION(p)
 #define DP_STORED_DECISION(d) (d)

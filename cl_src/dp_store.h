@@ -47,7 +47,9 @@ inline void dp_fill_cell(const int i, const int j, const int stage, const int pl
 #endif
     const cell_t value = dp_cell(i, j, n, m DP_PASS DP_ARGUMENTS DP_DECISION(&decision));
 #if DP_CHECK
-    if ((cell_t)(stored_t)value != value && value == value) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);
+#if DP_WIDENED  // computed in a wider type, for overflow to show
+    if ((stored_t)value != value) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);
+#endif
     if (only >= 0) {  // asked what went wrong in this cell: say so, and store nothing
         faults[2] = fault[0];
         faults[3] = fault[1];

@@ -377,3 +377,39 @@ def _graph(session):
     found = infer_pattern(equation, (100, 200), method="probe", device=session)
     _same(found.best, "NOSE", "pattern")
     return "a table of 9 x 11"
+
+
+@checks("dp/row_stage", "dp/column_stage", "dp/diagonal_stage", "dp/read_cells")
+def _stages(session):
+    from clgeom.dp import LAYOUTS, PATTERNS, Equation, fill
+
+    n, m = 37, 53
+    for name, pattern in PATTERNS.items():
+        near = [(a, b) for a in (-1, 0, 2) for b in (-1, 0, 2) if pattern.allows(a, b)]
+        expected = np.zeros((n, m), np.int32)
+        for stage in range(pattern.stages(n, m)):
+            for i, j in pattern.cells(stage, n, m):
+                inside = [(i + a, j + b) for a, b in near if 0 <= i + a < n and 0 <= j + b < m]
+                expected[i, j] = (7 * i + 3 * j + sum(expected[at] for at in inside)) % 1009
+        terms = [
+            f"(i + {a} >= 0 && i + {a} < n && j + {b} >= 0 && j + {b} < m ? M(i + {a}, j + {b}) : 0)"
+            for a, b in near
+        ]
+        text = f"(7 * i + 3 * j + {' + '.join(terms)}) % 1009".replace("+ -", "- ")
+        equation = Equation(text, pattern=name)
+        for layout in LAYOUTS if name == "NOSE" else (None,):
+            table = fill(equation, (n, m), path="stages", layout=layout, device=session)
+            _same(table.numpy(), expected, f"{name}, {layout}")
+            _same(table.row(5), expected[5], f"row of {name}, {layout}")
+    return "8 patterns, 4 layouts of 37 x 53 cells"
+
+
+@checks("dp/recover")
+def _recover(session):
+    from clgeom.dp import Equation, fill
+
+    equation = Equation("i + 3 * j", pattern="RUD")
+    table = fill(equation, (4, 9), device=session)
+    found = table.recover("for (int k = 0; k < 4; ++k) out[k] = M(k, 2 * k); return 4;", 4)
+    _same(found, [0, 7, 14, 21], "recovered")
+    return "4 cells of 36"

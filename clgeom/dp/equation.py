@@ -292,6 +292,7 @@ class Equation:
             f"typedef {cell} stored_t;",
             f"typedef {'long' if widened else cell} cell_t;",
             "typedef int index_t;",
+            f"#define DP_WIDENED {int(widened)}",
             f"#define DP_HAS_DECISION {int(self.decisions is not None)}",
             f"#define DP_DECISION(p) {', p' if self.decisions is not None else ''}",
             f"#define DP_STORED_DECISION(d) {'((d) + 1)' if self.decisions == 'index' else '(d)'}",

@@ -102,9 +102,9 @@ def check_shape(shape, *, of: str) -> tuple[int, int]:
     except (TypeError, ValueError):
         n = m = None
     if not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in (n, m)):
-        raise InvalidInput(f"The 'shape' parameter of {of} must be (rows, columns), two integers. Got {shape!r} instead.")
+        raise InvalidInput(f"The 'shape' parameter of {of} must be integers (rows, columns). Got {shape!r} instead.")
     if n < 1 or m < 1:
-        raise InvalidInput(f"The 'shape' parameter of {of} must have a row and a column at least. Got {shape!r} instead.")
+        raise InvalidInput(f"The 'shape' parameter of {of} must have at least one cell. Got {shape!r} instead.")
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
         raise InvalidInput(
             f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. Got {shape!r} instead."

@@ -7,9 +7,8 @@
 // Reads and writes count cells.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-#define DP_CHUNKS 1
-#define DP_CELL ${cell}
-#include "dp_table.h"
+#include "dp_pattern.h"
+#include "dp_pointers.h"
 ${define}
 inline ${cell} dp_read(const int a, const int b, const int n, const int m, ${parameters})
 {

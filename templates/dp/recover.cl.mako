@@ -6,12 +6,9 @@
 //
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-#define DP_CHUNKS 1
-#define DP_CELL int
 #include "dp_math.h"
-#include "dp_table.h"
-#undef DP_CONTEXT
-#undef M
+#include "dp_pattern.h"
+#include "dp_pointers.h"
 typedef ${out} out_t;
 ${define_m}
 ${define_d}
