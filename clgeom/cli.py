@@ -207,6 +207,7 @@ def demo(output, device):
 @cli.command()
 @click.argument("file")
 @terminal.columns_option("Columns of x and y, by name or number from 1.")
+@click.option("--by", metavar="COLUMN", help="A hull for each group of points: what names the groups.")
 @click.option("--array", metavar="NAME", help="Which array of a .npz file.")
 @click.option("-o", "--output", metavar="OUT", help="Write the hull: .geojson, .csv, .wkt, .npy or .npz.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
@@ -220,12 +221,21 @@ def demo(output, device):
 @click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
 @terminal.device_option
 @terminal.json_option
-def hull(file, columns, array, output, picture, trace, collinear, nonfinite, profile, device, as_json):
+def hull(file, columns, by, array, output, picture, trace, collinear, nonfinite, profile, device, as_json):
     """Convex hull of the points in FILE (.npy, .npz, .csv, .tsv, .txt).
 
     Tables may have a header; columns named like lon,lat or x,y or easting,northing are found. Lines that start
     with # are comments.
+
+    With --by there is one hull for each value, integer or text, of a column (of a .npz file: an array); -o writes a
+    polygon, line or point for each to .geojson, or the vertices to .csv.
     """
+    if by is not None:
+        if picture or trace:
+            raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
+        options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
+        _hulls_by(by, file, columns, array, output, device, as_json, options)
+        return
     from clgeom import convex_hull
     from clgeom.io.hulls import write_hull
     from clgeom.io.points import read_points
@@ -264,6 +274,57 @@ def hull(file, columns, array, output, picture, trace, collinear, nonfinite, pro
     )
     if profile:
         terminal.print_phases(found.phases)
+
+
+def _hulls_by(by, file, columns, array, output, device, as_json, options):
+    """What ``clgeom hull --by`` does."""
+    from clgeom import convex_hulls_by_label
+    from clgeom.io.atomic import check_output
+    from clgeom.io.groups import HULLS_FORMATS, read_groups, write_hulls
+    from clgeom.runtime.device import as_session
+
+    if output:
+        check_output(output, HULLS_FORMATS)
+        _check_outputs(file, output, None)
+    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        (points, labels, names, title), reading = terminal.timed(
+            read_groups, file, by, columns=columns, array=array, progress=progress
+        )
+    session = as_session(device)
+    batch, computing = terminal.timed(convex_hulls_by_label, points, labels, device=session, **options)
+    if output:
+        write_hulls(batch, names, title, output)
+    if as_json:
+        facts = {"points": len(points), "by": title, "hulls": _hulls_as_json(batch, names)}
+        facts |= {"device": session.profile.name, "seconds": {"read": reading, "hulls": computing}}
+        terminal.print_json(facts)
+        return
+    terminal.print_facts(
+        ("points", f"{len(points):,} ({points.dtype})"),
+        ("device", terminal.device_words(session)),
+        ("hulls", f"{len(batch):,} by {title}, {len(batch.vertices):,} vertices"),
+        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        *((("wrote", output),) if output else ()),
+    )
+    if options["profile"]:
+        terminal.print_phases(batch.phases)
+
+
+def _hulls_as_json(batch, names):
+    from clgeom.io.hulls import finite
+
+    return [
+        {
+            "group": name,
+            "points": int(hull.n),
+            "dimension": hull.dimension,
+            "vertices": hull.vertices.tolist(),
+            "coordinates": hull.points.tolist(),
+            "area": finite(area),
+            "perimeter": finite(perimeter),
+        }
+        for name, hull, area, perimeter in zip(names, batch, batch.areas.tolist(), batch.perimeters.tolist())
+    ]
 
 
 def _save_trace(points, path, collinear, nonfinite, session):

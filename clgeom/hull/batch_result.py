@@ -119,7 +119,7 @@ class HullBatch:
         return {"type": "FeatureCollection", "features": list(self.features())}
 
     def features(self, **columns):
-        """The features of the FeatureCollection one by one, with more properties: name=values for all hulls."""
+        """The features of the FeatureCollection one by one, with columns of values instead of the label."""
         areas, perimeters, sizes = (
             _get(self.areas).tolist(),
             _get(self.perimeters).tolist(),
@@ -127,9 +127,13 @@ class HullBatch:
         )
         labels = {} if self.labels is None else {"label": _get(self.labels).tolist()}
         for i, hull in enumerate(self):
-            more = {name: values[i] for name, values in {**labels, **columns}.items()}
+            more = {name: values[i] for name, values in (columns or labels).items()}
             measures = {"points": sizes[i], "area": _finite(areas[i]), "perimeter": _finite(perimeters[i])}
-            yield {"type": "Feature", "properties": more | measures, "geometry": hull.__geo_interface__}
+            yield {
+                "type": "Feature",
+                "properties": more | measures | more,
+                "geometry": hull.__geo_interface__,
+            }
 
     def to_shapely(self) -> np.ndarray:
         """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""

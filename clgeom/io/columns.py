@@ -32,7 +32,7 @@ def choose_columns(path, names, width, wanted):
         What the caller asked for: names, or numbers from 1.
     """
     if wanted is not None:
-        return tuple(_position(path, names, width, str(column).strip()) for column in wanted)
+        return tuple(position_of(path, names, width, str(column).strip()) for column in wanted)
     if names is not None:
         lower = [name.strip().lower() for name in names]
         for pair in KNOWN_PAIRS:
@@ -48,7 +48,7 @@ def choose_columns(path, names, width, wanted):
     )
 
 
-def _position(path, names, width, column):
+def position_of(path, names, width, column):
     """The position of one column given by name (as written, else in any case) or by number."""
     for same in (str, str.lower):
         found = [i for i, name in enumerate(names or ()) if same(name.strip()) == same(column)]

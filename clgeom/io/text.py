@@ -10,12 +10,12 @@ import csv
 import io
 import itertools
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.columns import choose_columns
+from clgeom.io.columns import choose_columns, position_of
 
 BLOCK_BYTES = 1 << 24
 TABS = (".tsv", ".tab")
@@ -23,12 +23,17 @@ TABS = (".tsv", ".tab")
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of a file are written. `delimiter` None means any run of blanks."""
+    """How the rows of a file are written. `delimiter` None means any run of blanks.
+
+    `by` is the column of the groups' names, if they are wanted, and `by_name` its own name.
+    """
 
     path: object
     delimiter: str | None
     width: int
     columns: tuple[int, int]
+    by: int | None = None
+    by_name: str = "group"
 
     def split(self, line: str) -> list[str]:
         return split(line, self.delimiter)
@@ -43,22 +48,46 @@ def split(line: str, delimiter: str | None) -> list[str]:
 
 def read_text(path, *, columns=None, progress=None) -> np.ndarray:
     """Two columns of a table as float64 points, shape (n, 2)."""
+    parts = [points for points, _, _ in _read(path, columns, None, progress)]
+    return np.concatenate(parts) if parts else np.empty((0, 2))
+
+
+def read_grouped_text(path, by, *, columns=None, progress=None):
+    """Two columns of a table as float64 points, a third one as text: the names of the groups that points are in.
+
+    Returns
+    -------
+    points : ndarray, shape (n, 2)
+    names : list of n str
+    title : str
+        The name of that column, "group" where it has none.
+    """
+    parts, names, title = [], [], "group"
+    for points, of_block, layout in _read(path, columns, by, progress):
+        parts.append(points)
+        names += of_block
+        title = layout.by_name
+    return np.concatenate(parts) if parts else np.empty((0, 2)), names, title
+
+
+def _read(path, columns, by, progress):
+    """(points, names of groups, layout) of each block of a file."""
     with open(path, "rb") as file:
         total = os.fstat(file.fileno()).st_size
-        layout, parts, line = None, [], 1
+        layout, line = None, 1
         for block in _blocks(file):
             if layout is None:
-                layout, header_lines = _layout(path, block, columns)
+                layout, header_lines = _layout(path, block, columns, by)
                 if layout is None:  # nothing but comments so far
                     line += block.count("\n")
                     continue
                 block = _without_lines(block, header_lines)
                 line += header_lines
-            parts.append(_parse(block, layout, line))
+            points = _parse(block, layout, line)
+            yield points, [] if by is None else _names(block, layout, line), layout
             line += block.count("\n")
             if progress is not None:
                 progress(file.tell(), total)
-    return np.concatenate(parts) if parts else np.empty((0, 2))
 
 
 def _blocks(file):
@@ -102,7 +131,7 @@ def _without_lines(block: str, count: int) -> str:
 # The header -----------------------------------------------------------------------------------------------------
 
 
-def _layout(path, block, wanted):
+def _layout(path, block, wanted, by):
     """The layout of a file from its first block, and how many lines come before its first row.
 
     (None, 0) when the block has no row and no header.
@@ -113,10 +142,12 @@ def _layout(path, block, wanted):
         return None, 0
     delimiter = _delimiter(path, first)
     fields = split(first.rstrip("\n"), delimiter)
-    if any(_is_number(field) for field in fields):
-        return Layout(path, delimiter, len(fields), choose_columns(path, None, len(fields), wanted)), number
-    names = [_name(field) for field in fields]
-    return Layout(path, delimiter, len(names), choose_columns(path, names, len(names), wanted)), number + 1
+    names = None if any(_is_number(field) for field in fields) else [_name(field) for field in fields]
+    layout = Layout(path, delimiter, len(fields), choose_columns(path, names, len(fields), wanted))
+    if by is not None:
+        column = position_of(path, names, len(fields), by.strip())
+        layout = replace(layout, by=column, by_name=names[column] if names else "group")
+    return layout, number if names is None else number + 1
 
 
 def _delimiter(path, line):
@@ -182,6 +213,18 @@ def _fields_between(text: str, delimiter: str | None) -> int:
     if delimiter is not None:
         return text.count(delimiter)
     return sum(max(len(line.split()) - 1, 0) for line in io.StringIO(text))
+
+
+def _names(block: str, layout: Layout, first_line: int) -> list[str]:
+    """The groups' names in the rows of a block that `_parse` has found well-formed."""
+    names = []
+    for number, line in enumerate(io.StringIO(block), first_line):
+        if _is_row(line):
+            line = line.rstrip("\n")
+            names.append(_name(layout.split(line)[layout.by]))
+            if not names[-1]:
+                raise _malformed(layout.path, number, f"the group in '{layout.by_name}' is missing", line)
+    return names
 
 
 def _parse_lines(block: str, layout: Layout, first_line: int) -> np.ndarray:
