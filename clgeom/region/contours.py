@@ -20,7 +20,7 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
     -------
     list of ndarray of int64, shape (m, 2)
         Not closed. Outer rings have a positive area (by the shoelace formula in column and row), rings around what is
-        not set a negative one. No ring touches itself; cells that touch with a corner only have rings of their own.
+        not set a negative one. No ring touches itself; cells that only touch with a corner are not joined there.
     """
     framed = np.pad(mask, 1)
     nw, ne, sw, se = framed[:-1, :-1], framed[:-1, 1:], framed[1:, :-1], framed[1:, 1:]
@@ -51,8 +51,26 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
         while after[at] >= 0:
             ring += (at, at ^ 1)
             after[at], at = -1, after[at]
-        rings.append(corners[ring])
+        rings += [corners[part] for part in _simple(ring, corners)]
     return rings
+
+
+def _simple(ring, corners):
+    """A ring of corner numbers, parted where it comes to one place twice."""
+    places = list(map(tuple, corners[ring].tolist()))
+    if len(set(places)) == len(places):
+        return [ring]
+    parts, path, seen = [], [], {}
+    for number, place in zip(ring, places):
+        if place in seen:
+            at = seen[place]
+            parts.append([other for other, _ in path[at:]])
+            for _, left in path[at:]:
+                del seen[left]
+            del path[at:]
+        seen[place] = len(path)
+        path.append((number, place))
+    return [*parts, [number for number, _ in path]]
 
 
 def twice_area(ring: np.ndarray) -> int:
@@ -104,5 +122,5 @@ def mask_polygons(mask: np.ndarray):
 
 def _beside(ring):
     """The middle of a set cell beside the first edge of a ring: on its left."""
-    (x, y), (to_x, _) = ring[0].tolist(), ring[1].tolist()
-    return (x + 0.5, y + 0.5) if to_x > x else (x - 0.5, y - 0.5)
+    along = np.sign(ring[1] - ring[0])
+    return ring[0] + 0.5 * along + 0.5 * np.array([-along[1], along[0]])

@@ -11,7 +11,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.contours import trace_runs, twice_area
-from clgeom.region.result import Region, require_shapely
+from clgeom.region.result import Region, _signs, require_shapely
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
@@ -237,7 +237,7 @@ class CoverageRegion:
 
 
 def _strictly_in(rings, at):
-    """Whether positions are strictly inside a hole: neither in the cells around it and its islands, nor on their sides."""
+    """Whether positions are strictly inside a hole, that is in no covered cell and on no side of one."""
     column, row = at.T
     inside = np.zeros(len(at), bool)
     near = np.flatnonzero(
@@ -302,7 +302,7 @@ class CoverageRegions(Sequence):
             raise IndexError(f"There are {len(self)} regions, and no region {index}.")
         group_number, i = self._where[:, index].tolist()
         group = self._groups[group_number]
-        lower, upper = group.chains[i]
+        lower, upper = (_straightened(chain) for chain in group.chains[i])
         return CoverageRegion(
             Region(lower, upper, segments=group.chains.effective[i]),
             self.grid,
@@ -343,6 +343,13 @@ class CoverageRegions(Sequence):
         from clgeom.plot import plot_coverage
 
         return plot_coverage(self, ax=ax, **options)
+
+
+def _straightened(chain):
+    """A chain without the vertices that lie on the line between their neighbours: corners of cells often do."""
+    if len(chain) < 3:
+        return chain
+    return chain[np.r_[True, _signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
 
 
 def _areas(chains):

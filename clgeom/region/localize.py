@@ -1,0 +1,170 @@
+"""Where a receiver can be that several transmitters' regions contain: their intersection.
+
+Three ways, to be compared: regions as they are, their convex hulls, and the masks themselves, cell by cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.polygons import as_grid
+from clgeom.region.result import require_shapely
+
+METHODS = ("regions", "hulls")
+
+
+@dataclass(frozen=True, eq=False)
+class Location:
+    """Where something can be.
+
+    Parameters
+    ----------
+    shape : shapely geometry
+        Polygon or MultiPolygon; an empty Polygon when it can be nowhere.
+    area : float
+    centroid : tuple of 2 floats, or None
+        The centre of gravity, which need not be inside.
+    point : tuple of 2 floats, or None
+        A point that is inside.
+    """
+
+    shape: object
+    area: float
+    centroid: tuple | None
+    point: tuple | None
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Location(nowhere)"
+        count = len(self.parts)
+        x, y = self.centroid
+        return (
+            f"Location(area {self.area:.6g} in {count} part{'s' * (count > 1)}, centroid ({x:.6g}, {y:.6g}))"
+        )
+
+    def __bool__(self) -> bool:
+        """Whether there is any place left."""
+        return self.centroid is not None
+
+    @property
+    def parts(self) -> list:
+        """The connected parts as Shapely polygons, the largest first."""
+        shapes = [part for part in getattr(self.shape, "geoms", [self.shape]) if not part.is_empty]
+        return sorted(shapes, key=lambda part: -part.area)
+
+    @property
+    def __geo_interface__(self) -> dict:
+        return require_shapely().geometry.mapping(self.shape)
+
+    def distance(self, position) -> float:
+        """How far the centroid is from a position; NaN for nowhere."""
+        if not self:
+            return float("nan")
+        return float(np.hypot(position[0] - self.centroid[0], position[1] - self.centroid[1]))
+
+
+def localize(regions, *, method="regions") -> Location:
+    """The intersection of two or more regions: where a receiver can be that hears them all.
+
+    Parameters
+    ----------
+    regions : sequence
+        CoverageRegion, Region, Hull, a Shapely geometry or anything with ``__geo_interface__``, all in one coordinate
+        system. A sequence of these stands for their union: the parts of one transmitter's coverage.
+    method : {"regions", "hulls"}
+        "hulls" intersects their convex hulls instead: faster for what follows, larger, and never smaller.
+
+    Returns
+    -------
+    Location
+        With area, centroid and a point inside. Lines and points in which regions only touch are no area: nowhere.
+
+    Raises
+    ------
+    InvalidInput
+        Fewer than two regions, or different coordinate reference systems.
+
+    Notes
+    -----
+    The intersection contains every cell that all masks have in common, for each region contains its mask.
+    """
+    if method not in METHODS:
+        raise InvalidInput(
+            f"The 'method' parameter of localize must be 'regions' or 'hulls'. Got {method!r} instead."
+        )
+    shapely = require_shapely()
+    regions = list(regions)
+    if len(regions) < 2:
+        raise InvalidInput(
+            f"The 'regions' parameter of localize must be two regions or more. Got {len(regions)} instead."
+        )
+    systems = {str(crs) for one in regions for crs in _systems(one)}
+    if len(systems) > 1:
+        raise InvalidInput(
+            f"The 'regions' parameter of localize must be in one coordinate reference system. Got {sorted(systems)} "
+            "instead."
+        )
+    shapes = [_as_shape(one, shapely) for one in regions]
+    if method == "hulls":
+        shapes = [shape.convex_hull for shape in shapes]
+    return _located(shapely.intersection_all(shapes), shapely)
+
+
+def localize_masks(masks, *, transform=None) -> Location:
+    """The cells that all masks have in common: exact, and what `localize` is compared with.
+
+    Parameters
+    ----------
+    masks : array_like of bool, shape (maps, rows, columns), two maps or more
+    transform : optional
+        As for `coverage_regions`.
+    """
+    from clgeom.region.contours import mask_polygons
+
+    masks = np.asarray(masks)
+    if masks.ndim != 3 or len(masks) < 2 or masks.dtype != bool:
+        raise InvalidInput(
+            f"The 'masks' parameter of localize_masks must be bool of shape (maps, rows, columns), two maps or more. "
+            f"Got {masks.dtype} of shape {masks.shape} instead."
+        )
+    grid = as_grid(transform, None, masks.shape[1:], of="localize_masks")
+    shapely = require_shapely()
+    common = np.logical_and.reduce(masks)
+    shape = shapely.transform(mask_polygons(common), grid.to_map)
+    return _located(shape, shapely)
+
+
+def _systems(region):
+    if hasattr(region, "geom_type") or not isinstance(region, (list, tuple)) and not hasattr(region, "given"):
+        crs = getattr(region, "crs", None)
+        return [] if crs is None else [crs]
+    return [crs for one in region for crs in _systems(one)]
+
+
+def _as_shape(region, shapely):
+    if hasattr(region, "geom_type"):
+        return region
+    if hasattr(region, "to_shapely"):
+        return region.to_shapely()
+    if hasattr(region, "__geo_interface__"):
+        return shapely.geometry.shape(region.__geo_interface__)
+    try:
+        return shapely.union_all([_as_shape(one, shapely) for one in region])
+    except TypeError:
+        raise InvalidInput(
+            f"The 'regions' parameter of localize must be regions or geometries. Got {type(region).__name__} instead."
+        ) from None
+
+
+def _located(shape, shapely) -> Location:
+    polygons = [
+        part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0
+    ]
+    if not polygons:
+        return Location(shapely.geometry.Polygon(), 0.0, None, None)
+    shape = polygons[0] if len(polygons) == 1 else shapely.geometry.MultiPolygon(polygons)
+    inside = shape.representative_point()
+    return Location(shape, shape.area, (shape.centroid.x, shape.centroid.y), (inside.x, inside.y))

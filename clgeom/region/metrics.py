@@ -1,0 +1,157 @@
+"""How well a region stands for the cells it is of: superfluous and missed area, overlap, distance, vertices.
+
+All areas are in cells. What overlaps is measured by Shapely on the exact boundaries of the cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.contours import mask_polygons
+from clgeom.region.polygons import CoverageRegion
+from clgeom.region.result import require_shapely
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What `measure` found, in cells and shares.
+
+    Parameters
+    ----------
+    area, mask_area : float
+        Of the region, and of the cells it should cover.
+    superfluous : float
+        Area of the region that is no cell of the mask.
+    superfluous_of_mask, superfluous_of_map : float
+        The same as a share of the mask's area and of the whole map's.
+    missed : float
+        Area of the mask that the region does not cover.
+    missed_of_mask : float
+    iou : float
+        Area of the intersection over that of the union; 1 for equal sets.
+    hausdorff : float
+        Largest distance from a vertex of one boundary to the other boundary, in cells; NaN where one is empty.
+    vertices : int
+    """
+
+    area: float
+    mask_area: float
+    superfluous: float
+    superfluous_of_mask: float
+    superfluous_of_map: float
+    missed: float
+    missed_of_mask: float
+    iou: float
+    hausdorff: float
+    vertices: int
+
+    def asdict(self) -> dict:
+        """The figures as plain values."""
+        return asdict(self)
+
+
+def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
+    """Compare a region with the cells that it should cover.
+
+    Parameters
+    ----------
+    region : CoverageRegion, sequence of them, or Shapely geometry
+        A geometry's coordinates are columns and rows. Several regions count together, their overlaps once.
+    mask : array_like of bool, shape (rows, columns)
+        The cells that should be covered, such as ``raster >= level``.
+    hausdorff : bool
+        Measure the distance, too, which takes longest.
+    polygons : shapely geometry, optional
+        The mask's exact boundary, ``contours.mask_polygons(mask)``, if it is at hand.
+
+    Returns
+    -------
+    Metrics
+    """
+    shapely = require_shapely()
+    mask = np.asarray(mask)
+    if mask.ndim != 2 or mask.dtype != bool:
+        raise InvalidInput(
+            f"The 'mask' parameter of measure must be bool of shape (rows, columns). Got {mask.dtype} of shape "
+            f"{mask.shape} instead."
+        )
+    shape = as_cells(region)
+    exact = mask_polygons(mask) if polygons is None else polygons
+    area, mask_area = shape.area, float(np.count_nonzero(mask))
+    missed = exact.difference(shape).area if mask_area else 0.0
+    superfluous = max(area - (mask_area - missed), 0.0)
+    both = area + missed
+    distance = float("nan")
+    if hausdorff and not shape.is_empty and mask_area:
+        distance = shapely.hausdorff_distance(shape.boundary, exact.boundary)
+    return Metrics(
+        area=area,
+        mask_area=mask_area,
+        superfluous=superfluous,
+        superfluous_of_mask=_share(superfluous, mask_area),
+        superfluous_of_map=superfluous / mask.size if mask.size else 0.0,
+        missed=missed,
+        missed_of_mask=_share(missed, mask_area),
+        iou=(mask_area - missed) / both if both else 1.0,
+        hausdorff=distance,
+        vertices=int(shapely.get_num_coordinates(shape)) - _rings(shape),
+    )
+
+
+def _share(part, whole):
+    """part / whole; what is superfluous to nothing is infinitely much."""
+    return part / whole if whole else float("inf") if part else 0.0
+
+
+def _rings(shape) -> int:
+    """How many rings a geometry has; each repeats its first vertex."""
+    parts = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon"]
+    return sum(1 + len(part.interiors) for part in parts if not part.is_empty)
+
+
+def as_cells(region):
+    """A region, or several, as one Shapely geometry in columns and rows."""
+    shapely = require_shapely()
+    if isinstance(region, CoverageRegion):
+        return region.to_shapely(cells=True)
+    if hasattr(region, "geom_type"):
+        return region
+    return shapely.union_all([as_cells(one) for one in region])
+
+
+def hull_of(mask):
+    """The convex hull of a mask's cells as a Shapely geometry in columns and rows: what regions are compared with."""
+    from clgeom.hull.convex import convex_hull
+
+    mask = np.asarray(mask, bool)
+    columns = np.flatnonzero(mask.any(axis=0))
+    first, last = mask[:, columns].argmax(axis=0), mask.shape[0] - mask[::-1, columns].argmax(axis=0)
+    corners = [(columns + side, row) for side in (0, 1) for row in (first, last)]
+    points = np.concatenate([np.stack(corner, axis=1) for corner in corners]).astype(np.float64)
+    return convex_hull(points).to_shapely()
+
+
+def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **options) -> list[dict]:
+    """Metrics of a raster's convex hull and of its regions at several resolutions, a row each.
+
+    Parameters
+    ----------
+    raster : array_like, shape (rows, columns)
+    level : float
+    segments : sequence of int
+    **options
+        As for `coverage_regions`.
+    """
+    from clgeom.region.coverage import coverage_regions
+
+    raster = np.asarray(raster)
+    mask = raster >= level if direction == ">=" else raster <= level
+    exact = mask_polygons(mask)
+    rows = [{"shape": "convex hull", **measure(hull_of(mask), mask, polygons=exact).asdict()}]
+    for k in segments:
+        found = coverage_regions(raster, level, direction=direction, segments=k, **options)
+        rows.append({"shape": f"{k} segments", **measure(found, mask, polygons=exact).asdict()})
+    return rows

@@ -1,0 +1,492 @@
+"""Coverage regions against their definition: every cell covered, valid, parts, holes, levels, stacks, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+import reference.coverage as reference
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.radio import shadowing
+from clgeom.region.contours import mask_polygons, trace, twice_area
+from clgeom.region.coverage import coverage_regions
+from clgeom.region.localize import localize, localize_masks
+from clgeom.region.metrics import compare, hull_of, measure
+
+SHAPES = ("random", "comb", "spiral", "c", "pixels", "ring", "diagonal", "full")
+
+
+def picture(name, size=24, seed=0):
+    """A mask that outlines get wrong."""
+    rng, mask = np.random.default_rng(seed), np.zeros((size, size + 3), bool)
+    if name == "random":
+        return rng.random(mask.shape) < 0.5
+    if name == "comb":
+        mask[2, :], mask[2:-1, ::3] = True, True
+    elif name == "c":
+        mask[3:-3, 3:-3] = True
+        mask[8:-8, 8:] = False
+    elif name == "spiral":
+        row, column, steps = 1, 1, [(0, 1), (1, 0), (0, -1), (-1, 0)]
+        for turn, length in enumerate(range(size - 3, 1, -2)):
+            for _ in range(length):
+                mask[row, column] = True
+                row, column = (row + steps[turn % 4][0]) % size, (column + steps[turn % 4][1]) % size
+    elif name == "pixels":
+        mask[rng.integers(0, size, 9), rng.integers(0, size + 3, 9)] = True
+    elif name == "ring":
+        r = np.hypot(*np.ogrid[-11.5:12, -13:14])
+        mask = (r < 11) & (r > 6) | (r < 2.5)
+    elif name == "diagonal":
+        mask[np.arange(size), np.arange(size)] = mask[np.arange(size), size - np.arange(size)] = True
+    else:
+        mask[:] = True
+    return mask
+
+
+def check(found, cells, k, cuts="count"):
+    """That a region is what its definition says, and covers its cells exactly."""
+    shape, effective = reference.region(cells, k, cuts)
+    made = found.to_shapely(cells=True) if not found.holes else shapely.Polygon(found.outline.polygon)
+    assert made.is_valid and made.geom_type == "Polygon"
+    assert found.segments == effective
+    assert made.symmetric_difference(shape).area < 1e-3 * (1 + found.grid.shape[0] / 100)
+    rows, columns = np.array(sorted(cells)).T
+    for i in (0, 1):
+        for j in (0, 1):
+            assert found.outline.contains(np.stack([columns + i, rows + j], axis=1).astype(np.float64)).all()
+    assert found.cells is None or found.cells == len(cells)
+
+
+# One region a level ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_outline_is_its_definition(session, name):
+    mask = picture(name)
+    cells = [tuple(cell) for cell in np.argwhere(mask).tolist()]
+    for k, cuts in ((1, "count"), (3, "count"), (7, "width"), (100, "count")):
+        (found,) = coverage_regions(mask, 1, segments=k, cuts=cuts, parts=False, device=session)
+        check(found, cells, k, cuts)
+    (one,) = coverage_regions(mask, 1, segments=1, parts=False, device=session)
+    assert one.area == hull_of(mask).area
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_parts_are_their_definition(session, name):
+    mask = picture(name, seed=3)
+    parts = reference.parts_of(mask)
+    found = coverage_regions(mask, 1, segments=5, device=session)
+    assert len(found) == len(parts) and found.parts.tolist() == list(range(len(parts)))
+    for region, cells in zip(found, parts):
+        check(region, cells, 5)
+
+
+@given(mask=hnp.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9))), k=st.integers(1, 12))
+def test_any_small_mask(session, mask, k):
+    whole = coverage_regions(mask, 1, segments=k, parts=False, device=session)
+    cells = [tuple(cell) for cell in np.argwhere(mask).tolist()]
+    assert len(whole) == 1 and bool(whole[0]) == bool(cells)
+    if cells:
+        check(whole[0], cells, k)
+    cut = coverage_regions(mask, 1, segments=k, holes=0, device=session)
+    parts = reference.parts_of(mask)
+    assert [region.cells for region in cut] == [len(part) for part in parts]
+    holes = reference.holes_of(mask)
+    assert sum(len(region.holes) for region in cut) == len(holes)
+    for region, part in zip(cut, parts):
+        check(region, part, k)
+        shape = region.to_shapely()
+        assert shape.is_valid and shape.area == pytest.approx(region.area)
+        middles = np.array(sorted(part))[:, ::-1] + 0.5
+        assert region.contains(middles).all()
+        assert shape.buffer(1e-9).covers(reference.boxes(part))
+    if holes:
+        middles = np.array([(c + 0.5, r + 0.5) for hole in holes for r, c in hole])
+        owners = [region for region in cut if region.holes]
+        own = np.array([min(r.area for r in owners if shapely.Polygon(r.exterior).covers(shapely.Point(m)))
+                        for m in middles])  # fmt: skip
+        inside = np.array([r.contains(middles) for r in owners])
+        areas = np.array([r.area for r in owners])
+        assert not inside[(areas[:, None] == own)].any()
+
+
+def test_levels_and_stacks_are_single_calls_in_order(any_session):
+    stack = np.stack([shadowing((61, 83), correlation=8, seed=s) for s in range(2)])
+    levels = (-4, 8, 0, 2.5, -9, 30, 3)
+    together = coverage_regions(stack, levels, segments=6, parts=False, device=any_session)
+    assert len(together) == 2 * 7
+    assert together.maps.tolist() == np.repeat(range(2), 7).tolist()
+    assert together.levels.tolist() == list(range(7)) * 2
+    areas = together.areas
+    for i, region in enumerate(together):
+        (alone,) = coverage_regions(
+            stack[region.map], region.level, segments=6, parts=False, device=any_session
+        )
+        np.testing.assert_array_equal(region.exterior, alone.exterior)
+        assert areas[i] == pytest.approx(alone.area, rel=1e-12) and region.segments == alone.segments
+    parts = coverage_regions(stack, levels, segments=6, device=any_session)
+    order = list(zip(parts.maps.tolist(), parts.levels.tolist(), parts.parts.tolist()))
+    assert order == sorted(order) and len(set(order)) == len(order)
+    for map_, level in ((0, 2), (1, 6)):
+        mine = [r for r in parts if r.map == map_ and r.level == levels[level]]
+        alone = coverage_regions(stack[map_], levels[level], segments=6, device=any_session)
+        assert len(mine) == len(alone)
+        for a, b in zip(mine, alone):
+            np.testing.assert_array_equal(a.exterior, b.exterior)
+
+
+def test_whole_masks_with_holes_are_those_without(session):
+    stack = np.stack([shadowing((61, 83), correlation=8, seed=s) for s in range(3)])
+    plain = coverage_regions(stack, (0, 5), parts=False, device=session)
+    cut = coverage_regions(stack, (0, 5), parts=False, holes=3, device=session)
+    for a, b in zip(plain, cut):
+        np.testing.assert_array_equal(a.exterior, b.exterior)
+        mask = stack[b.map] >= b.level
+        holes = [hole for hole in reference.holes_of(mask) if len(hole) >= 3]
+        assert sorted(hole.cells for hole in b.holes) == sorted(map(len, holes))
+        shape = b.to_shapely()
+        assert shape.is_valid
+        exact = mask_polygons(mask)
+        assert exact.difference(shape).area == pytest.approx(0, abs=1e-6)
+
+
+def test_devices_agree_bit_for_bit(any_session, session):
+    raster = shadowing((150, 170), correlation=12, seed=9)
+    one = coverage_regions(raster, (0, 6), segments=16, device=any_session)
+    other = coverage_regions(raster, (0, 6), segments=16, device=session)
+    assert len(one) == len(other)
+    for a, b in zip(one, other):
+        assert a.exterior.tobytes() == b.exterior.tobytes()
+
+
+@pytest.mark.settings("small_allocations")
+def test_rasters_larger_than_an_allocation(any_session, session):
+    raster = shadowing((340, 801), correlation=60, seed=2, dtype=np.float32)
+    for how in ({"parts": False}, {"holes": 4}):
+        small = coverage_regions(raster, (2, 9), device=any_session, **how)
+        whole = coverage_regions(raster, (2, 9), device=session, **how)
+        assert len(small) == len(whole)
+        for a, b in zip(small, whole):
+            np.testing.assert_array_equal(a.exterior, b.exterior)
+            assert a.area == b.area
+
+
+def test_more_segments_are_tighter_when_cuts_nest(session):
+    raster = shadowing((200, 256), correlation=25, seed=4)
+    areas = [
+        coverage_regions(raster, 0, segments=1 << k, parts=False, device=session)[0].area for k in range(1, 8)
+    ]
+    assert areas[-1] < areas[0]
+    lines = coverage_regions(np.ones((5, 255), bool), 1, segments=512, parts=False, device=session)[0]
+    assert lines.segments == 256  # the effective number: one a grid line
+
+
+# Types, levels, nodata ---------------------------------------------------------------------------------------------
+
+TYPES = (
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    ">f4",
+)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_type_and_direction(session, dtype):
+    if np.dtype(dtype) in (np.int64, np.float64) and not session.profile.fp64:
+        pytest.skip("float64 is refused, which another test holds")
+    raster = (np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 100, (40, 50))).astype(dtype)
+    for direction in (">=", "<="):
+        for level in (0, 1, 37.5, 61, 1e9, -1e9):
+            with np.errstate(over="ignore"):
+                mask = raster >= level if direction == ">=" else raster <= level
+            (found,) = coverage_regions(raster, level, direction=direction, parts=False, device=session)
+            (expected,) = coverage_regions(mask, 1, parts=False, device=session)
+            np.testing.assert_array_equal(found.exterior, expected.exterior)
+            parts = coverage_regions(raster, level, direction=direction, device=session)
+            assert sum(part.cells for part in parts) == np.count_nonzero(mask)
+
+
+def test_float_levels_compare_as_in_numpy(session):
+    raster = np.full((3, 3), -85.3, np.float32)  # just below -85.3
+    assert coverage_regions(raster, -85.3, parts=False, device=session)[0].area == 9
+
+
+def test_nan_masked_and_nodata_cells_are_not_covered(session):
+    raster = np.arange(30, dtype=np.float32).reshape(5, 6)
+    raster[0, 0] = np.nan
+    raster[4, 5] = 9999
+    (found,) = coverage_regions(raster, -1, nodata=9999, parts=False, segments=50, device=session)
+    assert found.area == 29  # an outline cuts a corner's cell in two
+    hidden = np.ma.masked_array(
+        np.arange(30).reshape(5, 6).astype(np.int16), np.arange(30).reshape(5, 6) > 11
+    )
+    (found,) = coverage_regions(hidden, 0, parts=False, device=session)
+    assert found.area == 12
+    whole = np.arange(30, dtype=np.uint8).reshape(5, 6)
+    assert coverage_regions(whole, 0, nodata=29, parts=False, segments=50, device=session)[0].area == 29.5
+    for absent in (-9999, 2.5, math.nan):  # values that no cell of this type has
+        assert coverage_regions(whole, 0, nodata=absent, parts=False, device=session)[0].area == 30
+    (parts,) = coverage_regions(raster, -1, nodata=9999, segments=50, device=session)
+    assert parts.cells == 28
+
+
+def test_device_rasters_are_read_where_they_are(session):
+    import pyopencl.array as cl_array
+
+    raster = np.stack([shadowing((90, 70), correlation=9, seed=s) for s in (0, 1)])
+    there = cl_array.to_device(session.queue, raster)
+    for how in ({"parts": False}, {"holes": 0}):
+        a, b = coverage_regions(there, (0, 4), **how), coverage_regions(raster, (0, 4), device=session, **how)
+        assert [r.exterior.tolist() for r in a] == [r.exterior.tolist() for r in b]
+
+
+# Degenerate and bad input -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("raster", (np.zeros((4, 5)), np.full((4, 5), np.nan), np.full((4, 5), -200.0)))
+def test_nothing_covered(session, raster):
+    """An empty mask, all NaN, or a level outside the data: an empty region, or no part."""
+    raster = raster.astype(np.float32)
+    whole = coverage_regions(np.stack([raster, raster + 300]), (50, 40), parts=False, device=session)
+    assert len(whole) == 4 and not whole[0] and len(whole[0]) == 0 and whole[0].segments == 0
+    assert whole[0].area == 0 and math.isnan(whole[0].bounds[0]) and "empty" in repr(whole[0])
+    assert whole[0].to_shapely().is_empty and not whole[0].contains([(1, 1)]).any()
+    assert whole[0].__geo_interface__ == {"type": "Polygon", "coordinates": ()}
+    assert len(coverage_regions(raster, 50, device=session)) == 0
+    assert len(coverage_regions(raster, 50, holes=0, device=session)) == 0
+
+
+def test_one_pixel_one_column_one_row(session):
+    pixel = np.zeros((5, 7), bool)
+    pixel[2, 3] = True
+    for how in ({}, {"parts": False}, {"holes": 0}):
+        (found,) = coverage_regions(pixel, 1, device=session, **how)
+        assert sorted(found.exterior.tolist()) == [[3, 2], [3, 3], [4, 2], [4, 3]]
+        assert found.segments == 2 and found.area == 1
+    (column,) = coverage_regions(np.ones((9, 1), bool), 1, segments=64, device=session)
+    assert column.area == 9 and len(column) == 4
+    (row,) = coverage_regions(np.ones((1, 300), bool), 1, segments=64, device=session)
+    assert row.area == 300 and row.segments == 64 and len(row) == 4
+    (cell,) = coverage_regions([[5]], 5, device=session)
+    assert cell.area == 1
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    (
+        ({"raster": np.ones(5)}, r"'raster' .* must have shape \(rows, columns\) or .* Got \(5,\) instead"),
+        ({"raster": np.ones((0, 5))}, r"none of them 0\. Got \(0, 5\) instead"),
+        ({"raster": [[1, 2], [3]]}, "'raster' parameter of coverage_regions must be an array of numbers"),
+        ({"raster": np.array([["a"]])}, "'raster' .* must hold numbers. Got <U1"),
+        ({"raster": np.array([[1j]])}, "'raster' .* must hold numbers. Got complex128"),
+        ({"raster": np.array([[2**60]])}, r"must hold integers within 2\*\*53"),
+        ({"levels": []}, r"'levels' .* must be one or more numbers. Got \[\] instead"),
+        ({"levels": "high"}, "'levels' .* must be one or more numbers"),
+        ({"levels": [1, math.nan]}, "'levels' .* must be finite. Got nan instead"),
+        ({"levels": math.inf}, "'levels' .* must be finite. Got inf instead"),
+        ({"direction": ">"}, "'direction' .* must be '>=' or '<='. Got '>' instead"),
+        ({"segments": 0}, "'segments' .* must be a whole number from 1 on. Got 0 instead"),
+        ({"segments": 2.5}, "'segments' .* Got 2.5 instead"),
+        ({"segments": True}, "'segments' .* Got True instead"),
+        ({"cuts": "area"}, "'cuts' .* must be 'count' or 'width'. Got 'area' instead"),
+        ({"holes": -1}, "'holes' .* must be the least area of a hole, 0 or more. Got -1 instead"),
+        ({"holes": "big"}, "'holes' .* Got 'big' instead"),
+        ({"nodata": "none"}, "'nodata' .* must be a number. Got 'none' instead"),
+        ({"transform": (1, 0, 0, 0, 0, 0)}, "'transform' .* must be 6 finite numbers"),
+        ({"transform": (1, 0, 0)}, "'transform' .* must be 6 finite numbers"),
+        ({"transform": (1, 0, math.nan, 0, 1, 0)}, "'transform' .* must be 6 finite numbers"),
+        ({"transform": "north-up"}, "'transform' .* must be 6 finite numbers"),
+    ),
+)
+def test_coverage_regions_refuses(session, kwargs, words):
+    with pytest.raises(InvalidInput, match=words):
+        coverage_regions(**{"raster": np.ones((3, 3)), "levels": 1, "device": session, **kwargs})
+
+
+def test_float64_rasters_need_a_device_with_float64(session):
+    from clgeom.runtime.device import Session
+
+    with pytest.raises(DeviceLimit, match="coverage_regions needs float64"):
+        coverage_regions(np.ones((3, 3)), 1, device=Session(session.device, fp64=False))
+
+
+# Map coordinates ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "transform",
+    ((25.0, 0, 690_000, 0, -25.0, 5_340_000), (25.0, 0, 0, 0, 25.0, 0), (3.0, 4.0, 10, 4.0, -3.0, 20),
+     (0, 2.0, 5, 1.0, 0, 7)),
+    ids=("north-up", "south-up", "turned", "swapped"),
+)  # fmt: skip
+def test_transforms_also_those_that_turn(session, transform):
+    mask = picture("ring")
+    (cells,) = coverage_regions(mask, 1, segments=9, parts=False, holes=0, device=session)
+    (found,) = coverage_regions(
+        mask, 1, segments=9, parts=False, holes=0, transform=transform, device=session
+    )
+    a, b, c, d, e, f = transform
+    x, y = cells.exterior.T
+    expected = shapely.Polygon(np.stack([a * x + b * y + c, d * x + e * y + f], axis=1))
+    assert shapely.Polygon(found.exterior).equals(expected)
+    assert shapely.is_ccw(shapely.LinearRing(found.exterior))
+    assert found.area == cells.area * abs(a * e - b * d) and found.to_shapely().is_valid
+    rows, columns = np.nonzero(mask)
+    middles = np.stack([columns + 0.5, rows + 0.5], axis=1) @ np.array([[a, d], [b, e]]) + (c, f)
+    assert found.contains(middles).all()
+    rows, columns = np.nonzero(~mask)
+    outside = ~cells.contains(np.stack([columns + 0.5, rows + 0.5], axis=1))
+    middles = np.stack([columns + 0.5, rows + 0.5], axis=1) @ np.array([[a, d], [b, e]]) + (c, f)
+    np.testing.assert_array_equal(found.contains(middles), ~outside)
+    least, *_ = found.bounds
+    assert least == found.exterior[:, 0].min()
+
+
+def test_affine_objects_are_transforms(session):
+    class Affine(tuple):
+        pass
+
+    (found,) = coverage_regions(
+        np.ones((2, 3)), 1, transform=Affine((2, 0, 100, 0, -2, 50, 0, 0, 1)), device=session
+    )
+    assert found.bounds == (100, 46, 106, 50) and found.transform == (2, 0, 100, 0, -2, 50)
+
+
+def test_simplify_covers_and_has_fewer_vertices(session):
+    raster = shadowing((300, 300), correlation=40, seed=1)
+    (found,) = coverage_regions(
+        raster, 0, segments=128, parts=False, transform=(5, 0, 0, 0, -5, 0), device=session
+    )
+    simple = found.simplify(20)
+    assert len(simple) < len(found) and simple.area >= found.area
+    assert shapely.Polygon(simple.exterior).buffer(1e-6).covers(shapely.Polygon(found.exterior))
+
+
+def test_areas_in_square_kilometres(session):
+    pytest.importorskip("pyproj", reason="areas on the earth need pyproj")
+    mask = np.ones((100, 200), bool)
+    mask[40:60, 50:60] = False
+    utm = coverage_regions(mask, 1, transform=(10, 0, 690_000, 0, -10, 5_340_000), crs="EPSG:32632", holes=0,
+                           device=session)[0]  # fmt: skip
+    assert utm.area_km2 == pytest.approx(2 - 0.02)
+    feet = coverage_regions(mask, 1, transform=(10, 0, 0, 0, -10, 0), crs="EPSG:2263", device=session)[0]
+    assert feet.area_km2 == pytest.approx(2 * 0.3048006096**2)
+    half = coverage_regions(np.ones((180, 180), bool), 1, transform=(1, 0, 0, 0, -1, 90), crs=4326,
+                            device=session)[0]  # fmt: skip
+    assert half.area_km2 == pytest.approx(510_065_622 / 2, rel=1e-6)
+    degree = coverage_regions(np.ones((1, 1), bool), 1, transform=(1, 0, 11, 0, -1, 49), crs="EPSG:4326",
+                              device=session)[0]  # fmt: skip
+    assert degree.area_km2 == pytest.approx(8218, rel=1e-3)
+    with pytest.raises(InvalidInput, match="area_km2 needs a coordinate reference system, and there is none"):
+        coverage_regions(mask, 1, device=session)[0].area_km2  # noqa: B018
+    with pytest.raises(InvalidInput, match="must be a coordinate reference system.* Got 'EPSG:1'"):
+        coverage_regions(mask, 1, crs="EPSG:1", device=session)[0].area_km2  # noqa: B018
+
+
+# Contours, metrics, localisation -----------------------------------------------------------------------------------
+
+
+@given(mask=hnp.arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 8))))
+def test_trace_bounds_the_cells(mask):
+    rings = trace(mask)
+    assert sum(twice_area(ring) for ring in rings) == 2 * np.count_nonzero(mask)
+    for ring in rings:
+        assert shapely.LinearRing(ring).is_simple
+    shape = mask_polygons(mask)
+    assert shape.is_valid and shape.equals(reference.boxes(np.argwhere(mask))) or not mask.any()
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_measure(session, name):
+    mask = picture(name)
+    found = coverage_regions(mask, 1, segments=12, parts=False, device=session)
+    metrics = measure(found, mask)
+    assert metrics.missed == pytest.approx(0, abs=1e-9) and metrics.mask_area == np.count_nonzero(mask)
+    assert metrics.superfluous == pytest.approx(found[0].area - metrics.mask_area, abs=1e-6)
+    assert metrics.iou == pytest.approx(metrics.mask_area / found[0].area)
+    assert metrics.superfluous_of_map == pytest.approx(metrics.superfluous / mask.size)
+    assert metrics.vertices == len(found[0].exterior) and metrics.hausdorff >= 0
+    lost = measure(shapely.box(0, 0, 5, 5), mask)
+    assert lost.missed == np.count_nonzero(mask) - np.count_nonzero(mask[:5, :5])
+
+
+def test_measure_of_nothing_and_refusals(session):
+    nothing = np.zeros((4, 4), bool)
+    metrics = measure(shapely.Polygon(), nothing)
+    assert metrics.iou == 1 and metrics.superfluous_of_mask == 0 and math.isnan(metrics.hausdorff)
+    with pytest.raises(InvalidInput, match=r"'mask' parameter of measure must be bool"):
+        measure(shapely.Polygon(), np.zeros((4, 4)))
+
+
+def test_regions_beat_the_hull_on_a_map(session):
+    rows = compare(
+        shadowing((120, 120), correlation=20, seed=8), 2, segments=(1, 16, 64), parts=False, device=session
+    )
+    assert rows[0]["area"] == rows[1]["area"] and rows[3]["superfluous"] < 0.9 * rows[0]["superfluous"]
+    assert all(row["missed"] == pytest.approx(0, abs=1e-6) for row in rows)
+
+
+def scene(seed=0):
+    """Three transmitters' received power on one map."""
+    rows, columns = np.ogrid[:90, :110]
+    places = ((20, 30), (60, 80), (70, 25))
+    noise = [shadowing((90, 110), sigma=4, correlation=9, seed=seed + i) for i in range(3)]
+    return np.stack([-np.hypot(rows - r, columns - c) + n for (r, c), n in zip(places, noise)])
+
+
+def test_localize_contains_what_masks_have_in_common(session):
+    stack, transform = scene(), (10.0, 0, 500, 0, -10.0, 900)
+    found = coverage_regions(stack, -45, parts=False, segments=32, transform=transform, device=session)
+    place, exact = localize(found), localize_masks(stack >= -45, transform=transform)
+    hulls = localize(found, method="hulls")
+    assert exact.area == np.count_nonzero((stack >= -45).all(axis=0)) * 100
+    assert exact.area <= place.area <= hulls.area
+    assert exact.shape.difference(place.shape).area < 1e-6
+    assert place.shape.covers(shapely.Point(place.point)) and place.shape.is_valid
+    assert place.distance(exact.centroid) < 60 and bool(place)
+    by_parts = localize(
+        [coverage_regions(one, -45, segments=32, transform=transform, device=session) for one in stack]
+    )
+    assert exact.area - 1e-6 <= by_parts.area <= place.area + 1e-6 and len(by_parts.parts) >= 1
+    assert by_parts.__geo_interface__["type"] in ("Polygon", "MultiPolygon")
+
+
+def test_localize_nowhere_and_in_several_parts():
+    box = shapely.box
+    assert not localize([box(0, 0, 1, 1), box(5, 5, 6, 6)])
+    touching = localize([box(0, 0, 1, 1), box(1, 0, 2, 1)])
+    assert not touching and touching.area == 0 and touching.centroid is None and touching.parts == []
+    assert math.isnan(touching.distance((0, 0))) and repr(touching) == "Location(nowhere)"
+    comb = shapely.union_all([box(0, 0, 10, 1), box(0, 0, 1, 5), box(4, 0, 7, 5)])
+    parts = localize([comb, box(0, 3, 10, 4)])
+    assert [part.area for part in parts.parts] == [3, 1] and "2 parts" in repr(parts)
+    assert localize([comb, box(0, 3, 10, 4)], method="hulls").area > parts.area
+
+
+def test_localize_refuses(session):
+    one = coverage_regions(np.ones((3, 3)), 1, crs="EPSG:32632", device=session)[0]
+    other = coverage_regions(np.ones((3, 3)), 1, crs="EPSG:32633", device=session)[0]
+    with pytest.raises(InvalidInput, match="must be two regions or more. Got 1 instead"):
+        localize([one])
+    with pytest.raises(InvalidInput, match="in one coordinate reference system"):
+        localize([one, other])
+    with pytest.raises(InvalidInput, match="must be regions or geometries. Got int instead"):
+        localize([one, 5])
+    with pytest.raises(InvalidInput, match="must be 'regions' or 'hulls'. Got 'boxes' instead"):
+        localize([one, one], method="boxes")
+    with pytest.raises(InvalidInput, match=r"'masks' parameter of localize_masks must be bool"):
+        localize_masks(np.ones((2, 3, 3)))
