@@ -57,6 +57,24 @@ class Policy:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
 
 
+@dataclass(frozen=True)
+class TilePolicy(Policy):
+    """Shape of a slanted tile of a table: each of `wg_size` work-items walks `steps` blocks of cells.
+
+    Parameters
+    ----------
+    block_rows, block_columns : int
+        Cells of a block.
+    strips : int
+        How many strips of blocks, one below the other, a group does ("serial" variant).
+    """
+
+    block_rows: int = 4
+    block_columns: int = 4
+    steps: int = 64
+    strips: int = 1
+
+
 def ceil_div(a: int, b: int) -> int:
     """a / b rounded up, in integers."""
     return -(-a // b)

@@ -1,0 +1,34 @@
+// dp_split.h: the best of several sums, ties to the lowest k. Whoever includes it has defined cell_t, SPLIT_TRACK
+// (whether k is wanted), SPLIT_BETTER(a, b) and, unless SPLIT_BARE, dp_split_term.
+
+// Take candidate v of k: candidates come in the order of k. The first equal to the start is taken for its k.
+#if SPLIT_TRACK
+#define SPLIT_TAKE(v, k, best, at) do { \
+        const cell_t dp_v = (v); \
+        const bool dp_better = SPLIT_BETTER(dp_v, best) | (((at) < 0) & (dp_v == (best))); \
+        (best) = dp_better ? dp_v : (best); \
+        (at) = dp_better ? (k) : (at); \
+    } while (0)
+#else
+#define SPLIT_TAKE(v, k, best, at) do { \
+        const cell_t dp_v = (v); \
+        (best) = SPLIT_BETTER(dp_v, best) ? dp_v : (best); \
+    } while (0)
+#endif
+
+// Candidates that come in any order.
+#if SPLIT_TRACK
+#define SPLIT_JOIN(v, k, best, at) do { \
+        const bool dp_better = (k) >= 0 & (SPLIT_BETTER(v, best) | (((v) == (best)) & (((at) < 0) | ((k) < (at))))); \
+        (best) = dp_better ? (v) : (best); \
+        (at) = dp_better ? (k) : (at); \
+    } while (0)
+#else
+#define SPLIT_JOIN(v, k, best, at) (best) = SPLIT_BETTER(v, best) ? (v) : (best)
+#endif
+
+#if SPLIT_BARE
+#define SPLIT_SUM(i, j, k, a, b) ((a) + (b))
+#else
+#define SPLIT_SUM(i, j, k, a, b) ((a) + (b) + dp_split_term(i, j, k, n, m DP_ARGUMENTS))
+#endif

@@ -1,0 +1,2 @@
+def applies(job):
+    return False

@@ -1,0 +1,212 @@
+"""The path of equations that read near cells only: slanted tiles along a wavefront, cells in registers.
+
+What a tile leaves to its neighbours is its lower edge and the right edge of each work-item's rows. So a table that need
+not be kept costs no memory but two rows and a few columns, and one that is kept is written once and never read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
+from clgeom.dp.job import Job
+from clgeom.dp.reach import Near
+from clgeom.dp.table import CellStore, Filled
+from clgeom.runtime import launch
+from clgeom.runtime.arrays import c_name
+from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.policies import Policy, TilePolicy, ceil_div
+from clgeom.runtime.tuning import select
+
+NAME = "tiles"
+KERNEL = "dp/tile_sweep"
+#: Rows of a kept table begin at multiples of so many cells, for wide stores.
+PITCH = 16
+
+
+def flips_of(offsets):
+    """(flip_rows, flip_columns) that turn all offsets to up and left, None when none do."""
+    for rows in (False, True):
+        for columns in (False, True):
+            if all(
+                (-di if rows else di) <= 0 and (-dj if columns else dj) <= 0 and (di, dj) != (0, 0)
+                for di, dj in offsets
+            ):
+                return rows, columns
+    return None
+
+
+def applies(job: Job) -> bool:
+    """Whether all reads are near, in one quadrant, and what is kept fits in one buffer."""
+    reach = job.equation.reach
+    if not (isinstance(reach, Near) and job.equation.reach_proven and reach.offsets and job.whole):
+        return False
+    flips = flips_of(reach.offsets)
+    if flips is None or job.layout not in (None, "ROWS") or bits_of(job) is None:
+        return False
+    if job.pattern.last_is_column and job.keep != "table":
+        return False
+    sweep = Sweep.of(job, flips)
+    return sweep is not None and sweep.largest_buffer <= job.session.profile.max_alloc_bytes
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The geometry of a fill: rows and columns of tiles, and when each is launched.
+
+    Tile (I, J) is computed by launch ``J + lag * I``.
+    """
+
+    policy: TilePolicy
+    shape: tuple[int, int]
+    offsets: tuple[tuple[int, int], ...]
+    flips: tuple[bool, bool]
+    itemsize: int
+    bits: int
+    table: bool
+
+    @classmethod
+    def of(cls, job: Job, flips) -> Sweep | None:
+        """The sweep of a job, None when its reads are too far for a block."""
+        n, m = job.shape
+        reach = job.equation.reach
+        offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
+        bits = bits_of(job)
+        policy = select(job.session.profile, KERNEL, job.equation.dtype, n * m)
+        up, left = _depths(offsets)
+        packed = bits * policy.block_columns
+        if up > policy.block_rows or left > policy.block_columns or (bits and not 8 <= packed <= 64):
+            columns = max(policy.block_columns, 8 if bits == 1 else 4, 1 << (left - 1).bit_length())
+            rows = max(policy.block_rows, 1 << (up - 1).bit_length())
+            if max(rows, columns) > 8 or bits * columns > 64:
+                return None
+            policy = replace(policy, block_rows=rows, block_columns=columns)
+        return cls(policy, job.shape, offsets, flips, job.equation.dtype.itemsize, bits, job.keep == "table")
+
+    @property
+    def up(self) -> int:
+        return _depths(self.offsets)[0]
+
+    @property
+    def left(self) -> int:
+        return _depths(self.offsets)[1]
+
+    @property
+    def strip(self) -> int:
+        """Rows of a strip."""
+        return self.policy.wg_size * self.policy.block_rows
+
+    @property
+    def blocks(self) -> int:
+        """Blocks side by side in a strip."""
+        return ceil_div(self.shape[1], self.policy.block_columns)
+
+    @property
+    def rows(self) -> int:
+        """Rows of tiles."""
+        return ceil_div(self.shape[0], self.strip * self.policy.strips)
+
+    @property
+    def columns(self) -> int:
+        """Tiles side by side: they slant, so the last item is wg_size - 1 steps late."""
+        return ceil_div(self.blocks + self.policy.wg_size - 1, self.policy.steps)
+
+    @property
+    def lag(self) -> int:
+        """Launches from a tile to the one below it, whose first item needs what the last item here has passed on."""
+        return 2 + (self.policy.wg_size - 2) // self.policy.steps
+
+    @property
+    def edge_pitch(self) -> int:
+        return self.blocks * self.policy.block_columns
+
+    @property
+    def edges(self) -> int:
+        """Cells of the lower edges of two rows of strips."""
+        return 2 * self.up * self.edge_pitch
+
+    @property
+    def state(self) -> int:
+        """Cells that work-items hold from tile to tile."""
+        p = self.policy
+        each = self.left * (self.up + p.block_rows) + self.up * p.block_columns
+        return self.rows * p.strips * p.wg_size * each
+
+    @property
+    def pitch(self) -> int:
+        return ceil_div(self.shape[1], PITCH) * PITCH
+
+    @property
+    def largest_buffer(self) -> int:
+        """Bytes."""
+        n, m = self.shape
+        sizes = [self.edges * self.itemsize, self.state * self.itemsize]
+        if self.table:
+            sizes.append(n * self.pitch * self.itemsize)
+        if self.bits:
+            sizes.append(n * packed_pitch(m, self.bits, self.policy.block_columns))
+        return max(sizes)
+
+    def launches(self):
+        """(launch and its first row of tiles, how many rows of tiles) of every launch."""
+        launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
+        first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
+        last = np.minimum(self.rows - 1, launches // self.lag)
+        some = last >= first  # a short row of tiles leaves gaps
+        return np.stack([launches, first], axis=1)[some], (last - first + 1)[some]
+
+
+def _depths(offsets):
+    """How many rows up and columns left a cell reads, at least one."""
+    return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
+
+
+def fill(job: Job) -> Filled:
+    """Fill the table of a job."""
+    n, m = job.shape
+    dtype = job.equation.dtype
+    sweep = Sweep.of(job, flips_of(job.equation.reach.offsets))
+    flip_rows, flip_columns = sweep.flips
+    buffers, kept = {}, Scratch("last", dtype, m)
+    args = [
+        np.int32(n), np.int32(m), np.int32(0), np.int32(0), np.int32(sweep.lag), np.int32(sweep.policy.strips),
+        np.int32(sweep.edge_pitch), Scratch("edges", dtype, sweep.edges), Scratch("state", dtype, sweep.state),
+    ]  # fmt: skip
+    table = decisions = None
+    if sweep.table:
+        buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
+        table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
+        args += ["table", np.int32(sweep.pitch)]
+    else:
+        args += [kept]
+    if sweep.bits:
+        columns = sweep.policy.block_columns
+        decisions = new_packed(job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
+        buffers["decisions"] = decisions.buffer
+        args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
+    launches, groups = sweep.launches()
+    params = {
+        **job.params,
+        "equation": job.equation.text(),
+        "cell": c_name(dtype),
+        "offsets": sweep.offsets,
+        "flip_rows": flip_rows,
+        "flip_columns": flip_columns,
+        "table": sweep.table,
+        "last": not sweep.table,
+        "bits": sweep.bits,
+        "shuffle": shuffle_of(job.session, sweep.policy),
+    }
+    moved = dtype.itemsize * (n * m * sweep.table + sweep.edges * sweep.rows + 2 * sweep.state * sweep.columns)
+    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), 1, params, moved, job.options)
+    result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
+    last = None if sweep.table else result.read(kept)
+    corner = None if last is None else last[job.pattern.corner(n, m)[1]]
+    return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)
+
+
+def shuffle_of(session, policy: Policy) -> str | None:
+    """How items pass on edges in registers: "ptx" where a group is one sub-group of 32, None by local memory."""
+    return "ptx" if policy.wg_size == 32 and session.shuffle == "ptx" else None

@@ -1,0 +1,117 @@
+<%page args="equation='', rounded=False, flip_rows=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
+// rows_direct: one row of a table whose cells read only the row before, from global memory or the caches.
+//
+//   row above  | ........................ |
+//   this row   | g0 g0 g0 | g1 g1 g1 | .. |   a group has WG_SIZE * ITEMS columns; on CPUs an item walks its share
+//
+// For reaches too wide for rows_fused, and for CPUs, where a launch costs less than columns computed twice.
+// Memory: one row in and out, and a bit or more a decision.
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp_math.h"
+#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base
+#define M(a, b) dp_row[(b) - dp_base]
+% if equation:
+${equation}
+% else:
+#include "dp_sample.h"
+% endif
+#define WG_SIZE ${wg_size}
+#define ITEMS ${items_per_thread}
+#define BITS ${bits}     // of a decision; 0: none is kept
+
+% if variant == "serial":
+// Columns begin .. end - 1 of a row from the row before; both begin with column base in memory.
+inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won, const int base, const int begin,
+                     const int end, const int i, const int n, const int m DP_KERNEL_PARAMETERS)
+{
+    for (int j = begin; j < end; ++j) {
+#if DP_HAS_DECISION
+        uint decision;
+#endif
+        target[j - base] = dp_cell(i, j, n, m, source, base DP_ARGUMENTS DP_DECISION(&decision));
+#if BITS
+        won[j - base] = (uchar)decision;
+#endif
+    }
+}
+
+// Rows row .. row + count - 1; a group's scratch holds two rows of its columns and, for decisions, their bytes.
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void rows_direct(const int n, const int m, const int row, const int count, const int left, const int right, const int from, const int to, const int core,
+                 const int guard, const int keep, global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
+% if bits:
+                 , global uchar *restrict decisions, const int decision_pitch
+% endif
+                 DP_KERNEL_PARAMETERS)
+{
+    const int first = (int)get_group_id(0) * core, stop = min(first + core, m);
+    const int begin = max(first - left, 0), end = min(stop + right, m), base = begin - guard, width = core + left + right + 2 * guard;
+    global cell_t *rows[2];
+    scratch += (size_t)get_group_id(0) * 3 * width;
+    rows[0] = scratch;
+    rows[1] = scratch + width;
+    global uchar *won = (global uchar *)(scratch + 2 * width);
+    for (int r = row; r < row + count; ++r) {
+        const int i = ${"n - 1 - r" if flip_rows else "r"};
+        global const cell_t *source = r == row ? above + (size_t)from * pitch + base : rows[(r + 1) & 1];
+        global cell_t *target = rows[r & 1];
+        const bool only = r == row + count - 1;   // the last row goes where it stays
+        global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base;
+        fill_row(only ? kept : target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
+        if (keep && !only)
+            for (int j = first; j < stop; ++j)
+                kept[j - base] = target[j - base];
+#if BITS
+        for (int b = first * BITS / 8; b * (8 / BITS) < stop; ++b) {   // cores are of whole bytes
+            uint packed = 0;
+            for (int c = 0; c < 8 / BITS; ++c)
+                packed |= (uint)won[b * (8 / BITS) + c - base] << (c * BITS);
+            decisions[(size_t)r * decision_pitch + b] = (uchar)packed;
+        }
+#endif
+    }
+}
+% else:
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void rows_direct(const int n, const int m, const int row, const int from, const int to, global const cell_t *restrict above, global cell_t *restrict cells,
+                 const int pitch
+% if bits:
+                 , global uchar *restrict decisions, const int decision_pitch
+% endif
+                 DP_KERNEL_PARAMETERS)
+{
+    const int i = ${"n - 1 - row" if flip_rows else "row"};
+    global const cell_t *source = above + (size_t)from * pitch;
+    global cell_t *target = cells + (size_t)to * pitch;
+#if DP_HAS_DECISION
+    uint decision = 0;
+#endif
+% if not bits:
+    #pragma unroll
+    for (int c = 0; c < ITEMS; ++c) {
+        const int j = ((int)get_group_id(0) * ITEMS + c) * WG_SIZE + (int)get_local_id(0);
+        if (j < m)
+            target[j] = dp_cell(i, j, n, m, source, 0 DP_ARGUMENTS DP_DECISION(&decision));
+    }
+% else:
+    local uchar won[ITEMS * WG_SIZE];
+    const int first = (int)get_group_id(0) * ITEMS * WG_SIZE;
+    for (int x = get_local_id(0); x < ITEMS * WG_SIZE; x += WG_SIZE) {
+        decision = 0;
+        if (first + x < m)
+            target[first + x] = dp_cell(i, first + x, n, m, source, 0 DP_ARGUMENTS DP_DECISION(&decision));
+        won[x] = (uchar)decision;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int x = get_local_id(0) * (8 / BITS); x < ITEMS * WG_SIZE && first + x < m; x += WG_SIZE * (8 / BITS)) {
+        uint packed = 0;
+        for (int c = 0; c < 8 / BITS && x + c < ITEMS * WG_SIZE; ++c)
+            packed |= (uint)won[x + c] << (c * BITS);
+        decisions[(size_t)row * decision_pitch + (first + x) / (8 / BITS)] = (uchar)packed;
+    }
+% endif
+}
+% endif

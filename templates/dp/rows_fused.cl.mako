@@ -1,0 +1,128 @@
+<%page args="equation='', rounded=False, flip_rows=False, table=True, bits=0, ballot=None, first=-1, last=0, guard=256, variant='group', wg_size=64, items_per_thread=8"/>\
+// rows_fused: several rows of a table whose cells read only the row before, each tile for itself, in local memory.
+//
+//   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns and GUARD on each side
+//   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    that is read but never computed
+//   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    x: right; what dots hold is never used for an x
+//   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|
+//
+// left and right are the sums over the rows of how far a cell reads (first_column .. last_column of the reach), so the
+// core is right in the last row: the groups need nothing of each other. Item t has columns t, t + WG_SIZE ..: neighbours
+// lie in different banks. Work: (core + left + right) / core evaluations a cell; memory: one row in and out a launch.
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp_math.h"
+#define DP_CONTEXT , local const cell_t *dp_row, const int dp_base
+#define M(a, b) dp_row[(b) - dp_base]
+% if equation:
+${equation}
+% else:
+#include "dp_sample.h"
+% endif
+#define WG_SIZE ${wg_size}
+#define ITEMS ${items_per_thread}
+#define TILE (WG_SIZE * ITEMS)
+#define GUARD ${guard}
+#define BITS ${bits}     // of a decision; 0: none is kept
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assume)
+#define ASSUME(condition) __builtin_assume(condition)
+#endif
+#endif
+#ifndef ASSUME
+#define ASSUME(condition)
+#endif
+% if ballot == "ptx":
+inline uint ballot(uint bit)
+{
+    uint all;
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }" : "=r"(all) : "r"(bit));
+    return all;
+}
+% endif
+
+// Rows row .. row + count - 1 in the order of filling; cells of row r lie from slot r modulo slots of the memory.
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void rows_fused(const int n, const int m, const int row, const int count, const int left, const int right, const int from, const int to,
+                global cell_t *restrict cells, const int pitch
+% if bits:
+                , global uchar *restrict decisions, const int decision_pitch
+% endif
+                DP_KERNEL_PARAMETERS)
+{
+    const int lid = get_local_id(0), core = TILE - left - right;
+    const int start = (int)get_group_id(0) * core, stop = min(start + core, m), base = start - left;
+    local cell_t window[TILE + 2 * GUARD];
+    local cell_t *tile = window + GUARD;
+% if bits and not ballot:
+    local uchar won[TILE];
+% endif
+    global const cell_t *source = cells + (size_t)from * pitch;
+    for (int x = lid - GUARD; x < TILE + GUARD; x += WG_SIZE)
+        tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : (cell_t)0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const bool inner = base >= 1 && base + TILE < m;
+    for (int r = row; r < row + count; ++r) {
+        const int i = ${"n - 1 - r" if flip_rows else "r"};
+        cell_t value[ITEMS];
+        uint decision[ITEMS];
+        if (inner && r) {
+            #pragma unroll
+            for (int c = 0; c < ITEMS; ++c) {
+                const int j = base + lid + c * WG_SIZE;
+                ASSUME(j >= 1);
+                value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+            }
+        } else {
+            #pragma unroll
+            for (int c = 0; c < ITEMS; ++c) {
+                const int j = base + lid + c * WG_SIZE;
+                value[c] = 0;
+                decision[c] = 0;
+                if (j >= 0 && j < m)
+                    value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c)
+            tile[lid + c * WG_SIZE] = value[c];
+% if table:
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c) {
+            const int j = base + lid + c * WG_SIZE;
+            if (j >= start && j < stop)
+                cells[(size_t)i * pitch + j] = value[c];
+        }
+% endif
+% if bits and ballot:
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c) {
+            const int j = base + lid + c * WG_SIZE;   // bases are multiples of 32, so a sub-group has a whole word
+            const uint word = ballot(decision[c]);
+            if ((lid & 31) == 0 && j >= start && j < stop)
+                ((global uint *)(decisions + (size_t)r * decision_pitch))[j >> 5] = word;
+        }
+% elif bits:
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c)
+            won[lid + c * WG_SIZE] = (uchar)decision[c];
+% endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+% if bits and not ballot:
+        // a byte of memory has 8 / BITS decisions, the first column's in the lowest bits
+        for (int x = lid * (8 / BITS); x < stop - start; x += WG_SIZE * (8 / BITS)) {
+            uint packed = 0;
+            for (int c = 0; c < 8 / BITS; ++c)
+                packed |= (uint)won[left + x + c] << (c * BITS);
+            decisions[(size_t)r * decision_pitch + (start + x) / (8 / BITS)] = (uchar)packed;
+        }
+% endif
+    }
+% if not table:
+    for (int x = lid; x < stop - start; x += WG_SIZE)
+        cells[(size_t)to * pitch + start + x] = tile[left + x];
+% endif
+}

@@ -1,0 +1,40 @@
+<%page args="equation='', rounded=False, start='INT_MAX', decided=None, first=0, last=0, variant='group', wg_size=256, items_per_thread=1"/>\
+// split_empty: the cells that no split reaches (i + first >= j + last): a row of them after the other.
+//
+//   x . . .
+//   x x . .    x: computed here, all at once, for they read no cell
+//   x x x .
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp_math.h"
+#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define M(a, b) ((cell_t)0)
+% if equation:
+${equation}
+% else:
+#include "dp_sample_split.h"
+% endif
+#define WG_SIZE ${wg_size}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void split_empty(const int n, const int m, global cell_t *restrict table, const int pitch
+% if decided:
+                 , global ${decided} *restrict decisions
+% endif
+                 DP_KERNEL_PARAMETERS)
+{
+    for (int i = get_group_id(0); i < n; i += get_num_groups(0)) {
+        const int stop = clamp(i + 1 + ${first} - ${last}, 0, m);
+        for (int j = get_local_id(0); j < stop; j += WG_SIZE) {
+#if DP_HAS_DECISION
+            uint decision;
+#endif
+            table[(size_t)i * pitch + j] = dp_cell(i, j, n, m, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
+% if decided:
+            decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
+% endif
+        }
+    }
+}
