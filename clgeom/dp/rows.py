@@ -1,2 +1,244 @@
-def applies(job):
-    return False
+"""The path of equations that read the row before only: several rows a launch, from local memory or caches.
+
+How far each row reads to either side is known before the fill, from constants or from the data (weights, say). A tile
+that is that much wider on each side, summed over the rows of a launch, needs nothing of its neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+
+from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
+from clgeom.dp.job import Job
+from clgeom.dp.reach import Near, Row
+from clgeom.dp.table import CellStore, Filled
+from clgeom.runtime import launch
+from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+NAME = "rows"
+FUSED, DIRECT = "dp/rows_fused", "dp/rows_direct"
+#: Columns of tiles and of their margins are multiples of this, so that words of decisions have one writer.
+ALIGN = 32
+#: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
+MARGIN, MOST_ROWS = 4, 64
+#: Bytes of local memory that a tile may fill.
+LOCAL_BYTES = 48 << 10
+#: Columns that an item of a CPU takes at once: two rows of them stay in its cache.
+MOST_COLUMNS = 1 << 16
+
+
+def step_of(job: Job) -> int | None:
+    """-1 when every read is in the row above, 1 when in the row below, else None."""
+    reach = job.equation.reach
+    if isinstance(reach, Row):
+        return reach.step
+    if isinstance(reach, Near) and {di for di, _ in reach.offsets} in ({-1}, {1}):
+        return reach.offsets[0][0]
+    return None
+
+
+def applies(job: Job) -> bool:
+    """Whether all reads are in the row before, and what is kept fits in one buffer."""
+    step = step_of(job)
+    if step is None or not job.equation.reach_proven or not job.whole or job.layout not in (None, "ROWS"):
+        return False
+    if (job.pattern.last_is_column and job.keep != "table") or bits_of(job) is None:
+        return False
+    n, m = job.shape
+    # what is completed last must be what the pattern says
+    if job.keep != "table" and job.pattern.last(n, m) != (n - 1 if step < 0 else 0):
+        return False
+    most, itemsize = job.session.profile.max_alloc_bytes, job.equation.dtype.itemsize
+    rows = n if job.keep == "table" else 2
+    bits = bits_of(job)
+    return max(rows * _pitch(m) * itemsize, n * packed_pitch(m, bits, ALIGN)) <= most
+
+
+def _pitch(m):
+    return ceil_div(m, ALIGN) * ALIGN
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Rows row .. row + count - 1 in the order of filling, with margins of so many columns."""
+
+    kernel: str
+    row: int
+    count: int
+    left: int
+    right: int
+
+
+def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
+    """How many columns each row reads beyond its own to the left and right, in the order of filling, at most m."""
+    n, m = job.shape
+    reach = job.equation.reach
+    if isinstance(reach, Near):
+        columns = [dj for _, dj in reach.offsets]
+        left, right = np.full(n, -min(columns)), np.full(n, max(columns))
+    else:
+        rows = np.arange(n) if reach.step < 0 else np.arange(n)[::-1]
+        low, high = reach.bounds(rows[1:], job.values, job.shape)  # the first row reads nothing
+        left = np.full(n, m) if low is None else np.append(0, -low)
+        right = np.full(n, m) if high is None else np.append(0, high)
+    return np.clip(left, 0, m), np.clip(right, 0, m)
+
+
+def launches(left, right, margin: int, guards) -> list[Launch]:
+    """As many rows a launch as the margins allow; rows that read farther than the guards go one by one, directly."""
+    found, row, n = [], 0, len(left)
+    left_of, right_of = (np.concatenate([[0], np.cumsum(side)]) for side in (left, right))
+    far = np.flatnonzero((left > guards[0]) | (right > guards[1]))
+    while row < n:
+        stop = far[np.searchsorted(far, row)] if len(far) and far[-1] >= row else n
+        if stop == row:
+            found.append(Launch(DIRECT, row, 1, 0, 0))
+            row += 1
+            continue
+        end = min(
+            int(np.searchsorted(left_of, left_of[row] + margin, "right")) - 1,
+            int(np.searchsorted(right_of, right_of[row] + margin, "right")) - 1,
+            row + MOST_ROWS,
+            int(stop),
+        )
+        end = max(end, row + 1)
+        sides = (int(of[end] - of[row]) for of in (left_of, right_of))
+        found.append(Launch(FUSED, row, end - row, *(ceil_div(side, ALIGN) * ALIGN for side in sides)))
+        row = end
+    return found
+
+
+def fill(job: Job) -> Filled:
+    """Fill the table of a job."""
+    n, m = job.shape
+    session, dtype = job.session, job.equation.dtype
+    direct = select(session.profile, DIRECT, dtype, n * m)
+    left, right = reaches_of(job)
+    serial = direct.variant == "serial"
+    rows = Rows(job, step_of(job) > 0, left, right)
+    parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
+    result = job.run(Plan(*parts), **rows.buffers)
+    last = None
+    if rows.table is None:
+        at = rows.last_slot * rows.pitch
+        last = launch.read(session, result["cells"], dtype, m, at, queue=session.queue)
+    corner = None if last is None else last[job.pattern.corner(n, m)[1]]
+    return Filled(NAME, "ROWS", rows.table, last if job.keep != "corner" else None, corner, rows.decisions)
+
+
+class Rows:
+    """Memory and launches of a fill."""
+
+    def __init__(self, job: Job, flip: bool, left, right):
+        n, m = job.shape
+        self.job, self.flip, self.left, self.right = job, flip, left, right
+        self.pitch, self.keep = _pitch(m), job.keep == "table"
+        self.bits = bits_of(job)
+        slots = n if self.keep else 2
+        self.buffers = {"cells": launch.allocate(job.session, slots * self.pitch * job.equation.dtype.itemsize)}
+        self.table = self.decisions = None
+        if self.keep:
+            self.table = CellStore(
+                job.session, (self.buffers["cells"],), job.equation.dtype, job.shape, "ROWS", pitch=self.pitch
+            )
+        if self.bits:
+            self.decisions = new_packed(job, self.bits, multiple=ALIGN, flip_rows=flip)
+            self.buffers["decisions"] = self.decisions.buffer
+        self.last_slot = 0
+        self.params = {**job.params, "equation": job.equation.text(), "flip_rows": flip, "bits": self.bits}
+
+    def slots(self, parts):
+        """Where each launch reads the row before, and leaves its last row: its place in the table, or in two rows."""
+        if not self.keep:
+            self.last_slot = len(parts) % 2
+            return [(at % 2, (at + 1) % 2) for at in range(len(parts))]
+        n = self.job.shape[0]
+        place = (lambda row: n - 1 - row) if self.flip else (lambda row: row)
+        return [(place(max(part.row - 1, 0)), place(part.row + part.count - 1)) for part in parts]
+
+    def ballot(self, policy):
+        """How items put their bits together: "ptx" where 32 of them are a sub-group, None by local memory."""
+        return "ptx" if self.bits == 1 and self.job.session.shuffle == "ptx" and policy.wg_size % 32 == 0 else None
+
+    def step(self, kernel, policy, args, params, rows):
+        """A step whose decisions and parameters are the job's."""
+        n, m = self.job.shape
+        if self.bits:
+            args += ("decisions", np.int32(self.decisions.pitch))
+        itemsize = self.job.equation.dtype.itemsize
+        moved = rows * m * (itemsize * (1 if self.keep else 0) + self.bits // 8) + 2 * m * itemsize
+        params = {**self.params, **params}
+        return Step(kernel, policy, (*args, *self.job.arguments), 1, params, moved, self.job.options)
+
+    def on_gpu(self, direct, fused):
+        """Fused rows in local memory where they do not read too far."""
+        n, m = self.job.shape
+        fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
+        parts = launches(self.left, self.right, margin, guards)
+        slots = self.slots(parts)
+        zero, series, at = np.int32(0), [], 0
+        for kernel, group in groupby(parts, key=lambda part: part.kernel):
+            group = list(group)
+            here = slots[at : at + len(group)]
+            at += len(group)
+            rows = sum(part.count for part in group)
+            if kernel == FUSED:
+                args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
+                params = {
+                    "table": self.keep, "guard_left": guards[0], "guard_right": guards[1],
+                    "ballot": self.ballot(fused),
+                }  # fmt: skip
+                values = [(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(group, here)]
+                groups = [ceil_div(m, fused.tile - p.left - p.right) for p in group]
+                step = self.step(kernel, fused, args, params, rows)
+            else:
+                args = (np.int32(n), np.int32(m), *(zero,) * 3, "cells", "cells", np.int32(self.pitch))
+                values = [(p.row, *slot) for p, slot in zip(group, here)]
+                groups = [ceil_div(m, direct.tile)] * len(group)
+                step = self.step(kernel, direct, args, {}, rows)
+            values = np.array(values, np.int64)
+            series.append(Series(step, tuple(range(2, 2 + values.shape[1])), values, np.array(groups)))
+        return series
+
+    def on_cpu(self, policy):
+        """A few items, each with a share of the columns, several rows a launch."""
+        job, (n, m) = self.job, self.job.shape
+        items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
+        core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
+        groups = ceil_div(m, core)
+        margin = core // MARGIN
+        if groups == 1:  # whole rows have no margins
+            parts = [Launch(DIRECT, row, min(MOST_ROWS, n - row), 0, 0) for row in range(0, n, MOST_ROWS)]
+        else:
+            parts = launches(self.left, self.right, margin, (margin, margin))
+        width = core + 2 * (margin + ALIGN) + 2 * margin
+        scratch = Scratch("scratch", job.equation.dtype, groups * 3 * width)
+        args = (
+            np.int32(n), np.int32(m), *(np.int32(0),) * 6, np.int32(core), np.int32(margin), np.int32(width),
+            np.int32(self.keep), "cells", "cells", np.int32(self.pitch), scratch,
+        )  # fmt: skip
+        slots = self.slots(parts)
+        values = np.array([(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(parts, slots)], np.int64)
+        step = self.step(DIRECT, policy, args, {}, n)
+        return [Series(step, tuple(range(2, 8)), values, np.full(len(parts), groups))]
+
+
+def shape_of(job, policy, left, right):
+    """A policy whose tiles fit in local memory, columns to read on each side of a tile, and the most of a margin."""
+    each = job.equation.dtype.itemsize + (1 if bits_of(job) else 0)
+    room = min(job.session.profile.local_mem_bytes, LOCAL_BYTES)
+    while policy.items_per_thread > 1 and policy.tile * each > room * 5 // 6:
+        policy = replace(policy, items_per_thread=policy.items_per_thread // 2)
+    margin = policy.tile // MARGIN // ALIGN * ALIGN
+    guards = []
+    for side in (left, right):
+        near = int(side[side <= margin].max(initial=0))
+        guards.append(1 << (near - 1).bit_length() if near else 0)
+    while sum(guards) > (room - policy.tile * each) // job.equation.dtype.itemsize:
+        guards[guards.index(max(guards))] //= 2
+    return policy, tuple(guards), margin

@@ -41,14 +41,14 @@ inline void fill_row(global cell_t *restrict target, global const cell_t *restri
 // Rows row .. row + count - 1; a group's scratch holds two rows of its columns and, for decisions, their bytes.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int row, const int count, const int left, const int right, const int from, const int to, const int core,
-                 const int guard, const int keep, global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
+                 const int guard, const int width, const int keep, global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
 % if bits:
                  , global uchar *restrict decisions, const int decision_pitch
 % endif
                  DP_KERNEL_PARAMETERS)
 {
     const int first = (int)get_group_id(0) * core, stop = min(first + core, m);
-    const int begin = max(first - left, 0), end = min(stop + right, m), base = begin - guard, width = core + left + right + 2 * guard;
+    const int begin = max(first - left, 0), end = min(stop + right, m), base = begin - guard;
     global cell_t *rows[2];
     scratch += (size_t)get_group_id(0) * 3 * width;
     rows[0] = scratch;

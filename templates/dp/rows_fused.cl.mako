@@ -1,14 +1,13 @@
-<%page args="equation='', rounded=False, flip_rows=False, table=True, bits=0, ballot=None, first=-1, last=0, guard=256, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="equation='', rounded=False, flip_rows=False, table=True, bits=0, ballot=None, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
 // rows_fused: several rows of a table whose cells read only the row before, each tile for itself, in local memory.
 //
-//   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns and GUARD on each side
-//   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    that is read but never computed
+//   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
+//   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    are read but never computed
 //   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    x: right; what dots hold is never used for an x
 //   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|
 //
-// left and right are the sums over the rows of how far a cell reads (first_column .. last_column of the reach), so the
-// core is right in the last row: the groups need nothing of each other. Item t has columns t, t + WG_SIZE ..: neighbours
-// lie in different banks. Work: (core + left + right) / core evaluations a cell; memory: one row in and out a launch.
+// left and right are the sums over the rows of how far a cell reads, so the core is right in the last row: groups need
+// nothing of each other. Item t has columns t, t + WG_SIZE ..: neighbours lie in different banks. Work: (core + left + right) / core evaluations a cell; memory: one row in and out a launch.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -24,7 +23,8 @@ ${equation}
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
-#define GUARD ${guard}
+#define GUARD_LEFT ${guard_left}
+#define GUARD_RIGHT ${guard_right}
 #define BITS ${bits}     // of a decision; 0: none is kept
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_assume)
@@ -54,13 +54,13 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
 {
     const int lid = get_local_id(0), core = TILE - left - right;
     const int start = (int)get_group_id(0) * core, stop = min(start + core, m), base = start - left;
-    local cell_t window[TILE + 2 * GUARD];
-    local cell_t *tile = window + GUARD;
+    local cell_t window[GUARD_LEFT + TILE + GUARD_RIGHT];
+    local cell_t *tile = window + GUARD_LEFT;
 % if bits and not ballot:
     local uchar won[TILE];
 % endif
     global const cell_t *source = cells + (size_t)from * pitch;
-    for (int x = lid - GUARD; x < TILE + GUARD; x += WG_SIZE)
+    for (int x = lid - GUARD_LEFT; x < TILE + GUARD_RIGHT; x += WG_SIZE)
         tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : (cell_t)0;
     barrier(CLK_LOCAL_MEM_FENCE);
     const bool inner = base >= 1 && base + TILE < m;
