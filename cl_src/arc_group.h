@@ -1,37 +1,8 @@
 // arc_group.h: the hull of a list of candidates in global memory by a work-group. The includer has portable.h, orient2d.h,
 // real_t, point_t, KEEP 0, hood.h, WG_SIZE and POINT(points, id), the coordinates of a candidate.
 
-#define ARC_CHUNK 16
-#define ARC_CHUNKS ((WG_SIZE + ARC_CHUNK - 1) / ARC_CHUNK)
+#include "arc_before.h"
 #define ARC_FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-
-// The sum of the values of the work-items before, and in `sums[ARC_CHUNKS]` that of all. Called by all of the group.
-inline uint group_before(uint value, uint lid, local uint *values, local uint *sums)
-{
-    barrier(CLK_LOCAL_MEM_FENCE);
-    values[lid] = value;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint c = lid; c < ARC_CHUNKS; c += WG_SIZE) {
-        uint sum = 0;
-        for (uint k = c * ARC_CHUNK; k < min((c + 1) * ARC_CHUNK, (uint)WG_SIZE); ++k)
-            sum += values[k];
-        sums[c] = sum;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint mine = lid / ARC_CHUNK;
-    uint before = 0, all = 0;
-    for (uint c = 0; c < ARC_CHUNKS; ++c) {
-        before += c < mine ? sums[c] : 0;
-        all += sums[c];
-    }
-    for (uint k = mine * ARC_CHUNK; k < lid; ++k)
-        before += values[k];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid == 0)
-        sums[ARC_CHUNKS] = all;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return before;
-}
 
 typedef struct { global const real_t *points; global const uint *corners; } hull_t;
 

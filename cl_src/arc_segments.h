@@ -7,6 +7,13 @@
 //
 // A region has `segments` segments, numbered on from one region to the next. Segments may be empty.
 
+// Declares begin, end, stride: a work-item's share of `all` numbers, side by side or in steps.
+#define ARC_SHARE(all, side_by_side)                                                                              \
+    const ulong share = ((all) + get_global_size(0) - 1) / get_global_size(0);                                     \
+    const ulong begin = (side_by_side) ? min(get_global_id(0) * share, (ulong)(all)) : get_global_id(0);           \
+    const ulong end = (side_by_side) ? min(begin + share, (ulong)(all)) : (all);                                   \
+    const ulong stride = (side_by_side) ? 1 : get_global_size(0);
+
 inline int arc_is_empty(global const uint *cuts, uint s) { return cuts[s] == cuts[s + 1]; }
 
 // The segment after s in its region that is not empty, or `end`, one past the last of the region.
@@ -33,3 +40,16 @@ inline uint arc_next(global const uint *cuts, uint s, uint end)
 #define LINK_P 1          // where the tangent to the right touches; its last one without a tangent
 #define LINK_FROM 2       // candidate at the other end of the tangent from the left
 #define LINK_TO 3         // candidate at the other end of the tangent to the right
+
+// Vertices of segment and side i (of `segments` of each side): the corners from q to p, or one where the tangents cross
+// (p left of q; as published, both). From 2 * segments on: 1 where a segment is not empty.
+inline uint arc_count(global const uint *cuts, global const uint *links, uint segments, uint i, uint in_valley)
+{
+    const uint block = i / segments, s = i - block * segments;
+    if (arc_is_empty(cuts, s))
+        return 0;
+    if (block == 2)
+        return 1;
+    const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];
+    return q <= p ? p - q + 1 : in_valley;
+}

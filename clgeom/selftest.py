@@ -293,7 +293,7 @@ def _path_loss(session):
 
 @checks(
     "region/arc_swap", "region/arc_cuts", "region/arc_hulls", "region/arc_hulls_local", "region/arc_tangents",
-    "region/arc_counts", "region/arc_emit", "region/arc_hulls_blocks", "region/arc_join",
+    "region/arc_counts", "region/arc_offsets", "region/arc_emit", "region/arc_hulls_blocks", "region/arc_join",
 )  # fmt: skip
 def _region(session):
     from clgeom.hull.convex import convex_hull

@@ -13,9 +13,9 @@ import numbers
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.hull.hoods import _require_order
+from clgeom.hull.hoods import _require_order as require_order
 from clgeom.hull.lexsort import lexsort
-from clgeom.region.chains import CUTS, JOINS, KERNELS, chains_of
+from clgeom.region.chains import CUTS, JOINS, KERNELS, outline_of
 from clgeom.region.result import CrossRegion, Region, Walk
 from clgeom.runtime.arrays import as_device_points, c_name, leave_out, refuse_nonfinite, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, run
@@ -127,29 +127,37 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
             f"{OF} needs its points in one allocation: they are {points.nbytes:,} bytes, and {session.profile.name} "
             f"allows {session.profile.max_alloc_bytes:,}."
         )
-    phases = ()
+    phases, profile = (), options["profile"]
     if axis == "y":
-        points, phases = _swapped(points, options["profile"])
-    if assume_sorted:
-        phases += _require_order(points, of=OF, profile=options["profile"])
-        in_order = True
-    else:
-        in_order, looked = _in_order(points, options["profile"])
-        phases += looked
-    if in_order:
-        rows, bound = "points[0]", points.bindings("points")
-    else:
-        ordered, _, rows, sorting = lexsort(points, None, points.n, profile=options["profile"])
-        bound = {rows.name: ordered[rows]}
-        phases += sorting
+        points, phases = _swapped(points, profile)
     if options["cuts"] == "count":
         segments = min(segments, points.n)
-    chains = chains_of(session, dtype, points.n, lower=rows, upper=rows, segments=segments, **options, **bound)
-    lower, upper = chains[0]
-    effective, phases = int(chains.effective[0]), phases + chains.phases
+    rows, bound = "points[0]", points.bindings("points")
+    if not assume_sorted:
+        in_order, looked = _in_order(points, profile)
+        phases += looked
+        if not in_order:
+            ordered, _, rows, sorting = lexsort(points, None, points.n, profile=profile)
+            bound = {rows.name: ordered[rows]}
+            phases += sorting
+    outline = outline_of(
+        session, dtype, points.n, lower=rows, upper=rows, segments=segments, check=assume_sorted, **options, **bound
+    )
+    if outline.disordered:
+        require_order(points, of=OF, profile=False)
+    effective, phases = int(outline.effective[0]), phases + outline.phases
+    split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
+
+    def fetch():
+        rows = outline.vertices()
+        return rows[:split], rows[split:]
+
     if options["join"] == "paper":
-        return Walk(lower, upper, segments=effective, n=n, axis=axis, phases=phases)
-    return Region(lower, upper, segments=effective, phases=phases, **facts)
+        return Walk(*fetch(), segments=effective, n=n, axis=axis, phases=phases)
+    if outline.rows is None:
+        sizes = (split, total - split)
+        return Region.on_device(fetch, sizes, dtype, segments=effective, phases=phases, **facts)
+    return Region(*fetch(), segments=effective, phases=phases, **facts)
 
 
 def _in_order(points, profile):

@@ -9,7 +9,7 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -28,6 +28,10 @@ JOINS = ("tangent", "paper")
 SHORT = 16
 #: Work-groups a compute unit that keep it busy, and tiles that one work-group takes at most.
 BUSY, LONGEST = 8, 8
+#: Candidates that one strip of the serial kernel for blocks has.
+STRIP = 32
+#: Up to so many segments one work-group sums the numbers of their vertices; and their vertices are read at once.
+ONE_GROUP, AT_ONCE = 1 << 13, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,38 +108,84 @@ def chains_of(
     -------
     Chains
     """
-    plan, outline = outline_plan(
+    outline = outline_of(
+        session, dtype, count, lower=lower, upper=upper, segments=segments, starts=starts, regions=regions, cuts=cuts,
+        join=join, kernel=kernel, profile=profile, **buffers,
+    )  # fmt: skip
+    rows = outline.vertices()
+    lower_at, upper_at = outline.lower_offsets, outline.upper_offsets
+    split = lower_at[-1]
+    return Chains(rows[:split], rows[split:], lower_at, upper_at, outline.effective, outline.phases)
+
+
+@dataclass(eq=False)
+class Outline:
+    """Chains that may still be on the device: `vertices()` brings them, first all lower ones, then all upper ones."""
+
+    lower_offsets: np.ndarray
+    upper_offsets: np.ndarray
+    effective: np.ndarray
+    disordered: bool
+    phases: tuple
+    fetch: object = None
+    rows: np.ndarray | None = None
+
+    def vertices(self) -> np.ndarray:
+        if self.rows is None:
+            self.rows, self.fetch = self.fetch(), None
+        return self.rows
+
+
+def outline_of(
+    session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
+    kernel="auto", check=False, profile=False, **buffers,
+) -> Outline:  # fmt: skip
+    """Run the plan of `outline_plan`, and read its head with as many vertices as are likely, in one go.
+
+    `check` looks whether candidates are finite and in lexicographic order: `Outline.disordered`.
+    """
+    plan, out = outline_plan(
         session, dtype, count, lower=lower, upper=upper, segments=segments, starts=starts, regions=regions,
-        cuts=cuts, join=join, kernel=kernel,
+        cuts=cuts, join=join, kernel=kernel, check=check,
     )  # fmt: skip
     found = run(session, plan, profile=profile, **buffers)
-    summary = found.read(outline.summary).reshape(3, regions + 1).astype(np.int64)
-    phases, (lower_at, upper_at, segments_at) = found.phases, summary
+    point, phases = 2 * out.dtype.itemsize, found.phases
+    likely = min(out.room, 2 * out.segments + 64) if out.segments <= AT_ONCE else 0
+    raw = found.read(out.memory, (out.head + likely) * point)
+    summary = raw[: 4 * (3 * (regions + 1) + 1)].view(np.uint32)
+    lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
     total = int(upper_at[-1])
-    if total > outline.room:
-        again = emit_plan(session, outline, total)
-        kept = {s.name: found[s] for s in outline.kept}
-        found = run(session, again, profile=profile, **buffers, **kept)
+    facts = (lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
+    if total <= likely:
+        rows = raw[out.head * point :].view(out.dtype)[: 2 * total].reshape(-1, 2)
+        return Outline(*facts, phases, rows=rows)
+    if total > out.room:
+        out = emit_plan(session, out, total)
+        kept = {s.name: found[s] for s in out.kept}
+        found = run(session, out.emission, profile=profile, **buffers, **kept)
         phases += found.phases
-        vertices = again.scratch()["outline_vertices"]
-    else:
-        vertices = outline.vertices
-    rows = found.read(vertices, 2 * total).reshape(-1, 2)
-    return Chains(
-        rows[: lower_at[-1]], rows[lower_at[-1] :], lower_at, upper_at - upper_at[0], np.diff(segments_at), phases
-    )
+    memory, source = out.memory, found[out.memory]
+
+    def fetch():
+        rows = read(session, source, memory.dtype, total * point, out.head * point)
+        return rows.view(out.dtype).reshape(-1, 2)
+
+    if profile:
+        session.profiling_queue.finish()
+    return Outline(*facts, phases, fetch=fetch)
 
 
 @dataclass(frozen=True)
-class Outline:
-    """What `outline_plan` leaves on the device: `room` vertices at most, and the summary that says which are whose.
+class Output:
+    """What the last launch writes, and what it needs for that.
 
-    `kept` is the memory that `emit_plan` reads, `args` and `params` what it is called with.
+    `memory` holds `head` points' worth of summary, then `room` vertices at most.
     """
 
-    vertices: Scratch
-    summary: Scratch
+    memory: Scratch
+    head: int
     room: int
+    emission: Plan
     kept: tuple
     args: tuple
     params: dict
@@ -145,9 +195,9 @@ class Outline:
 
 def outline_plan(
     session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto",
+    kernel="auto", check=False,
 ):  # fmt: skip
-    """Plan from candidates to vertices, and the Outline that it leaves. See `chains_of`."""
+    """Plan from candidates to vertices, and the Output that it leaves. See `chains_of`."""
     device, dtype = session.profile, np.dtype(dtype)
     all_segments, m = segments * regions, max(count, 1)
     if 3 * all_segments >= 1 << 32 or 2 * m >= 1 << 32:
@@ -157,11 +207,12 @@ def outline_plan(
     params = predicate_parameters(session, dtype)
     point = 2 * dtype.itemsize
     cut = Scratch("outline_cuts", np.uint32, all_segments + 1)
+    flag = Scratch("outline_flag", np.uint32, 1)
     corners = Scratch("outline_corners", np.uint32, 2 * m)
     ranges = Scratch("outline_ranges", np.uint32, 4 * all_segments)
     links = Scratch("outline_links", np.uint32, 8 * all_segments)
-    counts = Scratch("outline_counts", np.uint32, 3 * all_segments)
-    offsets = Scratch("outline_offsets", np.uint32, 3 * all_segments)
+    counts = Scratch("outline_counts", np.uint32, 3 * all_segments + 1)
+    offsets = Scratch("outline_offsets", np.uint32, 3 * all_segments + 1)
 
     def step(name, items, args, params, moved):
         policy, groups = _shape(device, f"region/{name}", dtype, items)
@@ -170,90 +221,119 @@ def outline_plan(
     number, each = np.uint32(all_segments), np.uint32(segments)
     cutting = step(
         "arc_cuts", all_segments + 1,
-        (lower, np.uint32(count), starts if starts is not None else lower, np.uint32(regions), each, cut),
+        (lower, np.uint32(count), starts if starts is not None else lower, np.uint32(regions), each, cut, flag),
         {"real": params["real"], "ragged": starts is not None, "by_width": cuts == "width"},
         all_segments * (point + 4),
     )  # fmt: skip
-    hulls = _hulls_plan(session, dtype, m, lower, upper, number, cut, corners, ranges, params, kernel)
+    candidates = Candidates(lower, upper, dtype, m)
+    checked = {**params, "check": check}
+    hulls = _hulls_plan(device, candidates, all_segments, cut, corners, ranges, flag, checked, kernel)
     tangents = step(
         "arc_tangents", 2 * all_segments, (lower, upper, np.uint32(m), cut, number, each, corners, ranges, links),
         params, all_segments * 2 * (8 + 16 + 8 * (point + 4)),
     )  # fmt: skip
     in_valley = np.uint32(2 if join == "paper" else 1)
-    counting = step("arc_counts", 3 * all_segments, (cut, number, links, in_valley, counts), {}, all_segments * 60)
-    scanning = scan_plan(
-        device, [Piece(counts, 0, counts.count)], np.dtype(np.uint32), [offsets], OPERATORS["sum"], exclusive=True,
-        prefix="outline",
-    )  # fmt: skip
-    outline = Outline(
-        Scratch("outline_vertices", dtype, 0), Scratch("outline_summary", np.uint32, 3 * (regions + 1)), 0,
-        (cut, corners, links, counts, offsets),
-        (lower, upper, np.uint32(m), cut, number, each, corners, links, counts, offsets),
+    if all_segments <= ONE_GROUP:
+        policy = select(device, "region/arc_offsets", dtype, all_segments)
+        args = (cut, number, links, in_valley, offsets)
+        scanning = Plan(Step("region/arc_offsets", policy, args, 1, bytes_moved=all_segments * 100))
+    else:
+        scanning = Plan(
+            step("arc_counts", 3 * all_segments + 1, (cut, number, links, in_valley, counts), {}, all_segments * 60)
+        ) + scan_plan(
+            device, [Piece(counts, 0, counts.count)], np.dtype(np.uint32), [offsets], OPERATORS["sum"],
+            exclusive=True, prefix="outline",
+        )  # fmt: skip
+    out = Output(
+        None, ceil_div(4 * (3 * (regions + 1) + 1), point), 0, None, (cut, corners, links, offsets, flag),
+        (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, flag),
         {**params, "paper": join == "paper"}, all_segments, dtype,
     )  # fmt: skip
-    room = min(2 * max(m, all_segments), 8 * all_segments + 1024)
-    emission = emit_plan(session, outline, room)
-    outline = Outline(**{**vars(outline), "room": room, "vertices": emission.scratch()["outline_vertices"]})
-    return Plan(cutting) + hulls + Plan(tangents, counting) + scanning + emission, outline
+    # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
+    out = emit_plan(session, out, min(2 * max(m, all_segments), 6 * all_segments + 1024))
+    return Plan(cutting) + hulls + Plan(tangents) + scanning + out.emission, out
 
 
-def emit_plan(session, outline, room):
-    """The last launch, with room for so many vertices."""
-    vertices = Scratch("outline_vertices", outline.dtype, 2 * room)
-    args = (*outline.args, vertices, np.uint32(room), outline.summary)
-    policy, groups = _shape(session.profile, "region/arc_emit", outline.dtype, 2 * outline.segments)
-    moved = outline.segments * 48 + room * 2 * outline.dtype.itemsize
-    return Plan(Step("region/arc_emit", policy, args, groups, outline.params, bytes_moved=moved))
+def emit_plan(session, out, room) -> Output:
+    """The Output with the last launch, which has room for so many vertices."""
+    memory = Scratch("outline_memory", np.uint8, (out.head + room) * 2 * out.dtype.itemsize)
+    args = (*out.args, memory, np.uint32(out.head), np.uint32(room), memory)
+    policy, groups = _shape(session.profile, "region/arc_emit", out.dtype, 2 * out.segments)
+    moved = out.segments * 48 + room * 2 * out.dtype.itemsize
+    emission = Plan(Step("region/arc_emit", policy, args, groups, out.params, bytes_moved=moved))
+    return replace(out, memory=memory, room=room, emission=emission)
 
 
-def _hulls_plan(session, dtype, m, lower, upper, segments, cut, corners, ranges, params, kernel):
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates of both sides: names or memory, their type, and how many there are at most."""
+
+    lower: object
+    upper: object
+    dtype: np.dtype
+    m: int
+
+    @property
+    def shared(self) -> bool:
+        return self.lower is self.upper or self.lower == self.upper
+
+    @property
+    def point_bytes(self) -> int:
+        return 2 * self.dtype.itemsize
+
+
+def _hulls_plan(device, of, segments, cut, corners, ranges, flag, params, kernel):
     """The hulls of all segments: a work-item to each, in global or local memory, or a work-group to each block."""
-    device, segments = session.profile, int(segments)
-    args = (lower, upper, np.uint32(m), cut, np.uint32(segments), corners, ranges)
-    sides = 1 if lower is upper or lower == upper else 2
-    moved = m * (sides * 2 * dtype.itemsize + 8) + 16 * segments
-    naive = select(device, "region/arc_hulls", dtype, m)
-    long = m > SHORT * segments
-    if kernel == "naive" or (kernel == "auto" and naive.variant == "serial") or (long and sides == 2):
-        policy, groups = _shape(device, "region/arc_hulls", dtype, 2 * segments)
-        sieve = naive.variant == "serial" and m > 4 * SHORT * segments
+    args = (of.lower, of.upper, np.uint32(of.m), cut, np.uint32(segments), corners, ranges, flag)
+    moved = of.m * ((1 if of.shared else 2) * of.point_bytes + 8) + 16 * segments
+    naive = select(device, "region/arc_hulls", of.dtype, of.m)
+    serial = naive.variant == "serial"
+    long = of.m > (4 if serial and kernel == "auto" else 1) * SHORT * segments
+    if long and of.shared and kernel != "naive":
+        return _blocks_plan(device, of, segments, cut, corners, ranges, flag, params)
+    if kernel == "naive" or long or (kernel == "auto" and serial):
+        policy, groups = _shape(device, "region/arc_hulls", of.dtype, 2 * segments)
+        sieve = serial and of.m > 4 * SHORT * segments
         return Plan(Step("region/arc_hulls", policy, args, groups, {**params, "sieve": sieve}, bytes_moved=2 * moved))
-    if long:
-        return _blocks_plan(device, dtype, m, lower, segments, cut, corners, ranges, params)
-    policy = select(device, "region/arc_hulls_local", dtype, m)
+    policy = select(device, "region/arc_hulls_local", of.dtype, of.m)
     groups = ceil_div(segments, policy.wg_size)
-    params = {**params, "shared": sides == 1}
+    params = {**params, "shared": of.shared}
     return Plan(Step("region/arc_hulls_local", policy, args, groups, params, bytes_moved=moved))
 
 
-def _blocks_plan(device, dtype, m, points, segments, cut, corners, ranges, params):
+def _blocks_plan(device, of, segments, cut, corners, ranges, flag, params):
     """Blocks of long segments, as many as keep the device busy; then the segments', if they have several."""
-    policy = select(device, "region/arc_hulls_blocks", dtype, m)
-    mean = ceil_div(m, segments)
+    points, m = of.lower, np.uint32(of.m)
+    policy = select(device, "region/arc_hulls_blocks", of.dtype, of.m)
+    tile = policy.tile * (STRIP if policy.variant == "serial" else 1)
+    mean = ceil_div(of.m, segments)
     # enough blocks for all compute units, but whole tiles; and none too long for one work-group
     wanted = ceil_div(BUSY * device.compute_units, segments)
-    fan = max(min(wanted, mean // policy.tile), ceil_div(mean, LONGEST * policy.tile), 1)
-    point, blocks = 2 * dtype.itemsize, segments * fan
-    moved = m * point + 16 * blocks
+    fan = max(min(wanted, mean // tile), 1)
+    if policy.variant == "group":
+        fan = max(fan, ceil_div(mean, LONGEST * tile))
+    blocks = segments * fan
+    moved = of.m * of.point_bytes + 16 * blocks
     if fan == 1:
-        args = (points, np.uint32(m), cut, np.uint32(blocks), corners, ranges)
+        args = (points, m, cut, np.uint32(blocks), corners, ranges, flag)
         return Plan(Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved))
     fine = Scratch("block_cuts", np.uint32, blocks + 1)
-    block_corners = Scratch("block_corners", np.uint32, 2 * m)
+    block_corners = Scratch("block_corners", np.uint32, 2 * of.m)
     block_ranges = Scratch("block_ranges", np.uint32, 4 * blocks)
-    shape, groups = _shape(device, "region/arc_cuts", dtype, blocks + 1)
+    shape, groups = _shape(device, "region/arc_cuts", of.dtype, blocks + 1)
     cutting = Step(
-        "region/arc_cuts", shape, (points, np.uint32(m), cut, np.uint32(segments), np.uint32(fan), fine), groups,
-        {"real": params["real"], "ragged": True, "by_width": False}, bytes_moved=blocks * (point + 4),
+        "region/arc_cuts", shape, (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag), groups,
+        {"real": params["real"], "ragged": True, "by_width": False}, bytes_moved=blocks * (of.point_bytes + 4),
     )  # fmt: skip
     hulls = Step(
         "region/arc_hulls_blocks", policy,
-        (points, np.uint32(m), fine, np.uint32(blocks), block_corners, block_ranges), blocks, params, bytes_moved=moved,
+        (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag), blocks, params, bytes_moved=moved,
     )  # fmt: skip
     join = Step(
-        "region/arc_join", select(device, "region/arc_join", dtype, m),
-        (points, np.uint32(m), cut, np.uint32(segments), np.uint32(fan), block_corners, block_ranges, corners, ranges),
-        2 * segments, params, bytes_moved=blocks * 2 * 16 * (point + 8),
+        "region/arc_join", select(device, "region/arc_join", of.dtype, of.m),
+        (points, m, cut, np.uint32(segments), np.uint32(fan), block_corners, block_ranges, corners, ranges),
+        2 * segments, {k: v for k, v in params.items() if k != "check"},
+        bytes_moved=blocks * 32 * (of.point_bytes + 8),
     )  # fmt: skip
     return Plan(cutting, hulls, join)
 

@@ -99,7 +99,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, groups_per_unit=16),
     },
-    "region/arc_cuts": {"cpu": Policy("serial", wg_size=1, items_per_thread=64), "any": Policy("group", wg_size=64)},
+    "region/arc_cuts": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
     "region/arc_swap": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
@@ -113,9 +116,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=64, items_per_thread=20),
     },
     "region/arc_hulls_blocks": {
-        "cpu": Policy("group", wg_size=1, items_per_thread=32),
+        "cpu": Policy("serial", wg_size=1, items_per_thread=64),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
+    "region/arc_offsets": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
     "region/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "region/arc_tangents": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),

@@ -2,9 +2,9 @@
 // arc_counts: how many vertices each segment has in the outline, and whether it has candidates.
 //
 //   links   [ q p from to | ..                                        see arc_segments.h
-//   counts  [ lower side: of segment 0 | 1 | .. | upper side: .. | 1 where a segment is not empty, else 0 | .. ]
+//   counts  [ lower side: of segment 0 | 1 | .. | upper side: .. | 1 where a segment is not empty, else 0 | .. | 0 ]
 //
-// The corners from q to p, or one vertex where the tangents cross (p left of q); as published both p and q.
+// For many segments; few ones are summed in the same launch, by arc_offsets.
 #include "portable.h"
 #include "arc_segments.h"
 
@@ -12,14 +12,8 @@ kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_counts(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
                 global uint *counts)
 {
-    const ulong all = 3 * (ulong)segments;
-    for (ulong i = get_global_id(0); i < all; i += get_global_size(0)) {
-        const uint s = (uint)(i % segments);
-        uint count = !arc_is_empty(cuts, s);
-        if (count && i < 2 * (ulong)segments) {
-            const uint q = links[4 * i + LINK_Q], p = links[4 * i + LINK_P];
-            count = q <= p ? p - q + 1 : in_valley;
-        }
-        counts[i] = count;
-    }
+    const uint all = 3 * segments;
+    ARC_SHARE(all + 1, ${int(variant == "serial")})
+    for (ulong i = begin; i < end; i += stride)
+        counts[i] = i < all ? arc_count(cuts, links, segments, (uint)i, in_valley) : 0;
 }

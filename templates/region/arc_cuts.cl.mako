@@ -12,10 +12,11 @@
 % endif
 // Reads O(1) points a cut, O(log n) where a cut is within a column or widths are equal.
 #include "portable.h"
+#include "arc_segments.h"
 typedef ${real} real_t;
 #define X(i) points[2 * (size_t)(i)]
 % if by_width and real == "int":
-#define DISTANCE(x) (ulong)((long)(x) - X(begin))
+#define DISTANCE(x) (ulong)((long)(x) - X(first))
 #define REACHES(d) ((d) * segments >= k * width)
 % elif by_width:
 <%
@@ -24,7 +25,7 @@ typedef ${real} real_t;
         else ("0x1p+900", "0x1p-902", "0x1p-500", "0x1p+500")
     )
 %>\
-#define DISTANCE(x) ((x) * scale - first)
+#define DISTANCE(x) ((x) * scale - origin)
 #define REACHES(d) reaches(d, (real_t)segments, width, (real_t)k)
 
 // Whether a * b >= c * d.
@@ -37,29 +38,33 @@ inline int reaches(real_t a, real_t b, real_t c, real_t d)
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_cuts(global const real_t *points, const uint n, global const uint *starts, const uint regions,
-              const uint segments, global uint *cuts)
+              const uint segments, global uint *cuts, global uint *flag)
 {
     const uint all = regions * segments;
-    for (uint i = get_global_id(0); i <= all; i += get_global_size(0)) {
+    if (get_global_id(0) == 0)
+        flag[0] = 0;                                         // for the launches that follow
+    ARC_SHARE((ulong)all + 1, ${int(variant == "serial")})
+    for (ulong j = begin; j < end; j += stride) {
+        const uint i = (uint)j;
 % if ragged:
-        const uint region = i / segments, begin = starts[region], end = starts[min(region + 1, regions)];
+        const uint region = i / segments, first = starts[region], last = starts[min(region + 1, regions)];
         const uint k = i - region * segments;
 % else:
-        const uint begin = 0, end = n, k = i;
+        const uint first = 0, last = n, k = i;
 % endif
         if (i == all) {
-            cuts[i] = end;
+            cuts[i] = last;
             continue;
         }
-        uint lo = begin, hi = end;                           // the cut is one of these
+        uint lo = first, hi = last;                          // the cut is one of these
 % if by_width:
         if (lo < hi && k > 0) {
 % if real == "int":
-            const ulong width = DISTANCE(X(end - 1));
+            const ulong width = DISTANCE(X(last - 1));
 % else:
-            const real_t most = fmax(fabs(X(begin)), fabs(X(end - 1)));
+            const real_t most = fmax(fabs(X(first)), fabs(X(last - 1)));
             const real_t scale = most > ${large} ? ${down} : most < ${small} ? ${up} : 1;
-            const real_t first = X(begin) * scale, width = DISTANCE(X(end - 1));
+            const real_t origin = X(first) * scale, width = DISTANCE(X(last - 1));
 % endif
             while (lo < hi) {
                 const uint mid = lo + (hi - lo) / 2;
@@ -71,9 +76,9 @@ void arc_cuts(global const real_t *points, const uint n, global const uint *star
         }
 % else:
         if (lo < hi) {
-            hi = begin + (uint)((ulong)k * (end - begin) / segments);
+            hi = first + (uint)((ulong)k * (last - first) / segments);
             const real_t x = X(hi);
-            if (hi == begin || X(hi - 1) != x)
+            if (hi == first || X(hi - 1) != x)
                 lo = hi;
             while (lo < hi) {
                 const uint mid = lo + (hi - lo) / 2;

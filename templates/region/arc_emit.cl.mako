@@ -3,8 +3,8 @@
 //
 //   offsets   [ first vertex of segment 0, lower side | 1 | .. | upper side .. | segments not empty before it | .. ]
 //   vertices  | lower sides ..                | upper sides ..                 |        (x, y)
-//   summary   [ first vertex of region 0, lower side | .. | upper side .. | segments not empty before it | .. ]
-//             regions + 1 of each
+//   summary   [ first vertex of region 0, lower side | .. | upper side .. | segments not empty before it | .. | flag ]
+//             regions + 1 of each, in the beginning of the same memory: vertices start at number `head`
 //
 // A work-item to a segment and side; group: long runs of corners are copied by the whole work-group. Vertices from
 // number `room` on are left out. Reads links and corners, writes each vertex once.
@@ -20,25 +20,24 @@ typedef ${real}2 point_t;
 #define LONG 8              // runs of more corners are long
 #define CORNER(place) CLGEOM_LOAD2(${real}, points, side_corners[place])
 // -0.0 + 0 is 0: one zero in the answer, however points were sorted
-#define STORE(at, p) do { if ((at) < room) vstore2((p) + (real_t)0, at, vertices); } while (0)
+#define STORE(at, p) do { if ((at) < room) vstore2((p) + (real_t)0, head + (at), vertices); } while (0)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_emit(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
               const uint segments, const uint of_region, global const uint *corners, global const uint *links,
-              global const uint *counts, global const uint *offsets, global real_t *vertices, const uint room,
-              global uint *summary)
+              global const uint *offsets, global const uint *flag, global real_t *vertices, const uint head,
+              const uint room, global uint *summary)
 {
-    const ulong all = 2 * (ulong)segments;
-    const uint regions = segments / of_region;
-    for (ulong i = get_global_id(0); i < 3 * ((ulong)regions + 1); i += get_global_size(0)) {
-        const uint which = (uint)(i / (regions + 1)), region = (uint)(i % (regions + 1));
-        const ulong at = which * (ulong)segments + (ulong)region * of_region;
-        summary[i] = at < 3 * (ulong)segments ? offsets[at] : offsets[at - 1] + counts[at - 1];
+    const uint all = 2 * segments, regions = segments / of_region;
+    for (uint i = get_global_id(0); i < 3 * (regions + 1); i += get_global_size(0)) {
+        const uint which = i / (regions + 1), region = i - which * (regions + 1);
+        summary[i] = offsets[which * segments + region * of_region];
     }
+    if (get_global_id(0) == 0)
+        summary[3 * (regions + 1)] = flag[0];
 % if variant == "serial":
-    const ulong share = (all + get_global_size(0) - 1) / get_global_size(0);
-    const ulong begin = min(get_global_id(0) * share, all), end = min(begin + share, all);
-    for (ulong i = begin; i < end; ++i) {
+    ARC_SHARE(all, 1)
+    for (ulong i = begin; i < end; i += stride) {
 % else:
     local uint long_runs[WG_SIZE];      // 1 where the work-item's run is left to all
     const ulong i = get_global_id(0);

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, sieve=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="real='float', filtered=True, check=False, sieve=False, variant='group', wg_size=64, items_per_thread=1"/>\
 // arc_hulls: the upper and the lower hull of every segment, in global memory; a work-item to a segment and side.
 //
 //   candidates | segment 0      | segment 1 | ..            ascending x; see arc_segments.h
@@ -6,6 +6,9 @@
 //   ranges     [ (first, last)  | ..                        places in corners of the side
 //
 // group: the naive kernel as published. serial: a work-item walks a share of the segments${", with the sieve of hood_strip.h" if sieve else ""}.
+% if check:
+// flag is set if candidates are not in lexicographic order, or not finite.
+% endif
 // Reads every candidate once a side, and corners again as they are taken back.
 // Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
 #include "portable.h"
@@ -17,6 +20,7 @@ typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood.h"
 #include "arc_segments.h"
+#include "arc_order.h"
 % if sieve:
 #include "hood_strip.h"
 % else:
@@ -28,20 +32,23 @@ typedef ${real}2 point_t;
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_hulls(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
-               const uint segments, global uint *all_corners, global uint *ranges)
+               const uint segments, global uint *all_corners, global uint *ranges, global uint *flag)
 {
-% if variant == "serial":
-    const ulong all = 2 * (ulong)segments, share = (all + get_global_size(0) - 1) / get_global_size(0);
-    const ulong begin = min(get_global_id(0) * share, all), end = min(begin + share, all), stride = 1;
-% else:
-    const ulong begin = get_global_id(0), end = 2 * (ulong)segments, stride = get_global_size(0);
-% endif
+    ARC_SHARE(2 * (ulong)segments, ${int(variant == "serial")})
     for (ulong i = begin; i < end; i += stride) {
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         global const real_t *points = side ? upper : lower;
         const uint first = cuts[s], count = cuts[s + 1] - first;
         global uint *corners = all_corners + (size_t)side * m + first;
         uint from = 0;
+% if check:
+        int ordered = 1;
+        for (uint k = first; !side && k < first + count; ++k)
+            ordered &= arc_is_finite(CLGEOM_LOAD2(${real}, points, k)) &
+                       (k == 0 || arc_in_order(CLGEOM_LOAD2(${real}, points, k - (k > 0)), CLGEOM_LOAD2(${real}, points, k)));
+        if (!ordered)
+            atomic_or(flag, 1u);
+% endif
 % if sieve:
         uint size = item_strip(points, first, count, side, corners);
         // a hood goes up its last column, or up its first one

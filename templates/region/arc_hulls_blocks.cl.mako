@@ -1,7 +1,10 @@
-<%page args="real='float', filtered=True, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, check=False, variant='group', wg_size=64, items_per_thread=8"/>\
 <%
     height = "long" if real == "int" else real
     lowest, highest = ("LONG_MIN", "LONG_MAX") if real == "int" else ("-INFINITY", "INFINITY")
+    lanes = 4 if real == "double" else 8
+    evens, odds = ("s02", "s13") if lanes == 4 else ("s0246", "s1357")
+    mask = "long" if real == "double" else "int"
 %>\
 // arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-group to a block.
 //
@@ -11,9 +14,17 @@
 //              is on or below the line from one to another
 //   corners    [ c0 c1 c2 ..                    | c0 ..              see arc_segments.h
 //
-// Of n candidates in no particular order about 2 ln n are records; one work-item a side adds them to a monotone chain in
-// local memory. A block where they are too many goes through global memory, a strip to a work-item, and merges.
-// Reads every candidate once, with one comparison each way; O(log n) more for random ones.
+// Of n candidates in no particular order about 2 ln n are records.
+% if variant == "serial":
+// A work-item takes a block; of a strip's heights it keeps the extremes, and looks again where they are records.
+% else:
+// One work-item a side adds them to a monotone chain in local memory. A block where they are too many goes through global
+// memory, a strip to a work-item, and merges.
+% endif
+% if check:
+// flag is set if candidates are not in lexicographic order, or not finite.
+% endif
+// Reads every candidate once, with one comparison each way, and O(log n) again of random ones.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 #define CLGEOM_FILTERED ${int(filtered)}
@@ -23,10 +34,163 @@ typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood.h"
 #define WG_SIZE ${wg_size}
+#define POINT(points, id) CLGEOM_LOAD2(${real}, points, id)
+#include "arc_order.h"
+% if variant == "serial":
+#define STRIP 32
+#define STRIPS ${max(items_per_thread, 1)}         // in a tile
+#define TILE (STRIPS * STRIP)
+typedef ${real}${lanes} lanes_t;
+
+// Andrew's chain goes on with one candidate; `side` is a constant where this is called.
+inline uint item_push(global const real_t *points, global uint *stack, uint size, uint id, uint side)
+{
+    const point_t p = POINT(points, id);
+    point_t top = size > 0 ? POINT(points, stack[size - 1]) : p;
+    if (size > 0 && p.x == top.x) {
+        if (side ? p.y <= top.y : p.y >= top.y)
+            return size;
+        --size;
+        top = size > 0 ? POINT(points, stack[size - 1]) : p;
+    }
+    while (size > 1) {
+        const point_t below = POINT(points, stack[size - 2]);
+        const int turn = TURN(side, below, top, p);
+        if (IS_CORNER(turn))
+            break;
+        --size;
+        top = below;
+    }
+    stack[size] = id;
+    return size + 1;
+}
+
+// Adds the records of a tile, from `first` on: those of ends[s], the highest (lowest) of strip s, that are beyond all before
+// or all after.
+inline uint item_records(global const real_t *points, uint first, uint last, const real_t *ends, global uint *stack,
+                         uint size, uint side)
+{
+#define BEYOND(a, b) (side ? (a) > (b) : (a) < (b))
+    const uint strips = (last - first + STRIP - 1) / STRIP;
+    uint peak = 0;                         // records rise to it from the left, and to its last equal from the right
+    for (uint s = 1; s < strips; ++s)
+        peak = BEYOND(ends[s], ends[peak]) ? s : peak;
+    real_t after[STRIPS];                  // the best of all strips after
+    real_t best = ends[strips - 1];
+    for (uint s = strips - 1; s > peak; --s) {
+        after[s] = best;
+        best = BEYOND(ends[s - 1], best) ? ends[s - 1] : best;
+    }
+    best = ends[0];
+    for (uint s = 0; s < strips; ++s) {
+        const uint begin = first + s * STRIP, end = min(begin + STRIP, last);
+        const int rises = s <= peak, falls = s >= peak;
+        if (s < peak && s > 0 && !BEYOND(ends[s], best))
+            continue;
+        if (s > peak && s + 1 < strips && !BEYOND(ends[s], after[s + 1]))
+            continue;
+        real_t before = best;
+        int none = s == 0;
+        uint falling = 0;                  // bits of what is beyond all after it
+        if (falls) {
+            int alone = s + 1 == strips;
+            real_t beyond = alone ? 0 : s == peak ? after[peak + 1] : after[s + 1];
+            for (uint k = end - begin; k-- > 0;) {
+                const real_t y = points[2 * (size_t)(begin + k) + 1];
+                if (alone || BEYOND(y, beyond)) {
+                    falling |= 1u << k;
+                    beyond = y;
+                    alone = 0;
+                }
+            }
+        }
+        for (uint k = 0; k < end - begin; ++k) {
+            const real_t y = points[2 * (size_t)(begin + k) + 1];
+            const int rising = rises && (none || BEYOND(y, before));
+            if (rising) {
+                before = y;
+                none = 0;
+            }
+            if (rising || falling >> k & 1)
+                size = item_push(points, stack, size, begin + k, side);
+        }
+        best = BEYOND(ends[s], best) ? ends[s] : best;
+    }
+    return size;
+#undef BEYOND
+}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void arc_hulls_blocks(global const real_t *points, const uint m, global const uint *cuts, const uint blocks,
+                      global uint *corners, global uint *ranges, global uint *flag)
+{
+    const uint block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
+    global uint *low = corners + begin, *high = corners + (size_t)m + begin;
+    uint low_size = 0, high_size = 0;
+    for (uint tile = begin; tile < end; tile += TILE) {
+        const uint last = min(tile + TILE, end);
+        real_t tops[STRIPS], bottoms[STRIPS];
+        ${mask}${lanes // 2} ordered = -1;
+        for (uint s = 0; s * STRIP < last - tile; ++s) {
+            const uint first = tile + s * STRIP, count = min((uint)STRIP, last - first);
+            global const real_t *strip = points + 2 * (size_t)first;
+            if (count == STRIP) {
+                lanes_t top = vload${lanes}(0, strip), bottom = top;
+                for (uint k = 1; k < 2 * STRIP / ${lanes}; ++k) {
+                    const lanes_t v = vload${lanes}(k, strip);
+                    top = v > top ? v : top;
+                    bottom = v < bottom ? v : bottom;
+                }
+                real_t t = top.s1, b = bottom.s1;
+% for lane in range(3, lanes, 2):
+                t = top.s${lane} > t ? top.s${lane} : t;
+                b = bottom.s${lane} < b ? bottom.s${lane} : b;
+% endfor
+                tops[s] = t;
+                bottoms[s] = b;
+% if check:
+                for (uint k = 0; k < 2 * STRIP / ${lanes}; ++k) {
+                    const lanes_t v = vload${lanes}(k, strip);
+                    const lanes_t w = k > 0 || first > 0 ? vload${lanes}(0, strip + k * ${lanes} - 2) : v;
+                    ordered &= (w.${evens} < v.${evens}) | ((w.${evens} == v.${evens}) & (w.${odds} <= v.${odds}));
+% if real != "int":
+                    const lanes_t gap = v - v;
+                    ordered &= (gap.${evens} == 0) & (gap.${odds} == 0);
+% endif
+                }
+                if (first == 0)                // the first vector was compared with itself
+                    for (uint k = 1; k < ${lanes // 2}; ++k)
+                        ordered &= -arc_in_order(POINT(points, k - 1), POINT(points, k));
+% endif
+            } else {
+                real_t t = strip[1], b = t;
+                for (uint k = 0; k < count; ++k) {
+                    const real_t y = strip[2 * k + 1];
+                    t = y > t ? y : t;
+                    b = y < b ? y : b;
+% if check:
+                    ordered &= -(arc_is_finite(POINT(strip, k)) &
+                                 (first + k == 0 || arc_in_order(POINT(points, first + k - 1), POINT(strip, k))));
+% endif
+                }
+                tops[s] = t;
+                bottoms[s] = b;
+            }
+        }
+% if check:
+        if (!all(ordered))
+            atomic_or(flag, 1u);
+% endif
+        low_size = item_records(points, tile, last, bottoms, low, low_size, 0);
+        high_size = item_records(points, tile, last, tops, high, high_size, 1);
+    }
+    vstore2(end > begin ? (uint2)(begin, begin + low_size - 1) : (uint2)(1, 0), block, ranges);
+    vstore2(end > begin ? (uint2)(begin, begin + high_size - 1) : (uint2)(1, 0), (size_t)blocks + block, ranges);
+}
+% else:
 #define STRIP ${items_per_thread}          // even, at most 32
 #define TILE (WG_SIZE * STRIP)
 #define ROOM 256                           // records of a tile and side, and corners of a block and side, kept in local memory
-#define POINT(points, id) CLGEOM_LOAD2(${real}, points, id)
 #include "arc_group.h"
 
 typedef ${height} height_t;                // wider than a coordinate, or with infinities
@@ -66,7 +230,7 @@ inline uint item_chain_on(local list_t *stack, uint size, local const list_t *re
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_hulls_blocks(global const real_t *points, const uint m, global const uint *cuts, const uint blocks,
-                      global uint *corners, global uint *ranges)
+                      global uint *corners, global uint *ranges, global uint *flag)
 {
     local heights_t strips[WG_SIZE], chunks[ARC_CHUNKS];
     local uint values[WG_SIZE], sums[ARC_CHUNKS + 1], parts[3 * WG_SIZE], sizes[2];
@@ -82,6 +246,10 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
         const uint first = tile + lid * STRIP;
         height_t y[STRIP];
         heights_t own = (heights_t)(LOWEST, HIGHEST);
+% if check:
+        point_t previous = first > 0 && first < end ? POINT(points, first - 1) : (point_t)0;
+        uint bad = 0;
+% endif
 #pragma unroll
         for (uint k = 0; k < STRIP; k += 2) {
             const uint i = first + k;
@@ -95,7 +263,16 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
             own.y = min(own.y, min(has_first ? (height_t)two.y : HIGHEST, has_second ? (height_t)two.w : HIGHEST));
             y[k] = two.y;
             y[k + 1] = two.w;
+% if check:
+            bad |= has_first && (!arc_is_finite(two.xy) || (i > 0 && !arc_in_order(previous, two.xy)));
+            bad |= has_second && (!arc_is_finite(two.zw) || (i + 1 > 0 && !arc_in_order(two.xy, two.zw)));
+            previous = two.zw;
+% endif
         }
+% if check:
+        if (bad)
+            atomic_or(flag, 1u);
+% endif
 
         // The greatest and the least height of all strips before, and of all after.
         strips[lid] = own;
@@ -188,3 +365,4 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
             vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)side * blocks + block, ranges);
     }
 }
+% endif

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, shared=True, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, check=False, shared=True, variant='group', wg_size=64, items_per_thread=8"/>\
 // arc_hulls_local: the upper and the lower hull of every segment, in local memory; a work-item to a segment.
 //
 //   candidates | segment 0 | segment 1 | .. | segment WG_SIZE - 1 | ..         a tile of WG_SIZE segments to a group,
@@ -6,6 +6,9 @@
 //   corners    [ c0 c1 c2  | c0 c1     | ..                                    on average, at most
 //   ranges     [ (first, last) | ..                                            see arc_segments.h
 //
+% if check:
+// flag is set if candidates are not in lexicographic order, or not finite.
+% endif
 // A tile with more candidates than fit is done in global memory. Reads every candidate once, for both sides${"" if shared else " of their own"}.
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
 #include "portable.h"
@@ -17,6 +20,7 @@ typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood.h"
 #include "arc_segments.h"
+#include "arc_order.h"
 #define WG_SIZE ${wg_size}
 #define CAPACITY (WG_SIZE * ${items_per_thread})
 
@@ -47,7 +51,7 @@ inline uint item_chain_local(local const real_t *x, local const real_t *y, uint 
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_hulls_local(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
-                     const uint segments, global uint *corners, global uint *ranges)
+                     const uint segments, global uint *corners, global uint *ranges, global uint *flag)
 {
     local real_t x[CAPACITY], y[CAPACITY];
     local ushort stack[CAPACITY];
@@ -63,7 +67,19 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
             const point_t p = CLGEOM_LOAD2(${real}, (side ? upper : lower), begin + i);
             x[i] = p.x;
             y[i] = p.y;
+% if check:
+            const point_t q = begin + i > 0 ? CLGEOM_LOAD2(${real}, lower, begin + i - 1) : p;
+            if (!arc_is_finite(p) || !arc_in_order(q, p))
+                atomic_or(flag, 1u);
+% endif
         }
+% if check:
+        for (uint k = first; !loaded && k < first + count; ++k) {
+            const point_t p = CLGEOM_LOAD2(${real}, lower, k), q = k > 0 ? CLGEOM_LOAD2(${real}, lower, k - 1) : p;
+            if (!arc_is_finite(p) || !arc_in_order(q, p))
+                atomic_or(flag, 1u);
+        }
+% endif
         barrier(CLK_LOCAL_MEM_FENCE);
         global uint *mine = corners + (size_t)side * m + first;
         uint size;

@@ -29,12 +29,7 @@ void arc_tangents(global const real_t *lower, global const real_t *upper, const 
                   const uint segments, const uint of_region, global const uint *corners, global const uint *ranges,
                   global uint *links)
 {
-% if variant == "serial":
-    const ulong all = 2 * (ulong)segments, share = (all + get_global_size(0) - 1) / get_global_size(0);
-    const ulong begin = min(get_global_id(0) * share, all), end = min(begin + share, all), stride = 1;
-% else:
-    const ulong begin = get_global_id(0), end = 2 * (ulong)segments, stride = get_global_size(0);
-% endif
+    ARC_SHARE(2 * (ulong)segments, ${int(variant == "serial")})
     for (ulong i = begin; i < end; i += stride) {
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         if (arc_is_empty(cuts, s))

@@ -1,0 +1,31 @@
+// arc_before.h: sums over the work-items of a group. The includer has WG_SIZE.
+#define ARC_CHUNK 16
+#define ARC_CHUNKS ((WG_SIZE + ARC_CHUNK - 1) / ARC_CHUNK)
+
+// The sum of the values of the work-items before, and in `sums[ARC_CHUNKS]` that of all. Called by all of the group.
+inline uint group_before(uint value, uint lid, local uint *values, local uint *sums)
+{
+    barrier(CLK_LOCAL_MEM_FENCE);
+    values[lid] = value;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint c = lid; c < ARC_CHUNKS; c += WG_SIZE) {
+        uint sum = 0;
+        for (uint k = c * ARC_CHUNK; k < min((c + 1) * ARC_CHUNK, (uint)WG_SIZE); ++k)
+            sum += values[k];
+        sums[c] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint mine = lid / ARC_CHUNK;
+    uint before = 0, all = 0;
+    for (uint c = 0; c < ARC_CHUNKS; ++c) {
+        before += c < mine ? sums[c] : 0;
+        all += sums[c];
+    }
+    for (uint k = mine * ARC_CHUNK; k < lid; ++k)
+        before += values[k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lid == 0)
+        sums[ARC_CHUNKS] = all;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return before;
+}
