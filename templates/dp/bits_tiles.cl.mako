@@ -1,4 +1,4 @@
-<%page args="problem='lcs', symbol='uchar', local_symbols=0, keep=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="problem='lcs', symbol='uchar', local_symbols=0, keep=False, blocks=32, variant='group', wg_size=64, items_per_thread=1"/>\
 // bits_tiles: a diagonal of tiles of the table of two sequences, WORD_BITS cells of a column in each word.
 //
 //            columns  | block of 32 | block | ..          a tile: WG_SIZE * WORDS words of rows, BLOCKS blocks
@@ -15,12 +15,11 @@
 // algorithm for approximate string matching based on dynamic programming" (1999), with the carries of Hyyro (2003).
 <%
     word_bits = 64 if variant == "serial" else 32
-    blocks = 64 if variant == "serial" else 32
 %>\
 #define WG_SIZE ${wg_size}
 #define WORDS ${items_per_thread}           // of a work-item, one under the other
 #define WORD_BITS ${word_bits}
-#define BLOCKS ${blocks}u
+#define BLOCKS ${blocks}u                    // of 32 columns, of a tile
 #define LOCAL_SYMBOLS ${local_symbols}      // masks of so many symbols are read from local memory; 0: from global
 #define CARRIES ${1 if problem == "lcs" else 2}
 typedef ${"ulong" if word_bits == 64 else "uint"} word_t;

@@ -16,7 +16,7 @@ from clgeom.runtime.tuning import select
 
 #: Problem -> (words that hold a column, bits carried from row to row). Initially: column 0, and the row above row 0.
 PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}
-#: Columns of a tile, in blocks of 32: as in bits_tiles.
+#: Columns of a tile, in blocks of 32.
 BLOCKS = {"group": 32, "serial": 64}
 #: Masks of up to so many bytes are held in local memory, where neighbours read different banks.
 LOCAL_BYTES = 16384
@@ -181,7 +181,8 @@ def columns_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=Fal
     local = next((s for s in (4, 32, 128) if symbols <= s), 0) if policy.variant == "group" else 0
     if local * policy.tile * 4 > LOCAL_BYTES:
         local = 0
-    params = {"problem": problem, "symbol": symbol, "local_symbols": local, "keep": keep}
+    blocks = BLOCKS[policy.variant]
+    params = {"problem": problem, "symbol": symbol, "local_symbols": local, "keep": keep, "blocks": blocks}
 
     def step(diagonal):
         first = max(diagonal - tiles + 1, 0)

@@ -165,7 +165,7 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
     if not order:
         return MatrixChain(int(fill(MATRIX_CHAIN, (n, n), d=dims, keep="corner", device=device).corner))
     table = fill(MATRIX_CHAIN, (n, n), d=dims, keep="decisions", device=device)
-    return MatrixChain(int(table.corner), _splits(table.decisions, 0, n - 1))
+    return MatrixChain(int(table.corner), _splits(table, n))
 
 
 def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
@@ -196,7 +196,7 @@ def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
     if not tree:
         return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
     table = fill(equation, (n, n), s=sums, keep="decisions", device=device)
-    return AlphabeticTree(table.corner.item(), _splits(table.decisions, 0, n - 1))
+    return AlphabeticTree(table.corner.item(), _splits(table, n))
 
 
 def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
@@ -234,14 +234,7 @@ def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
     if not tree:
         return SearchTree(fill(equation, shape, p=p, q=q, keep="corner", device=device).corner.item())
     table = fill(equation, shape, p=p, q=q, keep="decisions", device=device)
-    parents, stack = np.full(n, -1), [(0, n, -1)]
-    while stack:
-        i, j, parent = stack.pop()
-        if i < j:
-            root = int(table.decisions.cell(i, j))
-            parents[root] = parent
-            stack += [(i, root, root), (root + 1, j, root)]
-    return SearchTree(table.corner.item(), parents)
+    return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))
 
 
 def _sum_type(weights, depth, *, of, name):
@@ -253,16 +246,53 @@ def _sum_type(weights, depth, *, of, name):
     return "int64"
 
 
-def _splits(decisions, first, last) -> np.ndarray:
-    """(first, last of the left part, last) for every part of more than one, outermost first, left before right."""
-    found, stack = [], [(first, last)]
-    while stack:
-        i, j = stack.pop()
-        if i < j:
-            k = int(decisions.cell(i, j))
-            found.append((i, k, j))
-            stack += [(k + 1, j), (i, k)]
-    return np.array(found, np.int64).reshape(-1, 3)
+#: All splits from the last cell down, on the device, by a stack of parts at the end of `out`: (first, last of the left
+#: part, last), outermost first, left before right.
+SPLITS = """
+int found = 0, top = out_size;
+out[--top] = m - 1;
+out[--top] = 0;
+while (top < out_size) {
+    const int i = out[top++], j = out[top++];
+    if (i >= j)
+        continue;
+    const int k = D(i, j);
+    out[found++] = i;
+    out[found++] = k;
+    out[found++] = j;
+    out[--top] = j;
+    out[--top] = k + 1;
+    out[--top] = k;
+    out[--top] = i;
+}
+return found;
+"""
+#: The parent of each key, on the device; the stack holds (first key, one past the last, parent).
+PARENTS = """
+int top = out_size;
+out[--top] = -1;
+out[--top] = m - 1;
+out[--top] = 0;
+while (top < out_size) {
+    const int i = out[top++], j = out[top++], parent = out[top++];
+    if (i >= j)
+        continue;
+    const int root = D(i, j);
+    out[root] = parent;
+    out[--top] = root;
+    out[--top] = j;
+    out[--top] = root + 1;
+    out[--top] = root;
+    out[--top] = root;
+    out[--top] = i;
+}
+return m - 1;
+"""
+
+
+def _splits(table, n) -> np.ndarray:
+    """What SPLITS finds; the stack never holds more parts than there are things."""
+    return table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2).astype(np.int64).reshape(-1, 3)
 
 
 def _nested(splits):

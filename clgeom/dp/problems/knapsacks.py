@@ -44,6 +44,25 @@ def integer_knapsack_equation(dtype="int32") -> Equation:
     return Equation(best, dtype=dtype, parameters=types, pattern="RUD", decisions="index", name="integer_knapsack")
 
 
+#: The way back from the last cell, on the device: the items taken; how many of each item; the last one first.
+TAKEN = """
+int taken = 0;
+for (int i = n - 1, j = m - 1; i > 0; --i)
+    if (D(i, j)) {
+        out[taken++] = i - 1;
+        j -= w[i - 1];
+    }
+return taken;
+"""
+COUNTS = """
+for (int i = n - 1, j = m - 1; i > 0; --i) {
+    out[n - 1 - i] = D(i, j);
+    j -= out[n - 1 - i] * w[i - 1];
+}
+return n - 1;
+"""
+
+
 @dataclass(frozen=True)
 class Knapsack:
     """What `knapsack` or `integer_knapsack` found.
@@ -95,12 +114,8 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
     if not items:
         return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
     table = fill(equation, shape, **given, keep="decisions", device=device)
-    taken, j = [], capacity
-    for i in range(len(values), 0, -1):
-        if table.decisions.cell(i, j):
-            taken.append(i - 1)
-            j -= int(weights[i - 1])
-    return Knapsack(_plain(table.corner), np.array(taken[::-1], np.int64), capacity - j)
+    taken = table.recover(TAKEN, len(values))[::-1].astype(np.int64)
+    return Knapsack(_plain(table.corner), taken, int(weights[taken].sum()))
 
 
 def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
@@ -123,11 +138,8 @@ def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> K
     if not items:
         return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
     table = fill(equation, shape, **given, keep="decisions", device=device)
-    counts, j = np.zeros(len(values), np.int64), capacity
-    for i in range(len(values), 0, -1):
-        counts[i - 1] = table.decisions.cell(i, j)
-        j -= int(counts[i - 1] * weights[i - 1])
-    return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), capacity - j)
+    counts = table.recover(COUNTS, len(values))[::-1].astype(np.int64)
+    return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), int(counts @ weights))
 
 
 def _arguments(values, weights, capacity, *, of, least=0, many=False):

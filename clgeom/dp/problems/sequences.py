@@ -41,6 +41,19 @@ LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
 EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
 
 
+#: The steps from the last cell to the first, on the device.
+STEPS = """
+int i = n - 1, j = m - 1, count = 0;
+while (i > 0 || j > 0) {
+    const int step = i == 0 ? 3 : j == 0 ? 2 : (int)D(i, j);
+    i -= step != 3;
+    j -= step != 2;
+    out[count++] = step;
+}
+return count;
+"""
+
+
 @dataclass(frozen=True)
 class CommonSubsequence:
     """What `lcs` found.
@@ -159,13 +172,7 @@ def _way(session, problem, equation, a, b, *, wanted, method):
     if not wanted:
         return int(fill(equation, shape, a=a, b=b, keep="corner", device=session).corner), None
     table = fill(equation, shape, a=a, b=b, keep="decisions", device=session)
-    decisions = table.decisions.numpy()
-    steps, i, j = [], len(a), len(b)
-    while i and j:
-        steps.append(int(decisions[i, j]))
-        i, j = i - (steps[-1] != INSERT), j - (steps[-1] != DELETE)
-    steps += [DELETE] * i + [INSERT] * j
-    return int(table.corner), np.array(steps[::-1], np.uint8)
+    return int(table.corner), table.recover(STEPS, len(a) + len(b), dtype="uint8")[::-1]
 
 
 def _taken(a, indices):
