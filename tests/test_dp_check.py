@@ -1,0 +1,218 @@
+"""check=True: planted faults are caught in the right cell; bounds that rule overflow out; patterns are held to."""
+
+import math
+
+import numpy as np
+import pytest
+from reference import dp as reference
+
+from clgeom import dp
+from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
+
+#: A read that each pattern does not allow, though it is inside the table.
+ILLEGAL = {
+    "RUD": (0, -1), "RDU": (-1, 1), "CLR": (-1, 0), "CRL": (1, -1),
+    "NOSE": (-1, 1), "SENO": (0, -1), "SONE": (-1, -1), "NESO": (0, -1),
+}  # fmt: skip
+SHAPE = (9, 11)
+
+
+def planted(pattern, read, at, **options):
+    """An equation in C that reads `read` from cell `at` alone; its reach cannot be proven."""
+    (i, j), (a, b) = at, read
+    text = f"int there = {b}; return i == {i} && j == {j} ? M({a}, there) : i + j;"
+    return dp.Equation(text, pattern=pattern, **options)
+
+
+@pytest.mark.parametrize("pattern", dp.PATTERNS)
+def test_reads_that_the_pattern_does_not_allow(session, pattern):
+    at, (di, dj) = (4, 5), ILLEGAL[pattern]
+    read = at[0] + di, at[1] + dj
+    equation = planted(pattern, read, at)
+    with pytest.raises(
+        DependencyError, match=rf"{pattern} has not filled then.*\(4, 5\) -> \({read[0]}, {read[1]}\)"
+    ) as e:
+        dp.fill(equation, SHAPE, check=True, device=session)
+    assert e.value.cell == at and e.value.read == read
+    # the same read from a cell that may
+    p = dp.PATTERNS[pattern]
+    a, b = next((a, b) for a in range(3, 6) for b in range(4, 7) if p.allows(a - 4, b - 5))
+    table = dp.fill(planted(pattern, (a, b), at), SHAPE, check=True, device=session)
+    assert table[4, 5] == a + b
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("read", ((-1, 3), (9, 3), (2, -7), (2, 11)))
+def test_reads_outside_the_table(any_session, read):
+    text = (
+        "int a = i == 3 && j == 4 ? p : i - 1, b = i == 3 && j == 4 ? q : j; return i == 0 ? 0 : M(a, b) + 1;"
+    )
+    equation = dp.Equation(text, pattern="RUD", parameters={"p": "int32", "q": "int32"})
+    with pytest.raises(DependencyError, match="outside the table of 9 x 11") as e:
+        dp.fill(equation, SHAPE, check=True, device=any_session, p=read[0], q=read[1])
+    assert (e.value.cell, e.value.read) == ((3, 4), read)
+
+
+def test_the_first_fault_is_named(session):
+    """Of the first stage that has one, the first in the layout's order."""
+    equation = dp.Equation("int b = j - 3; return i < 2 ? 0 : M(i - 1, b);", pattern="RUD")
+    with pytest.raises(DependencyError) as e:
+        dp.fill(equation, SHAPE, check=True, device=session)
+    assert (e.value.cell, e.value.read) == ((2, 0), (1, -3))
+    equation = dp.Equation("int b = j + 3; return j < 6 ? 0 : M(i, b);", pattern="SENO")
+    with pytest.raises(DependencyError) as e:
+        dp.fill(equation, SHAPE, check=True, device=session)
+    assert (e.value.cell, e.value.read) == ((8, 10), (8, 13))
+
+
+def test_reads_before_the_first_stage(session):
+    equation = dp.Equation("int a = i - 1; return i == 0 ? 5 : M(a, j) + 1;", pattern="RUD")
+    with pytest.raises(
+        DependencyError, match=r"before the first stage filled \(start=2\): \(2, 0\) -> \(1, 0\)"
+    ):
+        dp.fill(equation, SHAPE, start=2, check=True, device=session)
+    assert dp.fill(equation, SHAPE, check=True, device=session)[8, 3] == 13
+
+
+def test_textbook_integer_knapsack_is_no_row_pattern(session):
+    """f(i, w - w_i) reads its own row."""
+
+    def cell(M, i, j, w, v):
+        return dp.where(
+            i == 0,
+            0,
+            dp.where(w[i - 1] <= j, dp.maximum(M[i - 1, j], M[i, j - w[i - 1]] + v[i - 1]), M[i - 1, j]),
+        )
+
+    equation = dp.Equation(cell, pattern="RUD", parameters={"w": "int32[]", "v": "int32[]"})
+    given = {"w": [18, 15, 10], "v": [25, 24, 15]}
+    with pytest.raises(DependencyError, match=r"\(1, 18\) -> \(1, 0\)"):
+        dp.fill(equation, (4, 23), check=True, device=session, **given)
+    table = dp.fill(equation, (4, 23), pattern="NOSE", check=True, device=session, **given)
+    assert table.corner == 30
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_checked_fills_are_the_same(any_session):
+    from test_dp_fill import chain, mixed, mixed_c
+
+    for equation in (mixed("NESO", "int32"), mixed("CRL", "int32", mixed_c)):
+        table = dp.fill(equation, (40, 37), check=True, device=any_session)
+        np.testing.assert_array_equal(table.numpy(), reference.mixed(equation.pattern, (40, 37), "int32"))
+    d = [30, 35, 15, 5, 10, 20, 25]
+    assert dp.fill(chain(), (6, 6), d=d, check=True, device=any_session).corner == 15125
+
+
+def binomial(dtype, language):
+    if language == "python":
+
+        def cell(M, i, j):
+            return dp.where((j == 0) | (j == i), 1, dp.where(j > i, 0, M[i - 1, j - 1] + M[i - 1, j]))
+
+        return dp.Equation(cell, pattern="RUD", dtype=dtype)
+    return dp.Equation(
+        "j == 0 || j == i ? 1 : j > i ? 0 : M(i-1, j-1) + M(i-1, j)", pattern="RUD", dtype=dtype
+    )
+
+
+@pytest.mark.parametrize("dtype, language, last", (
+    ("int32", "python", (33, 16)), ("int32", "c", (33, 16)), ("int64", "python", (66, 33)),
+))  # fmt: skip
+def test_overflow_is_trapped(session, dtype, language, last):
+    """C(33, 16) fits 32 bits and C(34, 17) does not; C(66, 33) fits 64 bits and C(67, 33) does not."""
+    n = last[0] + 1
+    equation = binomial(dtype, language)
+    table = dp.fill(equation, (n, n), check=True, device=session)
+    assert table[last] == math.comb(*last)
+    assert table.overflow == "possible"
+    with pytest.raises(IntegerOverflow, match=rf"goes beyond {dtype}") as e:
+        dp.fill(equation, (n + 1, n + 1), check=True, device=session)
+    assert isinstance(e.value, OverflowError)
+    limit = np.iinfo(dtype).max
+    row = [1]
+    for _ in range(n):
+        row = [1, *(a + b for a, b in zip(row, row[1:])), 1]
+    assert e.value.cell == (n, next(j for j, x in enumerate(row) if x > limit))
+
+
+@pytest.mark.parametrize("dtype", ("int32", "int64"))
+def test_every_operation_traps(session, dtype):
+    """A column for each operation; each overflows in one row and not in the one before."""
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    operations = {
+        "add": (lambda x, y: x + y, (high, 0), (high, 1)),
+        "add down": (lambda x, y: x + y, (low, 0), (low, -1)),
+        "sub": (lambda x, y: x - y, (low, 0), (low, 1)),
+        "sub up": (lambda x, y: x - y, (high, 0), (0, low)),
+        "mul": (lambda x, y: x * y, (high // 2, 2), (high // 2 + 1, 2)),
+        "mul low": (lambda x, y: x * y, (low, 1), (low, -1)),
+        "neg": (lambda x, y: -x, (high, 0), (low, 0)),
+        "abs": (lambda x, y: abs(x), (-high, 0), (low, 0)),
+        "floordiv": (lambda x, y: x // y, (low, 1), (low, -1)),
+        "sum": (lambda x, y: dp.sum_over("k", 0, 2, lambda k: dp.where(k == 0, x, y)), (high, 0), (high, 1)),
+    }
+
+    def cell(M, i, j, x, y):
+        value = 0 * x[0]
+        for column, (operation, *_) in enumerate(operations.values()):
+            value = dp.where(j == column, operation(x[j], y[j]), value)
+        return value
+
+    parameters = {"x": f"{dtype}[]", "y": f"{dtype}[]"}
+    equation = dp.Equation(cell, pattern="RUD", dtype=dtype, parameters=parameters)
+    fine = [good for _, good, _ in operations.values()]
+    x, y = (np.array(side, dtype) for side in zip(*fine))
+    shape = (1, len(operations))
+    expected = [high, low, low, high, high // 2 * 2, low, -high, high, low, high]
+    assert dp.fill(equation, shape, x=x, y=y, check=True, device=session)[0].tolist() == expected
+    for column, (_, _, bad) in enumerate(operations.values()):
+        x[column], y[column] = bad
+        with pytest.raises(IntegerOverflow) as e:
+            dp.fill(equation, shape, x=x, y=y, check=True, device=session)
+        assert e.value.cell == (0, column)
+        x[column], y[column] = fine[column]
+
+
+def test_indices_of_parameters_and_division(session):
+    def cell(M, i, j, w, c, by):
+        return dp.where(i == 0, w[j], dp.where(i == 1, c[j, j], w[0] // by + w[0] % by))
+
+    parameters = {"w": "int32[]", "c": "int32[,]", "by": "int32"}
+    equation = dp.Equation(cell, pattern="RUD", parameters=parameters)
+    given = {"w": [5, 6, 7], "c": np.ones((3, 3), int), "by": 3}
+
+    def fill(rows=3, **changed):
+        return dp.fill(equation, (rows, 3), check=True, device=session, **{**given, **changed})
+
+    assert fill().numpy().tolist() == [[5, 6, 7], [1, 1, 1], [3, 3, 3]]
+    with pytest.raises(
+        InvalidInput, match=r"Cell \(0, 2\) of cell reads a parameter at index 2, and its size there is 2"
+    ):
+        fill(w=[5, 6])
+    with pytest.raises(
+        InvalidInput, match=r"Cell \(0, 0\) of cell reads a parameter at index 0, and its size there is 0"
+    ):
+        fill(w=[])
+    with pytest.raises(
+        InvalidInput, match=r"Cell \(1, 2\) of cell reads a parameter at index 2, and its size there is 2"
+    ):
+        fill(c=np.ones((3, 2), int))
+    with pytest.raises(InvalidInput, match=r"Cell \(2, 0\) of cell divides by zero"):
+        fill(by=0)
+
+
+def test_bounds_rule_overflow_out(session):
+    lcs = dp.Equation(
+        lambda M, i, j, a: dp.where((i == 0) | (j == 0), 0, dp.maximum(M[i - 1, j], M[i, j - 1]) + a[i]),
+        pattern="NOSE", parameters={"a": "int32[]"},
+    )  # fmt: skip
+    n = 40
+    assert dp.fill(lcs, (n, n), a=[1] * n, path="stages", device=session).overflow == "impossible"
+    assert dp.fill(lcs, (n, n), a=[-1] * n, path="stages", device=session).overflow == "impossible"
+    near = (2**31 - 1) // (2 * n)
+    assert dp.fill(lcs, (n, n), a=[near // 2] * n, path="stages", device=session).overflow == "impossible"
+    assert dp.fill(lcs, (n, n), a=[2 * near] * n, path="stages", device=session).overflow == "possible"
+    doubled = dp.Equation(lambda M, i, j: dp.where(i == 0, 0, M[i - 1, j] * 2), pattern="RUD")
+    assert dp.fill(doubled, (n, n), path="stages", device=session).overflow == "possible"
+    floats = dp.Equation("i", dtype="float32", pattern="RUD")
+    assert dp.fill(floats, (n, n), path="stages", device=session).overflow == "impossible"

@@ -1,0 +1,501 @@
+"""Filling by stages: every pattern, layout and type equals a plain fill; what is kept; parameters; recovery."""
+
+import threading
+
+import numpy as np
+import pytest
+from reference import dp as reference
+
+from clgeom import dp
+from clgeom.dp.patterns import before, offset
+from clgeom.dp.stages import launches, ring_of
+from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, KernelBuildError
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
+
+TYPES = ("int32", "int64", "float32", "float64")
+SHAPES = ((1, 1), (1, 7), (6, 1), (5, 9), (40, 37), (3, 1025), (1025, 3))
+
+
+def mixed_python(pattern, dtype):
+    """An equation that reads all around in its region, mixes what it reads with its place, and never overflows."""
+    floats = dtype.startswith("float")
+
+    def cell(M, i, j, n, m):
+        value = i * 0.75 + j if floats else 31 * i + 17 * j
+        for k, (a, b) in enumerate(reference.REGIONS[pattern]):
+            inside = (i + a >= 0) & (i + a < n) & (j + b >= 0) & (j + b < m)
+            read = dp.where(inside, M[i + a, j + b], 0)
+            value = value + (read * (0.25, 0.5, 0.1)[k] if floats else (k + 1) * read)
+        return value / 3 if floats else value % (1009 if dtype == "int32" else 10**10 + 19)
+
+    return dp.Equation(cell, pattern=pattern, dtype=dtype)
+
+
+def mixed_c(pattern, dtype):
+    """The same in OpenCL C."""
+    floats, suffix = dtype.startswith("float"), "f" if dtype == "float32" else ""
+    lines = [f"cell_t value = (cell_t)i * 0.75{suffix} + j;" if floats else "cell_t value = 31 * i + 17 * j;"]
+    for k, (a, b) in enumerate(reference.REGIONS[pattern]):
+        weight = f" * {(0.25, 0.5, 0.1)[k]}{suffix}" if floats else f" * {k + 1}"
+        inside = f"i + {a} >= 0 && i + {a} < n && j + {b} >= 0 && j + {b} < m"
+        lines.append(f"if ({inside}) value += M(i {a:+}, j {b:+}){weight};".replace("+ -", "- "))
+    end = f"value / 3.0{suffix}" if floats else f"value % {'1009' if dtype == 'int32' else '10000000019L'}"
+    return dp.Equation("\n".join([*lines, f"return {end};"]), pattern=pattern, dtype=dtype)
+
+
+EQUATIONS = {}
+
+
+def mixed(pattern, dtype, write=mixed_python):
+    return EQUATIONS.setdefault((pattern, dtype, write), write(pattern, dtype))
+
+
+def same(table, expected):
+    assert table.numpy().dtype == expected.dtype
+    np.testing.assert_array_equal(table.numpy(), expected)
+
+
+@pytest.mark.parametrize("pattern", dp.PATTERNS)
+@pytest.mark.parametrize("layout", dp.LAYOUTS)
+def test_every_pattern_and_layout(session, pattern, layout):
+    for shape in SHAPES:
+        table = dp.fill(mixed(pattern, "int32"), shape, layout=layout, path="stages", device=session)
+        expected = reference.mixed(pattern, shape, "int32")
+        same(table, expected)
+        assert (table.layout, table.pattern, table.path) == (layout, pattern, "stages")
+        i, j = shape[0] // 2, shape[1] // 2
+        assert table[i, j] == expected[i, j] and table[-1, -1] == expected[-1, -1]
+        np.testing.assert_array_equal(table[i], expected[i])
+        np.testing.assert_array_equal(table[:, j], expected[:, j])
+
+
+@pytest.mark.parametrize("pattern", dp.PATTERNS)
+@pytest.mark.parametrize("dtype", TYPES[1:])
+def test_every_type(session, pattern, dtype):
+    if dtype == "float64" and not session.profile.fp64:
+        pytest.skip("no float64")
+    for shape in SHAPES[2:]:
+        table = dp.fill(mixed(pattern, dtype), shape, path="stages", device=session)
+        same(table, reference.mixed(pattern, shape, dtype))
+
+
+@pytest.mark.settings("as_gpu", "cpu_shapes", "odd_shapes")
+@pytest.mark.parametrize("pattern", dp.PATTERNS)
+def test_every_shape_of_groups(any_session, pattern):
+    for shape in ((5, 9), (3, 1025), (1025, 3)):
+        table = dp.fill(mixed(pattern, "int32"), shape, path="stages", device=any_session)
+        same(table, reference.mixed(pattern, shape, "int32"))
+
+
+@pytest.mark.parametrize("dtype, pattern", list(zip(TYPES, ("SONE", "CRL", "NOSE", "RDU"))))
+def test_c_and_python_agree(session, dtype, pattern):
+    if dtype == "float64" and not session.profile.fp64:
+        pytest.skip("no float64")
+    for shape in ((1, 1), (40, 37)):
+        table = dp.fill(mixed(pattern, dtype, mixed_c), shape, path="stages", device=session)
+        same(table, reference.mixed(pattern, shape, dtype))
+
+
+@pytest.mark.settings("small_allocations")
+@pytest.mark.parametrize("layout", ("ROWS", "DIAGS_SONE"))
+def test_tables_larger_than_one_allocation(any_session, layout):
+    """Values and decisions lie in several buffers; a table of more than 16 is refused."""
+    small, large = (601, 701), (4000, 4000)
+    equation = dp.Equation(
+        lambda M, i, j: (i * 1000 + j, dp.which_min(i % 3, j % 5, 2)), pattern="NOSE", dtype="int64"
+    )
+    table = dp.fill(equation, small, layout=layout, device=any_session, path="stages")
+    i, j = np.indices(small)
+    np.testing.assert_array_equal(table.numpy(), i * 1000 + j)
+    which = np.argmin([i % 3, j % 5, np.full(small, 2)], axis=0)
+    np.testing.assert_array_equal(table.decisions.numpy(), which)
+    np.testing.assert_array_equal(table[600], np.arange(701) + 600_000)
+    np.testing.assert_array_equal(table[:, 3], np.arange(601) * 1000 + 3)
+    np.testing.assert_array_equal(table.decisions.row(7), which[7])
+    out = table.recover("out[0] = M(600, 700); out[1] = D(4, 3); return 2;", 2, dtype="int64")
+    assert out.tolist() == [600_700, which[4, 3]]
+    with pytest.raises(DeviceLimit, match="keep='last', 'corner' or 'decisions'"):
+        dp.fill(equation, large, device=any_session, path="stages")
+    last = dp.fill(equation, large, keep="last", device=any_session, path="stages")
+    np.testing.assert_array_equal(last.last, np.arange(4000) + 3_999_000)
+
+
+@pytest.mark.parametrize("pattern", dp.PATTERNS)
+def test_what_is_kept(session, pattern):
+    for shape in ((5, 9), (9, 5), (1, 1)):
+        expected = reference.mixed(pattern, shape, "int32")
+        equation = mixed(pattern, "int32")
+        whole = dp.fill(equation, shape, path="stages", device=session)
+        last = dp.fill(equation, shape, keep="last", path="stages", device=session)
+        corner = dp.fill(equation, shape, keep="corner", path="stages", device=session)
+        n, m = shape
+        line = {
+            "RUD": expected[n - 1], "NOSE": expected[n - 1], "NESO": expected[n - 1],
+            "RDU": expected[0], "SENO": expected[0], "SONE": expected[0],
+            "CLR": expected[:, m - 1], "CRL": expected[:, 0],
+        }[pattern]  # fmt: skip
+        at = {
+            "RUD": (n - 1, m - 1), "CLR": (n - 1, m - 1), "NOSE": (n - 1, m - 1), "RDU": (0, m - 1),
+            "SONE": (0, m - 1), "CRL": (n - 1, 0), "NESO": (n - 1, 0), "SENO": (0, 0),
+        }[pattern]  # fmt: skip
+        for table in (whole, last):
+            np.testing.assert_array_equal(table.last, line)
+        for table in (whole, last, corner):
+            assert table.corner == table.cell(*at) == expected[at]
+        for table in (last, corner):
+            with pytest.raises(
+                InvalidInput, match="does not hold the whole table: fill it with keep='table'"
+            ):
+                table.numpy()
+    with pytest.raises(InvalidInput, match="does not hold cell"):
+        dp.fill(equation, (5, 9), keep="last", path="stages", device=session)[2, 2]
+
+
+def test_few_lines_are_held_when_the_table_is_not_kept(session):
+    job = type("Job", (), {})()
+    job.keep, job.check, job.stages = "last", False, 100
+    for pattern, depth in (("RUD", 2), ("CLR", 2), ("NOSE", 3), ("SONE", 3)):
+        job.equation, job.pattern = mixed(pattern, "int32"), dp.PATTERNS[pattern]
+        assert ring_of(job) == depth
+    job.equation = dp.Equation("int k = i - 1; return M(k, j);")
+    assert ring_of(job) == 0  # not proven: all lines
+
+
+KNAPSACK = {"weights": [18, 15, 10, 7, 3], "profits": [25, 24, 15, 3, 2]}
+
+
+def knapsack():
+    def cell(M, i, j, weights, profits):
+        skip, take = M[i - 1, j], M[i - 1, j - weights[i - 1]] + profits[i - 1]
+        fits = weights[i - 1] <= j
+        better = dp.maximum(skip, take), dp.which_max(skip, take)
+        return dp.where(i == 0, (0, 0), dp.where(fits, better, (skip, 0)))
+
+    parameters = {"weights": "int32[]", "profits": "int64[]"}
+    return dp.Equation(cell, pattern="RUD", dtype="int64", parameters=parameters)
+
+
+RECOVER_ITEMS = """
+int count = 0, left = m - 1;
+for (int i = n - 1; i > 0; --i)
+    if (D(i, left)) {
+        out[count++] = i - 1;
+        left -= weights[i - 1];
+    }
+return count;
+"""
+
+
+@pytest.mark.parametrize("keep", ("table", "decisions"))
+@pytest.mark.parametrize("capacity", (0, 9, 28, 40))
+def test_decisions_and_recovery(session, keep, capacity):
+    table = dp.fill(knapsack(), (6, capacity + 1), keep=keep, device=session, path="stages", **KNAPSACK)
+    expected = reference.knapsack_table(*KNAPSACK.values(), capacity)
+    assert table.corner == expected[-1, -1]
+    items = table.recover(RECOVER_ITEMS, 5)
+    assert items.dtype == np.int32
+    weights, profits = map(np.array, KNAPSACK.values())
+    assert weights[items].sum() <= capacity and profits[items].sum() == expected[-1, -1]
+    assert set(np.unique(table.decisions.numpy())) <= {0, 1} and table.decisions.numpy().dtype == np.uint8
+
+
+def chain(dtype="int32"):
+    def cell(M, i, j, d):
+        k = dp.index("k")
+        cost = M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1]
+        return dp.where(i >= j, (0, -1), (dp.min_over(k, i, j, cost), dp.argmin_over(k, i, j, cost)))
+
+    return dp.Equation(cell, pattern="SONE", dtype=dtype, parameters={"d": "int32[]"})
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_split_points(any_session):
+    for d in ([30, 35, 15, 5, 10, 20, 25], [3, 4, 5, 2, 2], [7, 9], [2] * 12):
+        n = len(d) - 1
+        table = dp.fill(chain(), (n, n), d=d, path="stages", device=any_session)
+        cost, split = reference.chain_table(d)
+        np.testing.assert_array_equal(table.numpy(), cost)
+        np.testing.assert_array_equal(table.decisions.numpy(), split)  # the lowest of equals
+        assert table.decisions.cell(0, n - 1) == split[0, -1]
+    assert dp.fill(chain(), (6, 6), d=[30, 35, 15, 5, 10, 20, 25], device=any_session).corner == 15125
+
+
+def test_start_and_stop(session):
+    """Stages are counted as they are filled; the others stay 0."""
+    for pattern in ("RUD", "RDU", "CRL", "SONE"):
+        equation = dp.Equation("i * 100 + j + 1", pattern=pattern)
+        n, m = shape = (4, 6)
+        p = dp.PATTERNS[pattern]
+        for keep in ("table", "last"):
+            table = dp.fill(equation, shape, start=1, stop=3, path="stages", keep=keep, device=session)
+            expected = np.zeros(shape, np.int32)
+            for stage in (1, 2):
+                for i, j in p.cells(stage, n, m):
+                    expected[i, j] = i * 100 + j + 1
+            if keep == "table":
+                same(table, expected)
+            np.testing.assert_array_equal(
+                table.last, expected[:, p.last(n, m)] if p.last_is_column else expected[p.last(n, m)]
+            )
+    # a table whose base is what it is before: the upper triangle only
+    d = [30, 35, 15, 5, 10, 20, 25]
+    table = dp.fill(chain(), (6, 6), d=d, start=5, path="stages", device=session)
+    np.testing.assert_array_equal(table.numpy(), reference.chain_table(d)[0])
+    for bad in ((-1, 3), (3, 3), (0, 12), (2, 1)):
+        with pytest.raises(InvalidInput, match="0 <= start < stop <= 11"):
+            dp.fill(chain(), (6, 6), d=d, start=bad[0], stop=bad[1], device=session)
+    with pytest.raises(InvalidInput, match="'start' parameter of fill must be a stage's number"):
+        dp.fill(chain(), (6, 6), d=d, start="1", device=session)
+
+
+def test_offsets_of_layouts():
+    """Every layout is a one-to-one map; stages lie side by side; offsets pass 2^32."""
+    for n, m in ((1, 1), (1, 5), (4, 1), (3, 7), (7, 3), (5, 5)):
+        for layout in dp.LAYOUTS:
+            found = sorted(offset(layout, i, j, n, m) for i in range(n) for j in range(m))
+            assert found == list(range(n * m))
+        for p in dp.PATTERNS.values():
+            cells = [p.cells(s, n, m) for s in range(p.stages(n, m))]
+            assert sorted(c for stage in cells for c in stage) == [(i, j) for i in range(n) for j in range(m)]
+            for s, stage in enumerate(cells):
+                places = [offset(p.layout, i, j, n, m) for i, j in stage]
+                assert places == list(range(places[0], places[0] + len(places)))
+                assert all(p.stage_of(i, j, n, m) == s for i, j in stage) and len(stage) == p.count(s, n, m)
+    side = 65_537
+    assert before(2 * side - 2, side, side) == side * side - 1 > 2**32
+
+
+def test_patterns_are_the_classes_of_the_thesis():
+    for name, region in reference.REGIONS.items():
+        p = dp.PATTERNS[name]
+        for di in range(-2, 3):
+            for dj in range(-2, 3):
+                sign = (int(np.sign(di)), int(np.sign(dj)))
+                allowed = sign in region
+                assert p.allows(di, dj) == allowed, (name, di, dj)
+
+
+def test_small_stages_go_together():
+    job = type("Job", (), {})()
+    job.pattern, job.shape, job.start, job.stop, job.stages = dp.PATTERNS["NOSE"], (100, 100), 0, 199, 199
+    job.equation, job.check = mixed("NOSE", "int32"), False
+    first, last, groups = launches(job, Policy("group", wg_size=32, items_per_thread=1), 8)
+    assert first[0] == 0 and last[0] == 32 and groups[0] == 1
+    assert (first[1:] == last[:-1]).all() and last[-1] == 199
+    assert (groups[1:-1] == -(-np.minimum(first + 1, 199 - first)[1:-1] // 32)).all()
+    job.check = True
+    first, last, groups = launches(job, Policy("group", wg_size=32), 8)
+    assert len(first) == 199
+    job.shape, job.stop, job.stages, job.check = (1, 5_000_000), 5_000_000, 5_000_000, False
+    job.pattern = dp.PATTERNS["CLR"]
+    first, last, _ = launches(job, Policy("serial", wg_size=1, items_per_thread=64), 2)
+    assert len(first) == 2 and last[0] == 1 << 22
+
+
+def test_one_dimension(session):
+    """Fibonacci, by columns of a table with one row."""
+    equation = dp.Equation(
+        lambda M, i, j: dp.where(j < 2, j, M[0, j - 1] + M[0, j - 2]), pattern="CLR", dtype="int64"
+    )
+    assert dp.fill(equation, (1, 91), device=session).corner == 2880067194370816120
+
+
+def test_lcs_of_texts(session):
+    equation = dp.Equation(
+        "i == 0 || j == 0 ? 0 : a[i-1] == b[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1))",
+        parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE",
+    )  # fmt: skip
+    for a, b in (("abcbdab", "bdcaba"), ("", "abc"), ("", "")):
+        table = dp.fill(equation, (len(a) + 1, len(b) + 1), a=a, b=b.encode(), path="stages", device=session)
+        np.testing.assert_array_equal(table.numpy(), reference.lcs_table(a, b))
+
+
+def test_tables_as_parameters(session):
+    c = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for equation in (
+        dp.Equation("c(i, j) * scale + c_rows * 100 + c_columns", dtype="float32",
+                    parameters={"c": "float32[,]", "scale": "float32"}, pattern="RUD"),
+        dp.Equation(lambda M, i, j, c, scale: c[i, j] * scale + 304, dtype="float32",
+                    parameters={"c": "float32[,]", "scale": "float32"}, pattern="RUD"),
+    ):  # fmt: skip
+        table = dp.fill(equation, (3, 4), c=c[:, ::-1], scale=0.5, device=session, path="stages")
+        np.testing.assert_array_equal(table.numpy(), c[:, ::-1] * np.float32(0.5) + 304)
+
+
+def test_parameters_on_the_device(session):
+    import pyopencl.array
+
+    equation = dp.Equation("w[j]", parameters={"w": "int32[]"}, pattern="RUD")
+    w = pyopencl.array.to_device(session.queue, np.arange(5, dtype=np.int32))
+    assert dp.fill(equation, (1, 5), w=w, device=session)[0].tolist() == [0, 1, 2, 3, 4]
+
+
+WEIGHTS = dp.Equation(
+    "w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "float32", "t": "int32[,]"}, pattern="RUD"
+)
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    (
+        ({"w": None}, r"needs the parameter 'w' \(int16\[\]\), which was not given"),
+        ({"x": 1}, "has no parameter 'x'. It has: w, c, t."),
+        ({"w": [1.5]}, "'w' parameter of fill must be an array of shape .n,. of int16"),
+        ({"w": [[1]]}, r"Got shape \(1, 1\) instead"),
+        ({"w": [40_000]}, "Got the value 40000 instead"),
+        ({"w": ["a"]}, "'w' parameter"),
+        ({"w": "text"}, "'w' parameter"),
+        ({"w": [[1], [1, 2]]}, "'w' parameter"),
+        ({"w": np.ma.masked_array([1, 2], [0, 1])}, "masked"),
+        ({"c": [1.0]}, r"'c' parameter of fill must be a number of float32. Got shape \(1,\) instead"),
+        ({"c": 2**24 + 1}, "integers that it cannot hold exactly"),
+        ({"t": [1, 2]}, "'t' parameter of fill must be a table of shape"),
+        ({"c": 1j}, "'c' parameter"),
+    ),
+)
+def test_wrong_parameters(session, wrong, message):
+    given = {"w": [1], "c": 1.0, "t": [[1]]} | wrong
+    given = {name: value for name, value in given.items() if value is not None}
+    with pytest.raises(InvalidInput, match=message):
+        dp.fill(WEIGHTS, (1, 1), device=session, **given)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    (
+        ({"shape": (0, 3)}, r"'shape' parameter of fill must have at least one cell. Got \(0, 3\) instead"),
+        ({"shape": (2, -3)}, "at least one cell"),
+        ({"shape": 5}, r"must be integers \(rows, columns\)"),
+        ({"shape": (2.0, 3)}, r"must be integers \(rows, columns\)"),
+        ({"shape": (2**31, 2)}, r"below 2\*\*31"),
+        ({"layout": "HEXAGONS"}, "'layout' parameter of fill must be one of ROWS, COLUMNS"),
+        ({"keep": "some"}, "'keep' parameter of fill must be one of table, last, corner, decisions"),
+        ({"keep": None}, "'keep' parameter"),
+        ({"path": "magic"}, "'path' parameter of fill must be one of"),
+        ({"pattern": "UP"}, "'pattern' parameter of fill must be one of RUD"),
+        ({"keep": "decisions"}, "needs an equation that returns decisions"),
+        ({"check": True, "path": "tiles"}, "check=True takes the path 'stages'"),
+    ),
+)
+def test_wrong_options(session, options, message):
+    options = {"shape": (2, 3)} | options
+    with pytest.raises(InvalidInput, match=message):
+        dp.fill(mixed("NOSE", "int32"), options.pop("shape"), device=session, **options)
+    with pytest.raises(InvalidInput, match="must be a dp.Equation. Got str instead"):
+        dp.fill("i", (2, 3), device=session)
+
+
+def test_pattern_that_the_equation_breaks(session):
+    with pytest.raises(
+        DependencyError, match=r"reads M\(i - 1, j - 1\), and the pattern SENO allows down, right"
+    ):
+        dp.fill(mixed("NOSE", "int32"), (3, 3), pattern="SENO", device=session)
+    with pytest.raises(DependencyError, match="reads row i - 1, and the pattern RDU allows rows below only"):
+        dp.fill(knapsack(), (6, 9), pattern="RDU", device=session, **KNAPSACK)
+
+
+def test_no_float64(session):
+    from clgeom.runtime.device import Session
+
+    limited = Session(session.device, fp64=False)
+    with pytest.raises(DeviceLimit, match="fill needs float64"):
+        dp.fill(mixed("RUD", "float64"), (3, 3), device=limited)
+    table = dp.fill(mixed("RUD", "float32"), (5, 9), device=limited, path="stages")
+    same(table, reference.mixed("RUD", (5, 9), "float32"))
+
+
+@pytest.mark.parametrize(
+    "source, line",
+    (
+        ("i == 0 ? 1 :\n  M(i - 1, q)", "line 2 of the equation: M(i - 1, q)"),
+        ("int a = 3;\nint b = a + ;\nreturn b;", "line 2 of the equation: int b = a + ;"),
+        ("return nothing(i);", "line 1 of the equation: return nothing(i);"),
+    ),
+)
+def test_build_errors_name_the_line(session, capfd, source, line):
+    with pytest.raises(KernelBuildError) as caught:
+        dp.fill(dp.Equation(source, pattern="RUD", name="mine"), (3, 3), device=session)
+    assert str(caught.value).startswith(f"mine does not compile: {line}\nThe compiler said:\n")
+    assert "error" in str(caught.value).splitlines()[2]
+
+
+def test_build_errors_in_helpers(session, capfd):
+    equation = dp.Equation("twice(i)", helpers="inline int twice(int x)\n{ return x + y; }", pattern="RUD")
+    with pytest.raises(KernelBuildError, match="line 2 of the helpers"):
+        dp.fill(equation, (3, 3), device=session)
+    equation = dp.Equation("twice(i)", helpers="inline int twice(int x)\n{ return x + x; }", pattern="RUD")
+    assert dp.fill(equation, (3, 1), device=session)[2, 0] == 4
+
+
+def test_progress_and_cancellation(session):
+    """Progress rises to 1; an interrupt ends the fill, and the session goes on."""
+    equation, shape = mixed("CLR", "int32"), (5, 3000)
+    shares = []
+    with override({"dp/column_stage": Policy("serial", wg_size=1, items_per_thread=1)}):
+        dp.fill(equation, shape, path="stages", progress=shares.append, device=session)
+        assert shares == sorted(shares) and shares[-1] == 1 and len(shares) > 3 and shares[0] < 0.5
+        dp.fill(equation, (5, 9), path="stages", progress=True, device=session)
+
+        def interrupt(share):
+            if share > 0.1:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            dp.fill(equation, shape, path="stages", progress=interrupt, device=session)
+    same(dp.fill(equation, (5, 9), path="stages", device=session), reference.mixed("CLR", (5, 9), "int32"))
+
+
+def test_profile(session):
+    table = dp.fill(mixed("RUD", "int32"), (40, 37), path="stages", profile=True, device=session)
+    (phase,) = table.phases
+    assert phase.name == "row_stage" and phase.seconds > 0
+
+
+def test_recover_says_what_is_wrong(session, capfd):
+    table = dp.fill(mixed("RUD", "int32"), (5, 9), path="stages", device=session)
+    for source, message in (
+        ("out[0] = D(0, 0); return 1;", r"recover reads decisions as D\(a, b\), but keep='table' does not"),
+        ("out[0] = 1;", "must return"),
+        ("#define x\nreturn 0;", "directives"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            table.recover(source, 1)
+    with pytest.raises(InvalidInput, match="'size'"):
+        table.recover("return 0;", -1)
+    with pytest.raises(InvalidInput, match="'dtype'"):
+        table.recover("return 0;", 1, dtype="complex64")
+    with pytest.raises(KernelBuildError, match="recover does not compile: line 2 of the equation: return x;"):
+        table.recover("int y = 1;\nreturn x;", 1)
+    from clgeom.errors import ClgeomError
+
+    with pytest.raises(ClgeomError, match="returned 7, and its 'out' has 2 elements"):
+        table.recover("return 7;", 2)
+    assert table.recover("return 0;", 0).shape == (0,)
+
+
+def test_repr_and_array(session):
+    table = dp.fill(mixed("RUD", "int32"), (5, 9), path="stages", device=session)
+    assert repr(table) == "<Table 5 x 9 int32, RUD, path='stages', keep='table'>"
+    assert np.asarray(table).shape == (5, 9) and len(table) == 5
+    np.testing.assert_array_equal(table[1:3, ::2], table.numpy()[1:3, ::2])
+    with pytest.raises(IndexError, match="row 5 of a table with 5"):
+        table[5, 0]
+    with pytest.raises(IndexError, match="column -10 of a table with 9"):
+        table[0, -10]
+
+
+def test_threads(session):
+    """Several threads fill with one session at once."""
+    found = {}
+
+    def work(k):
+        found[k] = dp.fill(mixed("NOSE", "int32"), (40, 37), path="stages", device=session).numpy()
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k in range(4):
+        np.testing.assert_array_equal(found[k], reference.mixed("NOSE", (40, 37), "int32"))
