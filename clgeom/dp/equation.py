@@ -265,7 +265,7 @@ class Equation:
         values = max(shape) + 2 if self.decisions == "index" else self.decisions
         return np.dtype(np.uint8 if values <= 1 << 8 else np.uint16 if values <= 1 << 16 else np.uint32)
 
-    def text(self, *, checked=False, split=False, assume=None) -> str:
+    def text(self, *, checked=False, split=False, clamped=False, assume=None) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -282,6 +282,8 @@ class Equation:
         split : bool
             Leave the reduction of a `Split` out: DP_CONTEXT has its value and index as dp_split and dp_split_k. Also
             defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``.
+        clamped : bool
+            Move the indices of parameters in `dp_split_term` into range, for kernels that call it where no cell is.
         assume : dict, optional
             Ranges of "i" and "j", as (lowest, highest) with None for no bound: conditions that they decide are left
             out (of traced equations).
@@ -303,7 +305,7 @@ class Equation:
         given = {}
         if split:
             given = self._split_names()
-            lines.append(self._term())
+            lines.append(self._term(clamped))
         lines.append(self._function(self._body(checked=checked, given=given, assume=assume)))
         return "\n".join(lines) + "\n"
 
@@ -333,12 +335,12 @@ class Equation:
                 given[part] = "dp_split" if part is node else "dp_split_k"
         return given
 
-    def _term(self):
+    def _term(self, clamped):
         """The function of what a split adds to its two cells."""
         reach, node = self.reach, self.reach.node
         term = Expr("const", (), node.type, 0) if reach.term is None else reach.term
         k = node.args[0]
-        body = text.Writer((term,), taken=self._taken(), clamped=True)
+        body = text.Writer((term,), taken=self._taken(), clamped=clamped)
         body.top.names[k] = ("dp_k", text.ATOM)
         value = body.write(term, body.top)[0]
         parameters = "".join(", " + d for p in self.parameters.values() for d in _declared(p))
@@ -389,7 +391,12 @@ class Equation:
 
     def _tables(self, body):
         tables = [p.name for p in self.parameters.values() if p.ndim == 2]
-        before = [f"#define {name}(a, b) {name}[(ulong)(a) * {name}_columns + (b)]" for name in tables]
+        before = [f"#define {t}(dp_x, dp_y) {t}[(ulong)(dp_x) * {t}_columns + (dp_y)]" for t in tables]
+        if not self.traced and _calls_are_pure(body):
+            # some CPU compilers call the built-in functions, one value at a time
+            before += ["#define min(dp_x, dp_y) ((dp_y) < (dp_x) ? (dp_y) : (dp_x))"]
+            before += ["#define max(dp_x, dp_y) ((dp_x) < (dp_y) ? (dp_y) : (dp_x))"]
+            tables += ["min", "max"]
         return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])
 
 
@@ -504,6 +511,19 @@ def c_text(source, *, of, name="what", empty=False) -> str:
             if bare.rstrip().endswith(";"):  # an expression may end as a statement does
                 return re.sub(r";\s*\Z", "", bare)
     return source.rstrip()
+
+
+def _calls_are_pure(body) -> bool:
+    """Whether there are calls of min and max, and none has an argument that does something, such as ``k++``."""
+    bare, calls = uncommented(body), 0
+    for match in re.finditer(r"\b(min|max)\b", bare):
+        arguments = _arguments(bare, match.end())
+        if arguments is None or len(arguments) != 2:
+            return False
+        if any(re.search(r"\+\+|--|(?<![=!<>])=(?!=)", argument) for argument in arguments):
+            return False
+        calls += 1
+    return calls > 0
 
 
 OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(\d+)\s*)?\)*\s*\Z")
