@@ -1,4 +1,8 @@
 // dp_math.h: arithmetic of traced equations. The first written of equals wins; whole division is Python's.
+// min and max of equations in C: some compilers for CPUs call the built-in functions, one value at a time.
+#define DP_MIN(x, y) ((y) < (x) ? (y) : (x))
+#define DP_MAX(x, y) ((x) < (y) ? (y) : (x))
+
 #define DP_MINMAX(type)                                                                     \
     inline type dp_min_##type(const type a, const type b) { return b < a ? b : a; }         \
     inline type dp_max_##type(const type a, const type b) { return b > a ? b : a; }

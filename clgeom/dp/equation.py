@@ -393,10 +393,7 @@ class Equation:
         tables = [p.name for p in self.parameters.values() if p.ndim == 2]
         before = [f"#define {t}(dp_x, dp_y) {t}[(ulong)(dp_x) * {t}_columns + (dp_y)]" for t in tables]
         if not self.traced and _calls_are_pure(body):
-            # some CPU compilers call the built-in functions, one value at a time
-            before += ["#define min(dp_x, dp_y) ((dp_y) < (dp_x) ? (dp_y) : (dp_x))"]
-            before += ["#define max(dp_x, dp_y) ((dp_x) < (dp_y) ? (dp_y) : (dp_x))"]
-            tables += ["min", "max"]
+            body = re.sub(r"\b(min|max)\b", lambda found: f"DP_{found.group().upper()}", body)
         return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])
 
 
