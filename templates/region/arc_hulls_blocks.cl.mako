@@ -3,8 +3,6 @@
     height = "long" if real == "int" else real
     lowest, highest = ("LONG_MIN", "LONG_MAX") if real == "int" else ("-INFINITY", "INFINITY")
     lanes = 4 if real == "double" else 8
-    evens, odds = ("s02", "s13") if lanes == 4 else ("s0246", "s1357")
-    mask = "long" if real == "double" else "int"
 %>\
 // arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-group to a block.
 //
@@ -130,7 +128,7 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     for (uint tile = begin; tile < end; tile += TILE) {
         const uint last = min(tile + TILE, end);
         real_t tops[STRIPS], bottoms[STRIPS];
-        ${mask}${lanes // 2} ordered = -1;
+        uint broken = 0;
         for (uint s = 0; s * STRIP < last - tile; ++s) {
             const uint first = tile + s * STRIP, count = min((uint)STRIP, last - first);
             global const real_t *strip = points + 2 * (size_t)first;
@@ -149,18 +147,11 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
                 tops[s] = t;
                 bottoms[s] = b;
 % if check:
-                for (uint k = 0; k < 2 * STRIP / ${lanes}; ++k) {
-                    const lanes_t v = vload${lanes}(k, strip);
-                    const lanes_t w = k > 0 || first > 0 ? vload${lanes}(0, strip + k * ${lanes} - 2) : v;
-                    ordered &= (w.${evens} < v.${evens}) | ((w.${evens} == v.${evens}) & (w.${odds} <= v.${odds}));
-% if real != "int":
-                    const lanes_t gap = v - v;
-                    ordered &= (gap.${evens} == 0) & (gap.${odds} == 0);
-% endif
+                for (int k = first == 0; k < STRIP; ++k) {        // no branches
+                    const real_t ax = strip[2 * k - 2], ay = strip[2 * k - 1], bx = strip[2 * k], by = strip[2 * k + 1];
+                    broken |= !((ax < bx) | ((ax == bx) & (ay <= by)))${"" if real == "int" else " | !(bx - bx == 0) | !(by - by == 0)"};
                 }
-                if (first == 0)                // the first vector was compared with itself
-                    for (uint k = 1; k < ${lanes // 2}; ++k)
-                        ordered &= -arc_in_order(POINT(points, k - 1), POINT(points, k));
+                broken |= first == 0 && !arc_is_finite(POINT(points, 0));
 % endif
             } else {
                 real_t t = strip[1], b = t;
@@ -169,8 +160,8 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
                     t = y > t ? y : t;
                     b = y < b ? y : b;
 % if check:
-                    ordered &= -(arc_is_finite(POINT(strip, k)) &
-                                 (first + k == 0 || arc_in_order(POINT(points, first + k - 1), POINT(strip, k))));
+                    broken |= !arc_is_finite(POINT(strip, k)) ||
+                              (first + k > 0 && !arc_in_order(POINT(points, first + k - 1), POINT(strip, k)));
 % endif
                 }
                 tops[s] = t;
@@ -178,7 +169,7 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
             }
         }
 % if check:
-        if (!all(ordered))
+        if (broken)
             atomic_or(flag, 1u);
 % endif
         low_size = item_records(points, tile, last, bottoms, low, low_size, 0);
