@@ -199,19 +199,28 @@ def both_tables(a, b):
 SIZES = [(1, 1), (31, 33), (64, 32), (511, 513), (1025, 2049), (2100, 70)]
 
 
-@pytest.mark.parametrize("symbols", [1, 4, 30, 256, 1000])
+@pytest.mark.parametrize("symbols", [30, 1000])
 def test_bits_of_sizes(any_session, symbols):
     """Around words, blocks and tiles, with masks in local memory and not; ways in one piece and in many."""
+    check_bits(any_session, symbols, SIZES)
+
+
+@pytest.mark.parametrize("symbols", [1, 4, 256])
+def test_bits_of_symbols(session, symbols):
+    check_bits(session, symbols, SIZES[1:5:3])
+
+
+def check_bits(session, symbols, sizes):
     rng = np.random.default_rng(symbols)
     dtype = np.uint8 if symbols <= 256 else np.int64
-    for n, m in SIZES if symbols in (4, 1000) else SIZES[1:5:3]:
+    for n, m in sizes:
         a, b = rng.integers(0, symbols, n).astype(dtype), rng.integers(0, symbols, m).astype(dtype)
         length, distance = both_tables(a, b)
         for most in (1 << 30, 1):
-            found, way = bits.Pair(any_session, "lcs", a, b).steps(most)
+            found, way = bits.Pair(session, "lcs", a, b).steps(most)
             assert found == length == (way == 0).sum() and not (way == 1).any()
             check_way(a, b, way)
-            found, way = bits.Pair(any_session, "edit", a, b).steps(most)
+            found, way = bits.Pair(session, "edit", a, b).steps(most)
             assert found == distance == (way != 0).sum()
             check_way(a, b, way)
 

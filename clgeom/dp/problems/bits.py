@@ -178,7 +178,7 @@ class Pair:
 def columns_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=False) -> Plan:
     """The diagonals of tiles. Pure: needs no device."""
     tiles = ceil_div(m, 32 * BLOCKS[policy.variant])
-    local = next((s for s in (4, 32, 128) if symbols <= s), 0) if policy.variant == "group" else 0
+    local = next((s for s in (32, 128) if symbols <= s), 0) if policy.variant == "group" else 0
     if local * policy.tile * 4 > LOCAL_BYTES:
         local = 0
     blocks = BLOCKS[policy.variant]
