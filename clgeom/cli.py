@@ -13,6 +13,7 @@ from clgeom.io import terminal
 #: Commands that live beside their algorithms: name -> (module, attribute, one line of help). Imported when used.
 ELSEWHERE = {
     "dp": ("clgeom.dp.command", "dp", "Dynamic programming: sequences, knapsacks, tables by a recurrence."),
+    "region": ("clgeom.region.command", "region", "Coverage polygons of a raster or of points."),
     "sort": ("clgeom.sort.command", "sort", "Sort the numbers of a file."),
 }
 

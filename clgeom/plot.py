@@ -106,6 +106,14 @@ def plot_region(region, ax=None, *, points=None, title=None):
     return ax
 
 
+def save_region_plot(region, path, *, points=None, title=None) -> None:
+    """Draw an adaptive region into a new figure and write it to a .png, .svg or .pdf file, whole or not at all."""
+    vertices = [_drawable(part) for part in region.parts]
+    figure = _new_figure(_figure_size(np.concatenate(vertices)) if vertices else (8, 6))
+    plot_region(region, figure.add_subplot(), points=points, title=title)
+    _save(figure, path)
+
+
 def save_hull_plot(hull, path, *, points=None, labels=None, title=None) -> None:
     """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all."""
     require_matplotlib()
@@ -350,3 +358,165 @@ def _dress(ax, title):
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color("#b8c4ce")
+
+
+# Coverage ---------------------------------------------------------------------------------------------------------
+
+#: Outlines of levels, from the first to the last, and the colours of values under them.
+LEVEL_LINES = ("#7f0000", "#f16913", "#f7dc6f", "#9b59b6", "#f8f9f9", "#1b2631")
+VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
+
+
+def plot_coverage(regions, ax=None, *, raster=None, unit="dBm", title=None):
+    """Draw coverage regions, and the raster that they are of when it is given, into Matplotlib axes.
+
+    Parameters
+    ----------
+    regions : sequence of CoverageRegion
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; new axes of pyplot's by default.
+    raster : object with `values` and `transform`, optional
+        Such as a RadioMap.
+    unit : str
+        Of the values.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    require_matplotlib()
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(8, 7), layout="constrained")[1]
+    regions = [region for region in regions if region]
+    if raster is not None:
+        _draw_raster(ax, raster, unit)
+    levels = list(dict.fromkeys(region.level for region in regions))
+    for region in regions:
+        colour = LEVEL_LINES[levels.index(region.level) % len(LEVEL_LINES)]
+        holes = [region.grid.to_map(ring) for rings in region.hole_rings for ring in rings]
+        closed = [np.vstack([ring, ring[:1]]) for ring in (region.exterior, *holes)]
+        if raster is None:
+            _fill_rings(ax, closed, colour, alpha=0.12)
+        for ring in closed:  # what is cut out has a thinner line
+            ax.plot(*ring.T, color=colour, linewidth=1.2 if ring is closed[0] else 0.5, zorder=4)
+    for level in levels:
+        of = next(region for region in regions if region.level == level)
+        ax.plot([], [], color=LEVEL_LINES[levels.index(level) % len(LEVEL_LINES)], linewidth=1.6,
+                label=f"{of.direction} {level:g} {unit}")  # fmt: skip
+    ax.set_aspect("equal")
+    ax.ticklabel_format(useOffset=False, style="plain")
+    _dress(ax, f"{len(regions):,} region{'s' * (len(regions) != 1)}" if title is None else title)
+    if levels:
+        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
+    return ax
+
+
+def save_coverage_plot(regions, path, *, raster=None, unit="dBm", title=None) -> None:
+    """Draw coverage regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all."""
+    figure = _new_figure((8, 7))
+    plot_coverage(regions, figure.add_subplot(), raster=raster, unit=unit, title=title)
+    _save(figure, path)
+
+
+def save_comparison_plot(
+    raster, level, path, *, direction=">=", unit="dBm", segments=(8, 32, 128), device=None
+) -> None:
+    """Draw a map, the cells that reach a level, their convex hull, and regions of rising resolution, side by side.
+
+    What a shape adds to the cells is tinted; its share of the cells' area is above it.
+    """
+    from clgeom.region.contours import mask_polygons
+    from clgeom.region.coverage import coverage_regions
+    from clgeom.region.metrics import as_cells, hull_of, measure
+
+    values = _known_values(raster)
+    mask = values >= level if direction == ">=" else values <= level
+    if not mask.any():
+        raise InvalidInput(f"No cell is {direction} {level:g}: there is nothing to compare.")
+    shapes, options = {"convex hull": hull_of(mask)}, {"device": device}
+    for k in segments:
+        shapes[f"{k} segments"] = coverage_regions(mask, 1, segments=k, parts=False, **options)[0]
+    large = max(mask.size // 2000, 1)
+    shapes[f"{segments[-1]}, parts and holes"] = coverage_regions(
+        mask, 1, segments=segments[-1], holes=large, **options
+    )
+    figure = _new_figure((13, 8.6))
+    panels, exact = figure.subplots(2, 3).ravel(), mask_polygons(mask)
+    image = panels[0].imshow(np.ma.masked_invalid(values), cmap=VALUES)
+    figure.colorbar(image, ax=panels[0], shrink=0.8, label=unit)
+    panels[0].contour(mask, levels=[0.5], colors=LINE, linewidths=0.6)
+    _dress(panels[0], f"The map, and where it is {direction} {level:g} {unit}")
+    panels[0].grid(False)
+    for ax, (name, shape) in zip(panels[1:], shapes.items()):
+        found, shape = measure(shape, mask, hausdorff=False, polygons=exact), as_cells(shape)
+        for polygon in getattr(shape, "geoms", [shape]):
+            rings = [np.asarray(ring.coords) for ring in (polygon.exterior, *polygon.interiors)]
+            _fill_rings(ax, rings, SUPERFLUOUS)
+            for ring in rings:
+                ax.plot(*ring.T, color=LINE, linewidth=0.8, zorder=4)
+        extent = (0, mask.shape[1], mask.shape[0], 0)
+        ax.imshow(np.where(mask, 1.0, np.nan), cmap=_one_colour(CELLS), extent=extent, zorder=3)
+        ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+        _dress(
+            ax, f"{name}: {found.vertices:,} corners, +{found.superfluous_of_mask:.0%}, IoU {found.iou:.2f}"
+        )
+    _save(figure, path)
+
+
+def _known_values(raster):
+    """A raster's values as float64, NaN where there are none."""
+    values = np.ma.filled(np.ma.asarray(raster.values, np.float64), np.nan)
+    nodata = getattr(raster, "nodata", None)
+    return values if nodata is None else np.where(values == nodata, np.nan, values)
+
+
+def _draw_raster(ax, raster, unit):
+    """A raster as an image where its transform puts it."""
+    from matplotlib.transforms import Affine2D
+
+    values = _known_values(raster)
+    rows, columns = values.shape
+    a, b, c, d, e, f = raster.transform or (1, 0, 0, 0, 1, 0)
+    image = ax.imshow(np.ma.masked_invalid(values), cmap=VALUES, extent=(0, columns, rows, 0), zorder=1)
+    image.set_transform(Affine2D.from_values(a, d, b, e, c, f) + ax.transData)
+    corners = np.array([(0, 0), (columns, 0), (0, rows), (columns, rows)])
+    x, y = (corners @ np.array([[a, d], [b, e]]) + (c, f)).T
+    ax.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
+    if e > 0 and raster.transform is None:
+        ax.invert_yaxis()  # columns and rows: row 0 is on top
+    ax.figure.colorbar(image, ax=ax, shrink=0.8, label=unit)
+
+
+def _fill_rings(ax, rings, colour, **style):
+    """Fill closed rings, the later ones being holes."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    shape = Outline.make_compound_path(*map(Outline, rings))
+    ax.add_patch(PathPatch(shape, facecolor=colour, linewidth=0, zorder=2, **style))
+
+
+def _one_colour(colour):
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([colour])
+
+
+def _new_figure(size):
+    """A figure of its own: no window system, no state shared with the caller's pyplot."""
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _save(figure, path):
+    check_output(path, FORMATS)
+    with replacing(path) as file:
+        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=150)

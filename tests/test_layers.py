@@ -23,7 +23,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
-LAZY_REACH = {("hull.result", "plot"), ("region.result", "plot")}
+LAZY_REACH = {("hull.result", "plot"), ("region.result", "plot"), ("region.polygons", "plot")}
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}
 
