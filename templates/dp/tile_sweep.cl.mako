@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, bits=0, shuffle=None, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%page args="equation='', inner='', rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, bits=0, shuffle=None, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     rows, columns = block_rows, block_columns
@@ -16,6 +16,7 @@
 //
 // Tile (I, J) is computed by launch J + lag * I, when the lower edge of strip I - 1 has come far enough. Cells are
 // addressed in the order of filling; flip_rows and flip_columns turn that into the table's rows and columns.
+// dp_cell_inner, if given, is dp_cell where that is known not to be in the first rows and columns.
 // Work: one evaluation a cell; memory: what is kept, and 1 / ROWS + 1 / COLUMNS of a table of edges at most.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
@@ -35,6 +36,7 @@ ${equation}
 % else:
 #include "dp_sample.h"
 % endif
+${inner}
 #define WG_SIZE ${wg_size}
 #define ROWS ${rows}
 #define COLUMNS ${columns}
@@ -64,14 +66,14 @@ inline cell_t from_above(cell_t mine) { const uint2 v = as_uint2(mine); return a
 inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(mine))); }
 % endif
 % endif
-<%def name="block(inner)">\
+<%def name="block(inside)">\
 % for r in range(rows):
 % for c in range(columns):
 <%
-    call = f"dp_cell({'n - 1 - ' if flip_rows else ''}(row + {r}), {'m - 1 - ' if flip_columns else ''}(column + {c}), n, m"
+    call = f"{'dp_cell_inner' if inner and inside else 'dp_cell'}({'n - 1 - ' if flip_rows else ''}(row + {r}), {'m - 1 - ' if flip_columns else ''}(column + {c}), n, m"
     call += "".join(f", w[{up + r + di}][{left + c + dj}]" for di, dj in offsets) + " DP_ARGUMENTS DP_DECISION(&decision))"
 %>\
-% if inner:
+% if inside:
             w[${up + r}][${left + c}] = ${call};
 % else:
             if (row + ${r} < n && column + ${c} < m)
@@ -171,8 +173,10 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % endfor
 % if bits:
                 packed_t won[ROWS] = {0};
-                uint decision = 0;
 % endif
+#if DP_HAS_DECISION
+                uint decision = 0;
+#endif
                 if (row >= ROWS && at >= 1 && row + ROWS < n && column + COLUMNS < m) {
                     ASSUME(row >= ROWS && column >= COLUMNS);
 ${block(True)}\
