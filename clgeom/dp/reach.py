@@ -222,7 +222,9 @@ def _in_order(body):
     if body.op != "add":
         return False
     inner = [arg for arg in body.args if trace.depends_on(arg, ("cell",))]
-    return len(inner) == 2 or (len(inner) == 1 and inner[0].op == "add" and all(a.op == "cell" for a in inner[0].args))
+    if len(inner) == 1:  # and a term
+        inner = inner[0].args if inner[0].op == "add" else ()
+    return len(inner) == 2 and all(arg.op == "cell" for arg in inner)
 
 
 def _summands(expr):

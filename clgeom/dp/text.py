@@ -248,7 +248,9 @@ class Writer:
             first = begin
         block.lines.append(f"{body.type} {total} = {start};")
         if at:
+            none = self.name("none")
             block.lines.append(f"int {at} = -1;")
+            block.lines.append(f"bool {none} = true;")
         loop = Block(block)
         loop.names[k] = (counter, ATOM)
         value = self.write(body, loop)[0]
@@ -261,8 +263,8 @@ class Writer:
             v, symbol = self.name("v"), "<" if part.data == "min" else ">"
             loop.lines.append(f"const {body.type} {v} = {value};")
             if at:
-                better = f"{v} {symbol} {total} || ({at} < 0 && {v} == {total})"
-                loop.lines.append(f"if ({better}) {{ {total} = {v}; {at} = {counter}; }}")
+                better = f"{v} {symbol} {total} || ({none} && {v} == {total})"
+                loop.lines.append(f"if ({better}) {{ {total} = {v}; {at} = {counter}; {none} = false; }}")
             else:
                 loop.lines.append(f"{total} = {v} {symbol} {total} ? {v} : {total};")
         block.lines.append(f"for (int {counter} = {first}; {counter} < {end}; ++{counter}) {{")

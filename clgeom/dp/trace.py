@@ -191,6 +191,17 @@ class Values:
         raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: pass it as a scalar.")
 
 
+def _not_a_number(self, *_):
+    raise mistake(f"The parameter {self.parameter.name!r} is an array: give it an index.")
+
+
+for _name in "add sub mul truediv floordiv mod and or".split():
+    setattr(Values, f"__{_name}__", _not_a_number)
+    setattr(Values, f"__r{_name}__", _not_a_number)
+for _name in "neg pos abs invert lt le gt ge eq ne bool index".split():
+    setattr(Values, f"__{_name}__", _not_a_number)
+
+
 # Making nodes ---------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,300 @@
+"""Equations: what is accepted, what is shown, how far they are proven to read."""
+
+import numpy as np
+import pytest
+
+from clgeom import dp
+from clgeom.dp.reach import Far, Near, Row, Split
+from clgeom.errors import InvalidInput
+
+PARAMETERS = {"a": "uint8[]", "b": "uint8[]"}
+
+
+def lcs(M, i, j, a, b):
+    longer = dp.maximum(M[i - 1, j], M[i, j - 1])
+    return dp.where((i == 0) | (j == 0), 0, dp.where(a[i - 1] == b[j - 1], M[i - 1, j - 1] + 1, longer))
+
+
+def knapsack(M, i, j, w: "int32[]", v: "int32[]"):  # noqa: F722
+    skip, take = M[i - 1, j], M[i - 1, j - w[i - 1]] + v[i - 1]
+    best = dp.maximum(skip, take), dp.which_max(skip, take)
+    return dp.where(i == 0, (0, 0), dp.where(w[i - 1] <= j, best, (skip, 0)))
+
+
+def chain(M, i, j, d: "int32[]"):  # noqa: F722
+    k = dp.index("k")
+    cost = M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1]
+    return dp.where(i >= j, (0, -1), (dp.min_over(k, i, j, cost), dp.argmin_over(k, i, j, cost)))
+
+
+def test_source_of_traced_equations():
+    assert dp.Equation(lcs, parameters=PARAMETERS).source.splitlines()[2].strip() == (
+        "return i == 0 || j == 0 ? 0 : "
+        "a[i - 1] == b[j - 1] ? M(i - 1, j - 1) + 1 : dp_max_int(M(i - 1, j), M(i, j - 1));"
+    )
+    source = dp.Equation(chain).source
+    assert source.count("for (") == 1 and "decision = which;" in source  # value and split point in one loop
+    assert source.startswith(
+        "int chain(int i, int j, int n, int m, global const int *restrict d, const int d_size)\n{"
+    )
+    assert dp.Equation(knapsack).source.count("M(i - 1, j)") == 1  # what is used twice is read once
+
+
+def test_source_of_c():
+    text = "i == 0 ? 1 :  // base\n    M(i - 1, j) + 1"
+    equation = dp.Equation(text, dtype="int64", name="up")
+    assert (
+        equation.source
+        == "long up(int i, int j, int n, int m)\n{\n    return i == 0 ? 1 :  // base\n        M(i - 1, j) + 1;\n}\n"
+    )
+    assert dp.Equation("i + j;").source.splitlines()[2] == "    return i + j;"
+    body = "int k = i;\nreturn k;"
+    assert dp.Equation(body).source.splitlines()[2:4] == ["    int k = i;", "    return k;"]
+
+
+@pytest.mark.parametrize(
+    "equation, reach, proven",
+    (
+        (dp.Equation(lcs, parameters=PARAMETERS), Near(((-1, -1), (-1, 0), (0, -1))), True),
+        (dp.Equation("M(i-1,j) + M( i , j - 2 ) + M((i + 1), j)"), Near(((-1, 0), (0, -2), (1, 0))), True),
+        (dp.Equation("i + j"), Near(()), True),
+        (dp.Equation("M(i - 1, j - w[i])", parameters={"w": "int32[]"}), Far(), False),
+        (dp.Equation("int i = 3; return M(i, j);"), Far(), False),
+        (dp.Equation("for (int j = 0, k = 1; k < 3; ++k) if (M(i, j)) return 1; return 0;"), Far(), False),
+        (dp.Equation("M(j, i)"), Far(), False),
+        (dp.Equation("M(i - 1, j - p)", parameters={"p": "int32"}, reach=Near(((-1, 0),))), Near(((-1, 0),)), False),
+        (dp.Equation(lcs, parameters=PARAMETERS, reach=Near(((0, 0),))), Near(((-1, -1), (-1, 0), (0, -1))), True),
+        (dp.Equation(lambda M, i, j: M[i - 2, j] + M[i - 1, 2 * j]), Far(), False),
+    ),
+)  # fmt: skip
+def test_reach(equation, reach, proven):
+    if isinstance(reach, Far):
+        assert isinstance(equation.reach, Far)
+    else:
+        assert equation.reach == reach
+    assert equation.reach_proven is proven
+
+
+def test_far_can_be_asked_for():
+    equation = dp.Equation(lcs, parameters=PARAMETERS, reach=Far())
+    assert isinstance(equation.reach, Far) and not equation.reach_proven
+
+
+def test_row_reach():
+    equation = dp.Equation(knapsack)
+    assert isinstance(equation.reach, Row) and equation.reach.step == -1 and equation.reach_proven
+    low, high = equation.reach.bounds(np.arange(4), {"w": np.array([18, 15, 10])}, (4, 23))
+    assert low.tolist() == [-18, -18, -15, -10] and high.tolist() == [
+        0,
+        0,
+        0,
+        0,
+    ]  # row 0 reads nothing: any bound
+
+    def allotment(M, i, j, x):
+        return dp.where(i == n - 1, 0, dp.min_over("k", 0, x[i] + 1, lambda k: M[i + 1, j - 2 * k] + k))
+
+    n = 4
+    reach = dp.Equation(allotment, parameters={"x": "int32[]"}).reach
+    low, high = reach.bounds(np.arange(3), {"x": np.array([1, 5, 0])})
+    assert reach.step == 1 and low.tolist() == [-2, -10, 0] and high.tolist() == [0, 0, 0]
+    whole = dp.Equation(lambda M, i, j: dp.min_over("k", 0, j + 1, lambda k: M[i - 1, k])).reach
+    assert isinstance(whole, Row) and whole.low is None and whole.bounds([1], {})[0] is None
+    declared = Row(-1, low=lambda rows, values: -values["w"][rows - 1], high=0)
+    equation = dp.Equation("M(i - 1, j - w[i - 1])", parameters={"w": "int32[]"}, reach=declared)
+    assert equation.reach is declared and not equation.reach_proven
+    assert declared.bounds(np.array([1, 2]), {"w": np.array([3, 4])})[0].tolist() == [-3, -4]
+
+
+def test_split_reach():
+    reach = dp.Equation(chain).reach
+    assert isinstance(reach, Split) and (reach.op, reach.left, reach.right, reach.outer) == ("min", 0, 1, ())
+    assert reach.term is not None and reach.lo.op == "i" and reach.hi.op == "j"
+
+    def tree(M, i, j, w):
+        both = lambda k: M[k + 1, j] + M[i, k - 1]  # noqa: E731
+        return dp.where(i > j, 0.0, dp.min_over("k", i, j + 1, both) + w[i, j])
+
+    reach = dp.Equation(tree, dtype="float64", parameters={"w": "float64[,]"}).reach
+    assert (reach.left, reach.right, reach.term) == (-1, 1, None)
+
+    def out_of_order(M, i, j, w):
+        return dp.min_over("k", i, j, lambda k: M[i, k] + (w[i, k] + M[k + 1, j]))
+
+    assert isinstance(dp.Equation(out_of_order, parameters={"w": "int32[,]"}).reach, Split)
+    floats = dp.Equation(out_of_order, dtype="float32", parameters={"w": "float32[,]"})
+    assert isinstance(floats.reach, Far)  # a float sum is not to be reordered
+    three = dp.Equation(lambda M, i, j: dp.min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + M[k, k]))
+    assert isinstance(three.reach, Far)
+
+
+def test_texts_for_kernels():
+    equation = dp.Equation(lcs, parameters=PARAMETERS)
+    inner = equation.text(assume={"i": (1, None), "j": (1, None)})
+    assert "i == 0" not in inner and "i == 0" in equation.text()
+    assert "dp_add_int(M(i - 1, j - 1), 1, dp_fault)" in equation.text(checked=True)
+    split = dp.Equation(chain).text(split=True)
+    assert "for (" not in split and "dp_split_term" in split and "return i >= j ? 0 : dp_split" not in split
+    assert "dp_inside(dp_k + 1, d_size)" in dp.Equation(chain).text(split=True, clamped=True)
+    with pytest.raises(ValueError, match="no reduction"):
+        equation.text(split=True)
+
+
+@pytest.mark.parametrize(
+    "count, dtype, shape",
+    ((2, "uint8", (9, 9)), (256, "uint8", (9, 9)), (257, "uint16", (9, 9)), ("index", "uint8", (9, 254)),
+     ("index", "uint16", (255, 9)), ("index", "uint32", (1, 70_000)), (1 << 20, "uint32", (1, 1))),
+)  # fmt: skip
+def test_types_of_decisions(count, dtype, shape):
+    equation = dp.Equation("decision = 0; return 1;", decisions=count)
+    assert equation.decision_dtype(shape) == dtype
+    assert dp.Equation("1").decision_dtype(shape) is None
+
+
+def test_counts_of_decisions():
+    def with_decision(decision):
+        return dp.Equation(lambda M, i, j: (i, decision(i, j))).decisions
+
+    assert dp.Equation(knapsack).decisions == 2
+    assert dp.Equation(chain).decisions == "index"
+    assert with_decision(lambda i, j: dp.which_min(i, j, 3)) == 3
+    assert with_decision(lambda i, j: dp.where(i > j, 3, 1)) == 4
+    assert with_decision(lambda i, j: dp.which_min(i, j) + 1) == 3
+    assert with_decision(lambda i, j: i > j) == 2
+    with pytest.raises(InvalidInput, match="cannot be seen: give the 'decisions' parameter"):
+        with_decision(lambda i, j: i + j)
+    assert dp.Equation(lambda M, i, j: (i, i % 5), decisions=5).decisions == 5
+    with pytest.raises(InvalidInput, match="must be an integer"):
+        with_decision(lambda i, j: i * 0.5)
+    with pytest.raises(InvalidInput, match=r"must return \(value, decision\)"):
+        dp.Equation(lambda M, i, j: i, decisions=2)
+
+
+@pytest.mark.parametrize(
+    "name", ("i", "M", "dp_x", "float", "DP_CELL", "while", "lambda", "2x", "x y", "__x", "decision")
+)
+def test_names_of_parameters(name):
+    with pytest.raises(InvalidInput, match="parameter"):
+        dp.Equation("1", parameters={name: "int32"})
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    (
+        ({"what": 3}, "must be OpenCL C text or a Python function. Got int instead"),
+        ({"what": "  "}, "must not be empty"),
+        ({"what": "// nothing"}, "must not be empty"),
+        ({"what": "int k = 1; k"}, "several statements must end with 'return"),
+        ({"what": "M[i - 1, j]"}, r"reads cells as M\(a, b\), not M\[a, b\]"),
+        ({"what": "1\n#define x"}, "Line 2 of an equation: no preprocessor directives"),
+        ({"what": "(i + (j)"}, r"Line 1 of an equation: '\(' is not closed"),
+        ({"what": "return 1; }\nint f(void) {"}, "Line 1 of an equation: '}' closes nothing"),
+        (
+            {"what": "1", "dtype": "uint8"},
+            "'dtype' parameter of Equation must be one of int32, int64, float32, float64",
+        ),
+        ({"what": "1", "pattern": "SIDEWAYS"}, "'pattern' parameter of Equation must be one of RUD"),
+        ({"what": "1", "pattern": 3}, "'pattern' parameter of Equation must be one of RUD"),
+        ({"what": "1", "parameters": {"w": "uint32[]"}}, r"must be one of int8, .* with \[\] for an array"),
+        ({"what": "1", "parameters": {"w": "text"}}, "Got 'text' instead"),
+        ({"what": "1", "parameters": ["w"]}, "must be a dictionary of names and types. Got list"),
+        ({"what": "1", "parameters": {"w": "int32[]", "w_size": "int32"}}, "share the name 'w_size'"),
+        ({"what": "1", "reach": "near"}, "'reach' parameter of Equation must be a Near, a Row or Far"),
+        ({"what": "1", "decisions": 1}, "must be a count of at least 2, or 'index'"),
+        ({"what": "1", "decisions": True}, "must be a count"),
+        ({"what": "1", "helpers": 3}, "'helpers' parameter of Equation must be OpenCL C text"),
+        ({"what": lambda M, i: 1}, r"must take the cells and two indices"),
+        ({"what": lambda M, i, j, w: 1}, "takes w, which the 'parameters' of Equation do not name"),
+        ({"what": lambda M, i, j: 1, "helpers": "int f() {}"}, "goes with OpenCL C, not with Python"),
+        ({"what": lambda M, i, j: i * 0.5}, "returns float values, and its cells are int32: use dp.cast"),
+        ({"what": lambda M, i, j: 2**40}, "does not fit the cells' type"),
+        ({"what": lambda M, i, j: None}, "must be a number, a cell, an index or a parameter. Got None"),
+    ),
+)
+def test_what_is_refused(arguments, message):
+    arguments = dict(arguments)
+    with pytest.raises(InvalidInput, match=message):
+        dp.Equation(arguments.pop("what"), **arguments)
+
+
+def branch(M, i, j):
+    if i == 0:
+        return 0
+    return M[i - 1, j]
+
+
+def loop(M, i, j):
+    return sum(M[i - 1, k] for k in range(j))
+
+
+def chained(M, i, j):
+    return dp.where(0 < i < 3, 1, 2)
+
+
+def half_index(M, i, j):
+    return M[i / 2, j]
+
+
+def float_index(M, i, j):
+    return M[dp.cast(i, "float32"), j]
+
+
+def one_index(M, i, j):
+    return M[i]
+
+
+def unroll(M, i, j):
+    value = i
+    for _ in range(30_000):
+        value = value * j + i
+    return value
+
+
+def array_as_number(M, i, j, w: "int32[]"):  # noqa: F722
+    return w + 1
+
+
+def iterated(M, i, j, w: "int32[]"):  # noqa: F722
+    return sum(w)
+
+
+def modulo(M, i, j):
+    return i // 0
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    (
+        (branch, r"cannot branch on a cell or an index with 'if'.*dp.where"),
+        (chained, "chained comparison"),
+        (loop, r"use dp.min_over for range"),
+        (half_index, "'/' divides floats: write // for integers"),
+        (float_index, "An index of M must be an integer"),
+        (one_index, r"M takes a row and a column: M\[i - 1, j\]"),
+        (unroll, "more than 20,000 operations"),
+        (array_as_number, "The parameter 'w' is an array: give it an index"),
+        (iterated, "The parameter 'w' has no length"),
+        (modulo, "Division by zero"),
+    ),
+)
+def test_mistakes_name_the_line(function, words):
+    with pytest.raises(InvalidInput, match=words) as caught:
+        dp.Equation(function)
+    line = int(str(caught.value).split("line ")[1].split(":")[0])
+    first = function.__code__.co_firstlineno
+    assert __file__ in str(caught.value) and first < line <= first + 4
+
+
+def test_decorator_and_repr():
+    @dp.equation(pattern="nose", parameters=PARAMETERS)
+    def length(M, i, j, a, b):
+        return lcs(M, i, j, a, b)
+
+    assert length.pattern == "NOSE"
+    assert repr(length).startswith("<Equation length(a: uint8[], b: uint8[]) -> int32, NOSE, Near(")
+
+    @dp.equation
+    def plain(M, i, j, m):
+        return i * m + j
+
+    assert plain.parameters == {} and plain.name == "plain" and not plain.loops and dp.Equation(chain).loops
