@@ -182,7 +182,7 @@ def _heaphull(session):
 @checks(
     "hull/point_keys",
     "hull/points_of_keys",
-    "hull/order_breaks",
+    "hull/order_mend",
     "wagener/hood_blocks",
     "wagener/hood_merge",
     "wagener/hood_emit",
@@ -199,7 +199,7 @@ def _hull(session):
     return "hull of 20,011 points"
 
 
-@checks("batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes")
+@checks("batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes", "batch/batch_cut", "batch/batch_pieces")
 def _batch(session):
     from clgeom.hull.batch import convex_hulls
     from clgeom.hull.heaphull import hull_of_few

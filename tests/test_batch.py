@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from clouds import CLOUDS, DTYPES, cloud
+from clouds import CLOUDS, cloud
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import batch as reference
@@ -18,7 +18,7 @@ import clgeom
 from clgeom import cli
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch import convex_hulls, convex_hulls_by_label
-from clgeom.hull.batch_job import HULLS, Job, _Pieces
+from clgeom.hull.batch_job import HULLS, Job
 from clgeom.hull.batch_result import ragged_measures
 from clgeom.runtime.device import Session
 from clgeom.runtime.policies import Policy
@@ -180,18 +180,11 @@ def test_bounds_share_the_cost():
         job.policy = Policy("serial", wg_size=1, groups_per_unit=4)
         job.profile = type("Profile", (), {"compute_units": 2})
         job.array = type("Points", (), {"n": int(job.offsets[-1])})
-        bounds = job._bounds(len(sizes), None)
+        bounds = job._bounds(len(sizes), even=False)
         assert bounds[0] == 0 and bounds[-1] == len(sizes) and (np.diff(bounds) >= 0).all()
         cost = np.diff((job.offsets + 16 * np.arange(len(job.offsets)))[bounds])
         assert cost.max() <= cost.sum() / (len(bounds) - 1) + np.max(sizes) + 16
-        np.testing.assert_array_equal(job._bounds(len(sizes), np.asarray(sizes))[[0, -1]], [0, len(sizes)])
-
-
-def test_pieces_cover_groups():
-    pieces = _Pieces.of(np.array([1, 10, 11, 35]), 10)
-    assert pieces.per_group.tolist() == [1, 1, 2, 4] and pieces.first.tolist() == [0, 1, 2, 4]
-    assert pieces.begin.tolist() == [0, 0, 0, 5, 0, 8, 17, 26]
-    assert pieces.size.tolist() == [1, 10, 5, 6, 8, 9, 9, 9]
+        assert job._bounds(len(sizes), even=True)[[0, -1]].tolist() == [0, len(sizes)]
 
 
 # Measures -------------------------------------------------------------------------------------------------------
@@ -345,8 +338,8 @@ def test_convex_hulls_leaves_points_out(session, where):
     if where != "masked":
         first = int(np.argmax(out))
         for function, second in ((convex_hulls, offsets), (convex_hulls_by_label, labels)):
-            with pytest.raises(InvalidInput, match=rf"'points' parameter of {function.__name__} must be finite. Got nan at"
-                                                   rf" index \[{first}, 0\] instead"):  # fmt: skip
+            message = f"'points' parameter of {function.__name__} must be finite. Got nan at index [{first}, 0] instead"
+            with pytest.raises(InvalidInput, match=re.escape(message)):
                 function(given, second, device=session)
 
 

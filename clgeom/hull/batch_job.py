@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from clgeom.errors import InvalidInput
@@ -20,6 +18,7 @@ from clgeom.runtime.tuning import select
 from clgeom.sort.radix import digit_windows, peers_of, radix_plan
 
 HULLS, EMIT, SIZES = "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes"
+CUT, PIECES_OF = "batch/batch_cut", "batch/batch_pieces"
 #: Kinds of jobs of batch_hulls.
 ALL, LISTED, PIECES = np.uint32(0), np.uint32(1), np.uint32(2)
 #: What a group costs a CPU beside its points, in points.
@@ -56,24 +55,6 @@ def _wrong_offset(offsets, k, n, *, of):
         f"The 'offsets' parameter of {of} must begin with 0 and end with the number of points, {n}. "
         f"Got {value} at [{k}] instead."
     )
-
-
-class _Pieces(NamedTuple):
-    """Groups cut into pieces of about equal size: how many each has, and the first; where each begins, its size."""
-
-    per_group: np.ndarray
-    first: np.ndarray
-    begin: np.ndarray
-    size: np.ndarray
-
-    @classmethod
-    def of(cls, sizes, capacity):
-        per_group = -(-sizes // capacity)
-        first = np.cumsum(per_group) - per_group
-        number = np.arange(int(per_group.sum())) - np.repeat(first, per_group)
-        whole, parts = np.repeat(sizes, per_group), np.repeat(per_group, per_group)
-        begin = whole * number // parts
-        return cls(per_group, first, begin, whole * (number + 1) // parts - begin)
 
 
 class _Results:
@@ -117,49 +98,47 @@ class Job:
         self.capacity = self.policy.items_per_thread
         self.measured = self.profile.fp64
         self.slots = allocate(self.session, 4 * array.n)
-        self.status = allocate(self.session, 4)
-        fill(self.session, self.status, np.uint32(0), 1)
+        self.status = allocate(self.session, 8)  # something is not finite; groups that are stalled
+        fill(self.session, self.status, np.uint32(0), 2)
         self.areas = _Results(self, np.float64, groups) if self.measured else None
         self.perimeters = _Results(self, np.float64, groups) if self.measured else None
         self.held = []  # arrays that kernels may read in place
 
     def run(self):
-        listed, large = self._sized()
-        more = int(_Pieces.of(self._sizes(large), self.capacity).per_group.sum()) if len(large) else 0
-        self.counts = allocate(self.session, 4 * (self.groups + more))
+        listed, large, count = self._sized()
+        pieces = 2 * (self.array.n // self.capacity) + 1 if count else 0  # at most, and one for a scan's end
+        self.counts = allocate(self.session, 4 * (self.groups + pieces))
         if listed is None:
             self._launch(ALL, self.groups, jobs=self.starts)
         else:
-            self._launch(LISTED, self.groups - len(large), jobs=self.starts, list=listed)
-        alone = self._cut(large) if len(large) else []
+            self._launch(LISTED, self.groups, jobs=self.starts, list=listed)
+        alone = self._cut(large, count) if count else []
         self._require_finite()
         return self._emitted(alone)
 
     # Sizes
 
     def _sized(self):
-        """(numbers of the groups by size, numbers of those that must be cut); makes `starts`.
+        """(numbers of groups by size, of those that must be cut first, how many these are); makes `starts`.
 
-        The numbers stay None where the order of groups is as good: where each is a part of a serial job, or all are
-        about alike.
+        The first stay None where the order that groups have is as good: among serial jobs, or if all are about alike.
         """
         if self.serial:
             self.offsets = checked_offsets(on_host(self.offsets), self.array.n, of=self.call.of)
             self.starts = self._given(self.offsets)
-            return None, np.flatnonzero(np.diff(self.offsets) > self.capacity)
-        summary = self._looked_at()
-        wrong, seen, large = (int(word) for word in summary)
+            large = np.flatnonzero(np.diff(self.offsets) > self.capacity)
+            return None, self._given(large) if len(large) else None, len(large)
+        wrong, seen, large = (int(word) for word in self._looked_at())
         if wrong <= self.groups:
             checked_offsets(on_host(self.offsets), self.array.n, of=self.call.of)
         if seen & (seen - 1) == 0 and not large:
-            return None, np.empty(0, np.int64)
+            return None, None, 0
         plan, _, listed = radix_plan(
             self.profile, "classes", self.groups, np.uint8, payload="index", keep_keys=False,
-            windows=digit_windows(31), peers=peers_of(self.session), prefix="batch",
+            windows=digit_windows(15), peers=peers_of(self.session), prefix="batch",
         )  # fmt: skip
         result = self._run(plan, classes=self.classes)
-        tail = result.read(listed, large, self.groups - large) if large else np.empty(0, np.int64)
-        return result[listed], tail.astype(np.int64)
+        return result[listed], result[listed], large
 
     def _looked_at(self):
         """The summary of batch_sizes."""
@@ -182,13 +161,9 @@ class Job:
         self.starts, self.classes = result[starts], result[classes]
         return result.read(summary)
 
-    def _sizes(self, groups):
-        self.offsets = on_host(self.offsets)
-        return self.offsets[groups + 1] - self.offsets[groups]
-
     # Hulls
 
-    def _launch(self, kind, jobs_count, *, jobs, list=None, rows=None, ids=None, weights=None):
+    def _launch(self, kind, jobs_count, *, jobs, list=None, rows=None, ids=None):
         """One launch of batch_hulls over so many jobs."""
         if jobs_count == 0:
             return
@@ -199,7 +174,7 @@ class Job:
             "ids": ids or self.status, "slots": self.slots, "counts": self.counts, "status": self.status,
         }  # fmt: skip
         if self.serial:
-            bounds = self._bounds(jobs_count, weights)
+            bounds = self._bounds(jobs_count, even=kind == PIECES)
             buffers["bounds"] = self._given(bounds)
             share, groups = "bounds", len(bounds) - 1
         else:
@@ -219,80 +194,81 @@ class Job:
         )  # fmt: skip
         self._run(Plan(step), **buffers)
 
-    def _bounds(self, jobs, weights):
+    def _bounds(self, jobs, *, even):
         """Where each work-item's range of jobs begins, all about equally costly, and the end."""
         parts = min(self.policy.groups_per_unit * self.profile.compute_units, jobs)
-        goals = np.arange(1, parts)
-        if weights is not None:
-            cost = np.cumsum(weights + GROUP_COST)
-            inner = np.searchsorted(cost, goals * (cost[-1] / parts))
-        else:  # bisection: the cost of all groups before one never falls
-            goals = goals * ((self.array.n + GROUP_COST * jobs) / parts)
-            low, high = np.zeros(parts - 1, np.int64), np.full(parts - 1, jobs)
-            while (low < high).any():
-                middle = (low + high) // 2
-                under = self.offsets[middle] + GROUP_COST * middle < goals
-                low, high = np.where(under, middle + 1, low), np.where(under, high, middle)
-            inner = low
-        return np.concatenate([[0], inner, [jobs]])
+        if even:
+            return np.arange(parts + 1) * jobs // parts
+        goals = np.arange(1, parts) * ((self.array.n + GROUP_COST * jobs) / parts)
+        low, high = np.zeros(parts - 1, np.int64), np.full(parts - 1, jobs)
+        while (low < high).any():  # bisection: the cost of all groups before one never falls
+            middle = (low + high) // 2
+            under = self.offsets[middle] + GROUP_COST * middle < goals
+            low, high = np.where(under, middle + 1, low), np.where(under, high, middle)
+        return np.concatenate([[0], low, [jobs]])
 
     # Groups in pieces
 
-    def _cut(self, large):
-        """Solve groups of more points than one job takes; returns those that were solved alone, with their vertices."""
-        begins, sizes = self.offsets[large], self._sizes(large)
-        rows = ids = None
-        within, alone = begins.copy(), []  # where each group's points are: in the array, then in `rows`
-        while len(large):
-            made = _Pieces.of(sizes, self.capacity)
-            single = made.per_group == 1
-            final = np.repeat(single, made.per_group)
-            begin = np.repeat(within, made.per_group) + made.begin
-            place = np.repeat(begins, made.per_group) + made.begin
-            target = np.where(final, np.repeat(large, made.per_group), self.groups + np.arange(len(final)))
-            jobs = np.stack([begin, begin + made.size, place, target], axis=1).ravel()
-            self._launch(PIECES, len(final), jobs=self._given(jobs), rows=rows, ids=ids, weights=made.size)
+    def _cut(self, large, groups):
+        """Solve groups of more points than one job takes; returns what `_alone` found for stalled ones."""
+        sizes = {
+            name: Scratch(name, np.uint32, groups + 1)
+            for name in ("begins", "sizes", "parts", "stalled", "first")
+        }
+        held = {name: allocate(self.session, memory.nbytes) for name, memory in sizes.items()}
+        held |= {"large": large, "starts": self.starts, "status": self.status, "counts": self.counts}
+        rows, ids, before, alone, rounds = None, None, self.status, [], 0
+        while True:
+            plan = self._step(CUT, groups + 1, "large", np.uint32(groups), "starts", np.uint32(rounds), "first",
+                              "before", "begins", "sizes", "parts", "stalled", "status",
+                              capacity=self.capacity)  # fmt: skip
+            self._run(plan, before=before, **held)
+            stalled = int(read(self.session, self.status, np.uint32, 1, 1)[0]) if rounds else 0
+            if stalled:
+                alone += self._alone(held, groups, stalled, ids, rows)
+            self._run(self._scan("parts", 0, groups + 1, sizes["first"]), **held)
+            pieces = int(read(self.session, held["first"], np.uint32, 1, groups)[0])
+            if pieces == 0:
+                return alone
+            jobs, places = Scratch("jobs", np.uint32, 4 * pieces), Scratch("places", np.uint32, pieces)
+            plan = self._step(PIECES_OF, pieces + 1, "large", np.uint32(groups), "starts", "first", np.uint32(pieces),
+                              "begins", "sizes", np.uint32(self.groups), jobs, places, "counts")  # fmt: skip
+            made = self._run(plan, **held)
+            self._launch(PIECES, pieces, jobs=made[jobs], rows=rows, ids=ids)
             self._require_finite()
-            counts = read(self.session, self.counts, np.uint32, len(final), self.groups).astype(np.int64)
-            left = np.add.reduceat(counts, made.first)
-            again = ~single
-            stalled = again & (2 * left > sizes)
-            for k in np.flatnonzero(stalled):
-                of_group = slice(made.first[k], made.first[k] + made.per_group[k])
-                alone.append((int(large[k]), *self._alone(place[of_group], counts[of_group])))
-            again &= ~stalled
-            of_again = np.repeat(again, made.per_group)
-            large, begins, sizes = large[again], begins[again], left[again]
-            if len(large):
-                ids, rows = self._collected(place[of_again], counts[of_again])
-                within = np.cumsum(sizes) - sizes
-        return alone
+            left = Scratch("left", np.uint32, pieces + 1)
+            scanned = self._run(self._scan("counts", self.groups, pieces + 1, left), counts=self.counts)
+            before = scanned[left]
+            total = int(scanned.read(left, 1, pieces)[0])
+            if total == 0:
+                return alone
+            ids, rows = self._collected(made[places], before, pieces, total)
+            rounds += 1
 
-    def _collected(self, places, counts):
+    def _collected(self, places, before, pieces, n):
         """The vertices that pieces left in slots, one after another, and their coordinates."""
-        n = int(counts.sum())
-        before = np.cumsum(counts) - counts
-        ids = Scratch("collected", np.uint32, n)
-        coordinates = Scratch("collected_rows", self.array.dtype, 2 * n)
-        plan = Plan(self._emission(len(places), n, ids, np.uint32))
-        plan += gather_plan(self.profile, self.array, "points", ids, n, coordinates)
+        ids, rows = Scratch("collected", np.uint32, n), Scratch("collected_rows", self.array.dtype, 2 * n)
+        plan = Plan(self._emission(pieces, n, ids, np.uint32))
+        plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
         result = self._run(
-            plan, points=self.array, slots=self.slots, offsets_out=self.status, starts=self._given(places),
-            before=self._given(before),
-        )  # fmt: skip
-        return result[ids], result[coordinates]
+            plan, points=self.array, slots=self.slots, offsets_out=self.status, starts=places, before=before
+        )
+        return result[ids], result[rows]
 
-    def _alone(self, places, counts):
-        """(vertices, their coordinates, dimension) of one group by `convex_hull`, from what its pieces left."""
-        import pyopencl.array as cl_array
-
-        ids, rows = self._collected(places, counts)
-        n = int(counts.sum())
-        given = cl_array.Array(self.session.queue, (n, 2), self.array.dtype, data=rows)
-        collinear = "keep" if self.call.keep else "drop"
-        hull = convex_hull(given, collinear=collinear, device=self.session, profile=self.call.profile)
-        self.phases += hull.phases
-        return read(self.session, ids, np.uint32, n)[hull.vertices], hull.points, hull.dimension
+    def _alone(self, held, groups, stalled, ids, rows):
+        """(group, vertices, their coordinates, dimension) of groups by `convex_hull`, from what their pieces left."""
+        fill(self.session, self.status, np.uint32(0), 2)
+        begins, sizes = (read(self.session, held[name], np.uint32, groups) for name in ("begins", "sizes"))
+        found, collinear = [], "keep" if self.call.keep else "drop"
+        for k in np.sort(read(self.session, held["stalled"], np.uint32, stalled)):
+            group = int(read(self.session, held["large"], np.uint32, 1, int(k))[0])
+            begin, size = int(begins[k]), int(sizes[k])
+            points = read(self.session, rows, self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
+            hull = convex_hull(points, collinear=collinear, device=self.session, profile=self.call.profile)
+            self.phases += hull.phases
+            numbers = read(self.session, ids, np.uint32, size, begin)
+            found.append((group, numbers[hull.vertices], hull.points, hull.dimension))
+        return found
 
     # Results
 
@@ -314,11 +290,7 @@ class Job:
         if alone:
             self._put_back(alone)
         before = Scratch("before", np.uint32, self.groups)
-        plan = scan_plan(
-            self.profile, [Piece("counts", 0, self.groups)], np.dtype(np.uint32), [before], OPERATORS["sum"],
-            exclusive=True, prefix="batch_scan",
-        )  # fmt: skip
-        scanned = self._run(plan, counts=self.counts)
+        scanned = self._run(self._scan("counts", 0, self.groups, before), counts=self.counts)
         last = self.groups - 1
         total = int(scanned.read(before, 1, last)[0]) + int(
             read(self.session, self.counts, np.uint32, 1, last)[0]
@@ -344,7 +316,8 @@ class Job:
         zero = self._given(np.zeros(1))
         for group, vertices, _, _ in alone:
             counts[group] = len(vertices)
-            step = self._emission(1, len(vertices), "values", np.uint32, first=int(self.offsets[group]))
+            place = int(read(self.session, self.starts, np.uint32, 1, group)[0])
+            step = self._emission(1, len(vertices), "values", np.uint32, first=place)
             self._run(
                 Plan(step), slots=self._given(vertices), starts=zero, before=zero, values=self.slots,
                 offsets_out=self.status,
@@ -367,6 +340,20 @@ class Job:
         result = run(self.session, plan, profile=self.call.profile, **buffers)
         self.phases += result.phases
         return result
+
+    def _scan(self, name, start, n, out):
+        """Exclusive sums of `n` numbers of the buffer bound as `name`."""
+        pieces = [Piece(name, start, n)]
+        return scan_plan(
+            self.profile, pieces, out.dtype, [out], OPERATORS["sum"], exclusive=True, prefix="batch_scan"
+        )
+
+    def _step(self, kernel, items, *args, **params):
+        """A plan of one launch with a work-item to each of `items`."""
+        policy = select(self.profile, kernel, np.dtype(np.uint32), items)
+        return Plan(
+            Step(kernel, policy, args, ceil_div(items, policy.wg_size), params, bytes_moved=4 * items)
+        )
 
     def _given(self, values):
         """A buffer of these numbers as uint32, kept until all is done."""

@@ -67,7 +67,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "hull/order_breaks": {
+    "hull/order_mend": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
@@ -79,9 +79,13 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
+    "wagener/hood_layout": {
+        "cpu": Policy("group", wg_size=1),
+        "any": Policy("group", wg_size=256),
+    },
     "wagener/hood_emit": {
-        "cpu": Policy("serial", wg_size=1),
-        "any": Policy("group", wg_size=128),
+        "cpu": Policy("group", wg_size=1),
+        "any": Policy("group", wg_size=128, groups_per_unit=32),
     },
     "wagener/hood_match_blocks": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024),
@@ -143,6 +147,8 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=65536),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
+    "batch/batch_cut": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
+    "batch/batch_pieces": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
     "batch/batch_sizes": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),

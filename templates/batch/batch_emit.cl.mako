@@ -10,22 +10,10 @@
 // from the first, a GPU's items search between both. Values go to their places plus `first`. Moves 4 and
 // sizeof(number_t) bytes for each value.
 #include "portable.h"
+#include "batch_find.h"
 #define WG_SIZE ${wg_size}
 #define TILE (WG_SIZE * ${items_per_thread})
 typedef ${number} number_t;
-
-// The last group between low and high that begins at place i or before.
-inline uint group_of(global const uint *before, uint low, uint high, uint i)
-{
-    while (low < high) {
-        const uint middle = low + (high - low + 1) / 2;
-        if (before[middle] <= i)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_emit(global const uint *slots, global const uint *starts, global const uint *before, const uint groups,
@@ -39,7 +27,7 @@ void batch_emit(global const uint *slots, global const uint *starts, global cons
     if (begin >= total)
         return;                                    // no barrier follows
     const uint end = min(begin + TILE, total);
-    uint group = group_of(before, 0, groups - 1, begin);
+    uint group = row_of(before, 0, groups - 1, begin);
 % if variant == 'serial':
     for (uint i = begin; i < end;) {
         const uint next = group + 1 < groups ? before[group + 1] : total;
@@ -49,9 +37,9 @@ void batch_emit(global const uint *slots, global const uint *starts, global cons
         ++group;
     }
 % else:
-    const uint last = group_of(before, group, groups - 1, end - 1);
+    const uint last = row_of(before, group, groups - 1, end - 1);
     for (uint i = begin + lid; i < end; i += WG_SIZE) {
-        group = group_of(before, group, last, i);
+        group = row_of(before, group, last, i);
         values[first + i] = slots[starts[group] + (i - before[group])];
     }
 % endif

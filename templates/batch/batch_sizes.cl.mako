@@ -2,15 +2,15 @@
 // batch_sizes: look at offsets that are on the device: are they in order, and how large are the groups?
 //
 //   offsets   0   3   3   9 ..  n            starts    the same as uint
-//   group       0   1   2 ..                 classes   2   0   3 ..      bits of the size; MOST for more than ${capacity}
+//   group       0   1   2 ..                 classes   3   1   4 ..      1 + bits of the size; LARGE for more than ${capacity}
 //   summary   [ lowest k whose offset is below the one before, or no place of a point; classes that occur, a bit each;
-//               groups of class MOST ]
+//               groups of class LARGE ]
 //
 // One read of the offsets. The summary comes from atomics, one to a work-item that has something to add.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define TILE (WG_SIZE * ${items_per_thread})
-#define MOST 31
+#define LARGE 0
 typedef ${value} value_t;
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -27,10 +27,10 @@ void batch_sizes(global const value_t *offsets, const uint groups, const uint po
             if (end < begin)
                 wrong = min(wrong, k + 1);
             if (k < groups) {
-                const uint size = (uint)(end - begin), class = size > ${capacity} ? MOST : 32 - clz(size);
+                const uint size = (uint)(end - begin), class = size > ${capacity} ? LARGE : 33 - clz(size);
                 classes[k] = class;
                 seen |= 1u << class;
-                large += class == MOST;
+                large += class == LARGE;
             }
         }
     if (wrong != UINT_MAX)

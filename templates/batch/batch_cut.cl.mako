@@ -1,0 +1,35 @@
+<%page args="variant='group', wg_size=64, items_per_thread=1, capacity=128"/>\
+// batch_cut: into how many pieces does each large group go, in the next round?
+//
+//   round 0      group k of the large ones is group large[k] of all, and its points are where the caller has them
+//   later ones   first   | 0 . . | 3 . | 5 ..       pieces of the round before, `parts`: those of group k
+//                before  | 0 4 9 | 13 18 | 20 ..    vertices that the pieces left, now gathered: sizes[k], from begins[k] on
+//
+// A group that was in one piece has left nothing, and is done. One that has more than half of its points left is stalled:
+// it goes into no pieces but into a list, in any order, which status[1] counts. One work-item to a group.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+#define CAPACITY ${capacity}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void batch_cut(global const uint *large, const uint groups, global const uint *starts, const uint round,
+               global const uint *first, global const uint *before, global uint *begins, global uint *sizes,
+               global uint *parts, global uint *stalled, global uint *status)
+{
+    const uint k = get_global_id(0);
+    if (k == groups)
+        parts[k] = 0;
+    if (k >= groups)
+        return;
+    const uint begin = round == 0 ? starts[large[k]] : before[first[k]];
+    const uint end = round == 0 ? starts[large[k] + 1] : before[first[k + 1]];
+    const uint size = end - begin;
+    uint pieces = size / CAPACITY + (size % CAPACITY != 0);
+    if (round > 0 && size > sizes[k] / 2) {
+        stalled[atomic_inc(status + 1)] = k;
+        pieces = 0;
+    }
+    begins[k] = begin;
+    sizes[k] = size;
+    parts[k] = pieces;
+}
