@@ -169,7 +169,7 @@ class Region:
         Parameters
         ----------
         tolerance : float
-            No vertex left out is farther than this from the new boundary.
+            Along y (along x for axis="y") the new boundary is nowhere farther than this from the old one.
 
         Returns
         -------
@@ -412,24 +412,20 @@ def _parts(lower, upper, session):
 def _outward(chain, side, tolerance):
     """A chain without vertices that lie below the line of their neighbours (above it for side -1) by little.
 
-    The cheapest vertex goes first. What it costs is how far the line is from any vertex given that it passes over.
+    The cheapest vertex goes first. What it costs is how far the line is above any vertex given that it passes over.
     """
     if len(chain) < 3:
         return chain
     points = chain.tolist()
     before, after = list(range(-1, len(points) - 1)), list(range(1, len(points) + 1))
-    xy = chain.astype(np.float64)
-    shift = -int(np.frexp(np.abs(xy).max())[1])  # squares shall not overflow
-    with np.errstate(over="ignore"):
-        xy, tolerance = np.ldexp(xy, shift), float(np.ldexp(tolerance, shift))
+    xy = np.ldexp(chain.astype(np.float64), -2)  # differences shall not overflow
 
     def cost(k):
         i, j = before[k], after[k]
         if i < 0 or j == len(points) or orientation(points[i], points[j], points[k]) * side > 0:
             return math.inf
         (x, y), (dx, dy) = (xy[i + 1 : j] - xy[i]).T, xy[j] - xy[i]
-        length = math.hypot(dx, dy)
-        return float(np.abs(dx * y - dy * x).max()) / length if length else 0.0  # all one place at this scale
+        return 4 * float(np.abs(x / dx * dy - y).max())
 
     costs = [cost(k) for k in range(len(points))]
     tolerance = min(tolerance, sys.float_info.max)  # inf: never

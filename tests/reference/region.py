@@ -10,18 +10,25 @@ def exact(points) -> list:
     return [(Fraction(x), Fraction(y)) for x, y in np.asarray(points).tolist()]
 
 
-def cuts(xs, segments, *, by="count") -> list[int]:
-    """The first number of each segment and the number of points, for ascending x."""
-    n = len(xs)
+def cuts(points, segments, *, by="count") -> list[int]:
+    """The first number of each segment, and the number of points, for points in lexicographic order.
+
+    Widths are compared as fractions, but distances from the first x are rounded to the points' type.
+    """
+    points = np.asarray(points)
+    xs, n = points[:, 0].tolist(), len(points)
+    if points.dtype.kind == "i":
+        gaps = points[:, 0].astype(object) - xs[0]
+    else:  # on another scale where they would overflow
+        scaled = points[:, 0] * points.dtype.type(0.25 if np.abs(points[:, 0]).max() > 1 else 1)
+        gaps = scaled - scaled[0]
+    distances = [Fraction(d) for d in gaps.tolist()] if by == "width" else []
     found = []
     for k in range(segments):
         if by == "count":
-            at = k * n // segments
-            x = xs[at] if at < n else None
-            found.append(next((i for i in range(n) if xs[i] == x), n))
+            found.append(xs.index(xs[k * n // segments]))
         else:
-            width = xs[-1] - xs[0] if n else 0
-            found.append(next((i for i in range(n) if k == 0 or (xs[i] - xs[0]) * segments >= k * width), n))
+            found.append(next((i for i in range(n) if k == 0 or distances[i] * segments >= k * distances[-1]), n))
     return [*found, n]
 
 
@@ -53,8 +60,8 @@ def at(chain, x):
 
 
 def groups_of(points, segments, *, by="count") -> list[list]:
-    """The segments that are not empty, of points in lexicographic order."""
-    cut = cuts([x for x, _ in points], segments, by=by)
+    """The segments that are not empty, as exact points, of points in lexicographic order."""
+    cut, points = cuts(points, segments, by=by), exact(points)
     return [points[a:b] for a, b in zip(cut, cut[1:]) if a < b]
 
 
@@ -88,16 +95,6 @@ def chain(groups, side) -> list:
 def area(lower, upper) -> Fraction:
     ring = [*lower, *upper[::-1]]
     return sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(ring, ring[1:] + ring[:1])) / 2
-
-
-def without_straight(chain) -> list:
-    """A chain without vertices that it goes straight on at."""
-    kept = []
-    for v in chain:
-        while len(kept) >= 2 and det(kept[-2], kept[-1], v) == 0:
-            kept.pop()
-        kept.append(v)
-    return kept
 
 
 def neighbour(value, dtype, direction):
