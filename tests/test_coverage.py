@@ -105,6 +105,8 @@ def test_any_small_mask(session, mask, k):
         middles = np.array(sorted(part))[:, ::-1] + 0.5
         assert region.contains(middles).all()
         assert shape.buffer(1e-9).covers(reference.boxes(part))
+    together = shapely.union_all([region.to_shapely() for region in cut])
+    assert not cells or together.buffer(1e-9).covers(reference.boxes(cells))
     if holes:
         middles = np.array([(c + 0.5, r + 0.5) for hole in holes for r, c in hole])
         owners = [region for region in cut if region.holes]

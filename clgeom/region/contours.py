@@ -124,3 +124,9 @@ def _beside(ring):
     """The middle of a set cell beside the first edge of a ring: on its left."""
     along = np.sign(ring[1] - ring[0])
     return ring[0] + 0.5 * along + 0.5 * np.array([-along[1], along[0]])
+
+
+def right_of(ring) -> tuple[int, int]:
+    """Column and row of the cell beside the first edge of a ring that is not set: on its right."""
+    along = np.sign(ring[1] - ring[0])
+    return tuple(np.floor(ring[0] + 0.5 * along - 0.5 * np.array([-along[1], along[0]])).astype(int).tolist())

@@ -9,6 +9,7 @@ Everything is decided in columns and rows, which are whole numbers; the transfor
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece as ScanPiece
 from clgeom.primitives.scan import scan_plan
 from clgeom.region.chains import CUTS, chains_of
+from clgeom.region.contours import right_of, trace_runs, twice_area
 from clgeom.region.polygons import CoverageRegions, Grid, as_grid
 from clgeom.region.rasters import as_levels, as_stack
 from clgeom.runtime.arrays import to_device
@@ -319,7 +321,7 @@ class Runs:
         """Where each column's runs begin, and how many there are."""
         return np.searchsorted(self.column, np.arange(self.columns + 1))
 
-    @property
+    @functools.cached_property
     def keys(self) -> np.ndarray:
         """Column and top in one ascending number."""
         return self.column * self.rows + self.top
@@ -353,7 +355,7 @@ def _by_runs(stack, levels, first_map, maps, outline, parts, least, of):
         owner, mask_of = masks, np.arange(maps * len(levels.given))
     cells = np.bincount(owner, runs.bottom - runs.top + 1, len(mask_of)).astype(np.int64)
     part = np.arange(len(mask_of)) - np.searchsorted(mask_of, mask_of)
-    holes = _holes(stack.session, runs, owner, parts, least, of) if least is not None else {}
+    holes = _holes(stack.session, runs, owner, least, of) if least is not None else {}
     about = (first_map + mask_of // len(levels.given), mask_of % len(levels.given), part, cells)
     return _outlined(_lines(runs, owner, len(mask_of)), about, holes, outline, of)
 
@@ -439,21 +441,38 @@ def _sent(session, values):
     return buffer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hole:
-    """An area without coverage: runs of cells that touch with their sides."""
+    """An area without coverage that coverage encloses: runs of cells that touch with their sides.
+
+    `mask` is the number of its mask and `region` that of the region around it. Islands in it that are of other regions
+    are cut out with it.
+    """
 
     column: np.ndarray
     top: np.ndarray
     bottom: np.ndarray
-    filled: bool
+    mask: int
+    region: int
+    runs: Runs
+    owner: np.ndarray
 
     @property
     def cells(self) -> int:
         return int((self.bottom - self.top + 1).sum())
 
+    def rings(self) -> tuple[np.ndarray, ...]:
+        """Its boundary in columns and rows: the outer ring, then those of islands that are of its region, too."""
+        outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
+        return outer, *(ring for ring in inner if self._region_right_of(ring) == self.region)
 
-def _holes(session, runs, owner, parts, least, of) -> dict:
+    def _region_right_of(self, ring) -> int:
+        column, row = right_of(ring)
+        key = (self.mask * self.runs.width + column) * self.runs.rows + row
+        return int(self.owner[np.searchsorted(self.runs.keys, key, side="right") - 1])
+
+
+def _holes(session, runs, owner, least, of) -> dict:
     """Region number -> its holes of at least `least` cells."""
     gaps = runs.between()
     roots = _components(session, gaps, 0, of)
@@ -470,8 +489,10 @@ def _holes(session, runs, owner, parts, least, of) -> dict:
     found: dict = {}
     for hole, run_above in enumerate(above.tolist()):
         members = order[bounds[hole] : bounds[hole + 1]]
-        made = Hole(gaps.column[members] % gaps.width, gaps.top[members], gaps.bottom[members], filled=parts)
-        found.setdefault(int(owner[run_above]), []).append(made)
+        column, region = gaps.column[members], int(owner[run_above])
+        mask = int(column[0]) // gaps.width
+        made = Hole(column % gaps.width, gaps.top[members], gaps.bottom[members], mask, region, runs, owner)
+        found.setdefault(region, []).append(made)
     return found
 
 

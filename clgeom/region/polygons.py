@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.contours import trace_runs, twice_area
+from clgeom.region.contours import twice_area
 from clgeom.region.result import Region, _signs, require_shapely
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
@@ -133,11 +133,7 @@ class CoverageRegion:
     @functools.cached_property
     def hole_rings(self) -> tuple[tuple[np.ndarray, ...], ...]:
         """For each hole its boundary in columns and rows: the outer ring, then those of islands that stay covered."""
-        found = []
-        for hole in self.holes:
-            rings = sorted(trace_runs(hole.column, hole.top, hole.bottom), key=twice_area, reverse=True)
-            found.append(tuple(rings[:1] if hole.filled else rings))
-        return tuple(found)
+        return tuple(hole.rings() for hole in self.holes)
 
     @functools.cached_property
     def exterior(self) -> np.ndarray:

@@ -1,0 +1,308 @@
+"""The command `clgeom region`: files in, polygons out, errors in one line; real terrain and buildings."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+import shapely.geometry
+from click.testing import CliRunner
+
+from clgeom import cli, coverage_regions
+from clgeom.region.metrics import measure
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli.cli, ["region", *map(str, arguments)], prog_name="clgeom")
+
+
+def done(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(*arguments):
+    """What is said on stderr: one line, and exit code 2."""
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1 and result.stderr.startswith("clgeom: error: "), result.stderr
+    return result.stderr
+
+
+def needs(*packages):
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
+
+
+def hill(size=40, top=100.0):
+    rows, columns = np.ogrid[:size, : size + 5]
+    return (top - 4 * np.hypot(rows - size / 2, columns - size / 2)).astype(np.float32)
+
+
+def features(path):
+    collection = json.loads(Path(path).read_text())
+    assert collection["type"] == "FeatureCollection"
+    return collection["features"]
+
+
+# From nothing ------------------------------------------------------------------------------------------------------
+
+
+@needs("pyproj")
+@pytest.mark.parametrize("model", ("wim", "wim-los", "free-space", "two-ray"))
+def test_a_map_from_nothing(model):
+    levels = ("--level", -75, "--level", -85) if model == "wim" else ("--level", -45, "--level", -60)
+    text = done("--model", model, "--size", 96, "--pixel", 20, "--sigma", 3, *levels, "-o", "made.geojson",
+                "--plot", "made.png", "--segments", 32)  # fmt: skip
+    assert "96 x 96 cells (float32), EPSG:32632" in text and "km2" in text
+    assert Path("made.png").read_bytes().startswith(b"\x89PNG")
+    found = features("made.geojson")
+    assert {feature["properties"]["dbm"] for feature in found} <= {-75, -85, -45, -60}
+    for feature in found:
+        properties, shape = feature["properties"], shapely.geometry.shape(feature["geometry"])
+        assert shape.is_valid and 11.5 < shape.centroid.x < 11.7 and 48.0 < shape.centroid.y < 48.3
+        assert re.fullmatch(r">= -\d+ dBm", properties["label"]) and properties["area_km2"] > 0
+        assert re.fullmatch("#[0-9a-f]{6}", properties["fill"]) and properties["stroke"] == properties["fill"]
+        rings = feature["geometry"]["coordinates"]
+        polygons = [rings] if feature["geometry"]["type"] == "Polygon" else rings
+        for polygon in polygons:  # the right-hand rule
+            assert [shapely.is_ccw(shapely.LinearRing(ring)) for ring in polygon] == [True] + [False] * (
+                len(polygon) - 1
+            )
+
+
+def test_json_metrics_and_profile():
+    facts = json.loads(
+        done("--model", "wim", "--size", 64, "--pixel", 20, "--json", "--metrics", "--profile")
+    )
+    assert [level["level"] for level in facts["levels"]] == [-75, -85, -95]
+    assert facts["rows"] == 64 and facts["phases"] and facts["crs"] == "EPSG:32632"
+    for hull, regions in zip(facts["metrics"][::2], facts["metrics"][1::2]):
+        assert hull["shape"] == "convex hull" and regions["missed"] == pytest.approx(0, abs=1e-6)
+        assert regions["superfluous"] <= hull["superfluous"]
+    text = done("--model", "wim", "--size", 64, "--pixel", 20, "--metrics", "--compare", "side.png")
+    assert "convex hull" in text and Path("side.png").stat().st_size > 10_000
+
+
+# Files -------------------------------------------------------------------------------------------------------------
+
+
+def test_numpy_files():
+    np.save("hill.npy", hill())
+    assert "1" in done("hill.npy", "--level", 60, "-o", "hill.wkt")
+    (line,) = Path("hill.wkt").read_text().splitlines()
+    (own,) = coverage_regions(hill(), 60)
+    assert shapely.from_wkt(line).equals(own.to_shapely())
+    np.savez("hill.npz", raster=np.stack([hill(), hill(top=70)]), transform=(2, 0, 10, 0, -2, 50), crs="EPSG:32632",
+             nodata=66.0)  # fmt: skip
+    facts = json.loads(done("hill.npz", "--level", 60, "--json"))
+    assert facts["crs"] == "EPSG:32632" and facts["levels"][0]["area"] == 4 * own.area
+    lower = json.loads(done("hill.npz", "--level", 60, "--band", 2, "--json"))
+    assert lower["levels"][0]["area"] < facts["levels"][0]["area"]
+    np.savez("two.npz", a=hill(), b=hill(top=70))
+    assert json.loads(done("two.npz", "--array", "b", "--level", 60, "--json"))["levels"][0]["regions"] == 1
+
+
+@needs("rasterio", "pyproj")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_geotiff():
+    import rasterio
+    from rasterio.transform import from_origin
+
+    values = hill()
+    values[:3] = -9999
+    with rasterio.open("hill.tif", "w", driver="GTiff", height=40, width=45, count=1, dtype="float32", crs="EPSG:32632",
+                       transform=from_origin(691_000, 5_335_000, 25, 25), nodata=-9999) as file:  # fmt: skip
+        file.write(values, 1)
+    facts = json.loads(done("hill.tif", "--level", 40, "--direction", "<=", "--json", "-o", "low.geojson"))
+    covered = ((values <= 40) & (values != -9999)).sum()
+    assert facts["crs"] == "EPSG:32632" and facts["levels"][0]["area"] >= 625 * covered
+    (feature,) = features("low.geojson")
+    assert shapely.geometry.shape(feature["geometry"]).is_valid
+    assert feature["properties"]["area_km2"] == pytest.approx(facts["levels"][0]["area"] / 1e6)
+    assert "bands 1 to 1. Got band 2" in refused("hill.tif", "--level", 1, "--band", 2)
+    Path("no.tif").write_bytes(b"II*\0 nothing")
+    assert "is not a raster" in refused("no.tif", "--level", 1)
+
+
+@needs("pyogrio", "pyproj")
+@pytest.mark.parametrize("ending", ("gpkg", "kml", "geojson"))
+def test_files_open_in_geopandas(ending):
+    import pyogrio
+
+    np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000), crs="EPSG:32632")
+    done("hill.npz", "--level", 60, "--level", 80, "--holes", 0, "-o", f"hill.{ending}")
+    meta, _, shapes, columns = pyogrio.raw.read(f"hill.{ending}")
+    assert meta["crs"] == ("EPSG:32632" if ending == "gpkg" else "EPSG:4326")
+    assert all(shapely.from_wkb(shape).is_valid for shape in shapes) and len(shapes) == 2
+    assert sorted(columns[list(meta["fields"]).index("dbm")]) == [60, 80]
+    geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed")
+    frame = geopandas.read_file(f"hill.{ending}")
+    assert len(frame) == 2 and frame.geometry.is_valid.all()
+
+
+def test_points():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack(
+        [rng.normal(11.5, 0.1, 300), rng.normal(48.1, 0.1, 300), rng.uniform(-120, -50, 300)]
+    )
+    np.savetxt("points.csv", rows, delimiter=",", header="lon,lat,dbm", comments="")
+    text = done("points.csv", "--segments", 8, "-o", "points.geojson", "--plot", "points.png")
+    assert "300 (float64)" in text and Path("points.png").exists()
+    (feature,) = features("points.geojson")
+    shape = shapely.geometry.shape(feature["geometry"])
+    assert all(shape.covers(shapely.Point(x, y)) for x, y, _ in rows)
+    facts = json.loads(done("points.csv", "--value", "dbm", "--level", -80, "--level", -60, "--json"))
+    assert [one["points"] for one in facts["regions"]] == [
+        int((rows[:, 2] >= level).sum()) for level in (-80, -60)
+    ]
+    assert "go together" in refused("points.csv", "--level", -80)
+    assert "No point of 'points.csv' reaches a level" in refused("points.csv", "--value", "dbm", "--level", 0)
+
+
+def test_options_change_what_is_kept():
+    mask = hill()
+    mask[1, 1] = 90
+    np.save("hill.npy", mask)
+    assert json.loads(done("hill.npy", "--level", 60, "--json"))["levels"][0]["regions"] == 2
+    assert json.loads(done("hill.npy", "--level", 60, "--json", "--least", 2))["levels"][0]["regions"] == 1
+    assert json.loads(done("hill.npy", "--level", 60, "--json", "--no-parts"))["levels"][0]["regions"] == 1
+    plain = json.loads(done("hill.npy", "--level", 60, "--json", "--least", 2))["levels"][0]
+    simple = json.loads(done("hill.npy", "--level", 60, "--json", "--least", 2, "--simplify", 1))["levels"][0]
+    assert simple["vertices"] < plain["vertices"] and simple["area"] > plain["area"]
+
+
+# Bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    (
+        ((), "Name a FILE, or a --model"),
+        (("hill.npy", "--model", "wim"), "Name a FILE, or a --model to make a map with; not both"),
+        (("hill.npy",), "Name one --level or more"),
+        (("missing.npy", "--level", 1), "'missing.npy' cannot be read: No such file or directory"),
+        (("hill.npy", "--level", "nan"), "--level must be a finite number"),
+        (("hill.npy", "--level", "high"), "'high' is not a valid float"),
+        (("hill.npy", "--level", 500), "No cell of 'hill.npy' is >= 500.0: values are"),
+        (
+            ("hill.npy", "--level", 1, "--segments", 0),
+            "'segments' parameter of coverage_regions must be a whole",
+        ),
+        (
+            ("hill.npy", "--level", 1, "--holes", -1),
+            "'holes' parameter of coverage_regions must be the least area",
+        ),
+        (("hill.npy", "--level", 1, "--least", -1), "must be 0 or more"),
+        (("hill.npy", "--level", 1, "--least", 1e9), "in a part that is large enough"),
+        (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .geojson"),
+        (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),
+        (("hill.npy", "--level", 1, "--plot", "out.bmp"), "must end in one of .pdf, .png, .svg"),
+        (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz files"),
+        (("hill.npy", "--level", 1, "--crs", "EPSG:1"), "must be a coordinate reference system"),
+        (("far.npz", "--level", 1, "-o", "out.geojson"), "name it (--crs EPSG:32632)"),
+        (("flat.npy", "--level", 1), "must have two dimensions. Got shape (5,)"),
+        (("nan.npy", "--level", 1), "There is nothing in 'nan.npy': every cell is NaN or nodata"),
+        (("two.npz", "--level", 1), "has the arrays a, b; name one (--array)"),
+        (("two.npz", "--array", "c", "--level", 1), "has no array 'c'. It has: a, b"),
+        (("text.npy", "--level", 1), "is not a NumPy array file"),
+        (("hill.jpg", "--level", 1), "'hill.jpg' must end in one of .tif"),
+        (
+            ("--model", "wim", "--frequency", 28_000),
+            "'frequency' parameter of walfisch_ikegami must be within 800",
+        ),
+        (("--model", "wim", "--size", 0), "--size must be at least 1"),
+        (("--model", "okumura"), "'okumura' is not one of"),
+        (("--model", "wim", "--pixel", 0), "'pixel' parameter of"),
+        (("points.csv", "--segments", 0), "'segments' parameter of adaptive_region"),
+        (("empty.csv",), "No point of 'empty.csv' is there"),
+    ),
+)
+def test_bad_input_is_one_line(arguments, words):
+    np.save("hill.npy", hill())
+    np.savez("far.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000))
+    np.save("flat.npy", np.ones(5))
+    np.save("nan.npy", np.full((4, 5), np.nan))
+    np.savez("two.npz", a=hill(), b=hill())
+    Path("text.npy").write_text("not an array")
+    Path("points.csv").write_text("x,y\n1,2\n3,4\n5,0\n")
+    Path("empty.csv").write_text("x,y\n")
+    if "EPSG:1" in arguments:
+        pytest.importorskip("pyproj", reason="pyproj knows what systems there are")
+    assert words in refused(*arguments)
+    assert not list(Path().glob("*.part")) and not list(Path().glob("out.*"))
+
+
+def test_missing_packages_are_named(monkeypatch):
+    np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000), crs="EPSG:32632")
+    Path("a.tif").write_bytes(b"II*\0")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec",
+        lambda name, *rest: None if name in ("rasterio", "pyogrio", "pyproj") else found(name, *rest),
+    )  # fmt: skip
+    assert "Reading 'a.tif' needs rasterio, which is not installed: pip install 'clgeom[geo]'" in refused(
+        "a.tif", "--level", 1
+    )
+    assert "needs pyogrio" in refused("hill.npz", "--level", 60, "-o", "a.gpkg")
+    assert "needs pyproj" in refused("hill.npz", "--level", 60, "-o", "a.geojson")
+    done("hill.npz", "--level", 60, "-o", "a.wkt")
+
+
+# Real scenes -------------------------------------------------------------------------------------------------------
+
+
+def test_terrain():
+    """Elevations in Tennessee from Matplotlib's sample data: valleys as regions, in longitude and latitude."""
+    pytest.importorskip("matplotlib", reason="its sample data are the terrain")
+    from matplotlib.cbook import get_sample_data
+
+    try:
+        terrain = get_sample_data("jacksboro_fault_dem.npz")
+    except (OSError, KeyError):
+        pytest.skip("this Matplotlib comes without the sample data")
+    with terrain:
+        elevation = terrain["elevation"]
+        west, north = float(terrain["xmin"]), float(max(terrain["ymin"], terrain["ymax"]))
+        transform = (float(terrain["dx"]), 0, west, 0, -float(terrain["dy"]), north)
+    assert elevation.dtype == np.int16
+    found = coverage_regions(elevation, (300, 350), direction="<=", transform=transform, crs="EPSG:4326", segments=48,
+                             holes=1e-5)  # fmt: skip
+    for level in (300, 350):
+        own = [region for region in found if region.level == level]
+        mask = elevation <= level
+        assert sum(region.cells for region in own) == mask.sum()
+        metrics = measure(own, mask, hausdorff=False)
+        assert metrics.missed == pytest.approx(0, abs=1e-6) and metrics.iou > 0.5
+        assert all(region.to_shapely().is_valid for region in own)
+    np.savez("valley.npz", elevation=elevation, transform=transform, crs="EPSG:4326")
+    files = (
+        "--plot",
+        "valley.png",
+        *(("-o", "valley.geojson") if importlib.util.find_spec("pyproj") else ()),
+    )
+    text = done("valley.npz", "--level", 300, "--direction", "<=", "--unit", "m", "--least", 1e-5, *files)
+    assert "<= 300 m" in text
+
+
+def test_munich(monkeypatch):
+    """Streets between the buildings of Munich, from the scene of the package sionna-rt."""
+    if importlib.util.find_spec("sionna") is None:
+        pytest.skip("sionna-rt is not installed; it has the buildings")
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[1] / "examples")
+    from munich import building_heights
+
+    heights, transform = building_heights(pixel=4.0)
+    assert min(heights.shape) > 200 and 20 < heights.max() < 150 and 0.1 < (heights > 3).mean() < 0.6
+    found = coverage_regions(heights, 3.0, transform=transform, segments=32, holes=400)
+    assert len(found) > 100 and all(region.to_shapely().is_valid for region in found[:50])
