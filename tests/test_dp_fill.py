@@ -331,6 +331,14 @@ def test_parameters_on_the_device(session):
     assert dp.fill(equation, (1, 5), w=w, device=session)[0].tolist() == [0, 1, 2, 3, 4]
 
 
+def test_parameters_may_change_after_the_call(session):
+    equation = dp.Equation("w[j]", parameters={"w": "int32[]"}, pattern="RUD")
+    w = np.arange(5, dtype=np.int32)
+    table = dp.fill(equation, (1, 5), w=w, device=session)
+    w[:] = 0
+    assert table.recover("for (int k = 0; k < 5; ++k) out[k] = w[k] + M(0, k); return 5;", 5).tolist() == [0, 2, 4, 6, 8]
+
+
 WEIGHTS = dp.Equation(
     "w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "float32", "t": "int32[,]"}, pattern="RUD"
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import keyword
 import math
@@ -152,6 +153,7 @@ class Equation:
         self.traced = callable(what)
         self.helpers = helpers
         self.value = self.decision = None
+        self._texts: dict = {}
         if self.traced:
             self.name = name or getattr(what, "__name__", "equation")
             if helpers:
@@ -250,7 +252,7 @@ class Equation:
 
     # --- the text that kernels include
 
-    @property
+    @functools.cached_property
     def source(self) -> str:
         """The OpenCL C of a cell's function."""
         return self._function(self._body(), shown=True)
@@ -288,6 +290,12 @@ class Equation:
             Ranges of "i" and "j", as (lowest, highest) with None for no bound: conditions that they decide are left
             out (of traced equations).
         """
+        key = (checked, split, clamped, tuple(sorted((assume or {}).items())))
+        if key not in self._texts:
+            self._texts[key] = self._text(checked, split, clamped, assume)
+        return self._texts[key]
+
+    def _text(self, checked, split, clamped, assume):
         cell = CELL_TYPES[self.dtype.name]
         widened = checked and not self.traced and cell == "int"  # 32-bit overflow shows in 64 bits
         lines = [

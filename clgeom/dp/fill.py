@@ -6,6 +6,7 @@ The paths are modules: `tiles`, `rows` and `splits` for equations whose reach th
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from importlib import import_module
 
@@ -133,13 +134,15 @@ def fill(
         )  # fmt: skip
         with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
             filled = _path(job, path).fill(job)
-        watch(1.0)
+        if progress:
+            session.queue.finish()
+            watch(1.0)
     return Table(
         equation, shape, chosen.name, filled.layout, filled.path, keep, session,
-        overflow=bounds.overflow(job), phases=tuple(job.phases),
+        phases=tuple(job.phases),
         decisions=filled.decisions, _store=filled.table, _last=filled.last, _last_line=chosen.last(*shape),
         _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
-        _arguments=arguments, _buffers=buffers,
+        _arguments=arguments, _buffers=buffers, _bounds=functools.partial(bounds.overflow, job),
     )  # fmt: skip
 
 

@@ -166,8 +166,8 @@ def _value(p: Parameter, value, *, of):
         raise refuse(str(array.dtype))
     elif array.dtype.kind in "iu" and array.size and not (array.astype(p.dtype).astype(array.dtype) == array).all():
         raise refuse("integers that it cannot hold exactly")
-    array = np.require(array.astype(p.dtype, copy=False), requirements=["C", "A"])
-    return array if p.ndim else p.dtype.type(array[()])
+    # a copy: kernels may read it in place after the call has returned, and the caller may write to his
+    return np.array(array, p.dtype, order="C") if p.ndim else p.dtype.type(array[()])
 
 
 def bind(session, equation: Equation, values: dict, *, of: str) -> tuple[tuple, dict]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -212,8 +214,6 @@ class Table:
         How it was filled: by which pattern and path, in which layout, what was kept.
     decisions : store of decisions, or None
         With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
-    overflow : {"impossible", "possible"}
-        Whether the bounds of the equation rule out that integers wrapped around.
     phases : tuple of Phase
     """
 
@@ -224,7 +224,6 @@ class Table:
     path: str
     keep: str
     session: object
-    overflow: str = "possible"
     phases: tuple = ()
     decisions: object = None
     _store: CellStore | None = None
@@ -235,10 +234,17 @@ class Table:
     _corner_at: tuple[int, int] = (0, 0)
     _arguments: tuple = ()
     _buffers: dict = field(default_factory=dict)
+    _bounds: object = None
 
     @property
     def dtype(self) -> np.dtype:
         return self.equation.dtype
+
+    @functools.cached_property
+    def overflow(self) -> str:
+        """ "impossible" if the bounds of the equation and its parameters rule out that an integer wrapped around, else
+        "possible": they cannot tell."""
+        return self._bounds()
 
     def __repr__(self):
         n, m = self.shape
@@ -383,6 +389,4 @@ class Table:
 
 
 def _uses(bare, name):
-    import re
-
     return re.search(rf"\b{name}\s*\(", bare) is not None
