@@ -253,7 +253,7 @@ def _winds(ring, x, y) -> int:
         return 2
     upright = ring[:, 0] == ends[:, 0]
     beyond = upright & (ring[:, 0] > x) & (low[:, 1] <= y) & (y < high[:, 1])
-    return int(np.sign((ends[beyond, 1] - ring[beyond, 1]).sum()))
+    return int(np.sign(ends[beyond, 1] - ring[beyond, 1]).sum())
 
 
 class CoverageRegions(Sequence):
