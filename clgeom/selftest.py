@@ -179,12 +179,27 @@ def _heaphull(session):
     return "labels of 20,011 points"
 
 
+@checks("hull/tile_hull", "hull/sieve")
+def _sieve(session):
+    from clgeom.hull.heaphull import hull_of_few
+    from clgeom.hull.sieve import sieved_hull
+    from clgeom.runtime.arrays import to_device
+
+    for dtype in _types(session):
+        points = _cloud(20_011, dtype)
+        expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
+        found = sieved_hull(to_device(session, points, of="selftest"), keep=False)
+        _same(found.corners, np.array(expected, dtype), str(np.dtype(dtype)))
+    return "hull of 20,011 points"
+
+
 @checks(
     "hull/point_keys",
     "hull/points_of_keys",
     "hull/order_mend",
     "wagener/hood_blocks",
     "wagener/hood_merge",
+    "wagener/hood_layout",
     "wagener/hood_emit",
 )
 def _hull(session):
@@ -193,13 +208,16 @@ def _hull(session):
 
     for dtype in _types(session):
         points = _cloud(20_011, dtype)
-        hull = convex_hull(points, device=session)
+        hull = convex_hull(points, filter="none", device=session)
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
         _same(hull.points, np.array(expected, dtype), str(np.dtype(dtype)))
     return "hull of 20,011 points"
 
 
-@checks("batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes", "batch/batch_cut", "batch/batch_pieces")
+@checks(
+    "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes", "batch/batch_cut", "batch/batch_pieces",
+    "batch/batch_crowded",
+)  # fmt: skip
 def _batch(session):
     from clgeom.hull.batch import convex_hulls
     from clgeom.hull.heaphull import hull_of_few
@@ -210,6 +228,8 @@ def _batch(session):
     shapes = {kernel: rows["any"] for kernel, rows in TABLE.items() if kernel.startswith("batch/")}
     for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, shapes)]:
         points = _cloud(int(offsets[-1]), dtype)
+        points[offsets[-2] :, 0] = np.arange(offsets[-2] - offsets[-1], 0)  # crowded: a parabola
+        points[offsets[-2] :, 1] = points[offsets[-2] :, 0] ** 2
         with override(policies):  # CPUs have no use for all the kernels by themselves
             batch = convex_hulls(points, offsets, device=session)
         for begin, end, hull in zip(offsets, offsets[1:], batch):

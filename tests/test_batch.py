@@ -18,7 +18,7 @@ import clgeom
 from clgeom import cli
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch import convex_hulls, convex_hulls_by_label
-from clgeom.hull.batch_job import HULLS, Job
+from clgeom.hull.batch_job import CROWDED, HULLS, Job
 from clgeom.hull.batch_result import ragged_measures
 from clgeom.runtime.device import Session
 from clgeom.runtime.policies import Policy
@@ -121,7 +121,7 @@ def test_convex_hulls_of_small_integers(session, case, collinear):
 
 @pytest.mark.settings("as_is", "as_gpu")
 def test_convex_hulls_cuts_large_groups(any_session):
-    """Some in several rounds; on a circle and a line, where pieces leave too much, by convex_hull."""
+    """Some in several rounds; crowded ones on a circle or a line each by itself."""
     clouds = ("square", "circle", "line", "duplicates")
     parts = [cloud(name, n, np.float32) for name in clouds for n in LARGE]
     points, offsets = np.concatenate(parts), np.append(0, np.cumsum([len(part) for part in parts]))
@@ -131,6 +131,19 @@ def test_convex_hulls_cuts_large_groups(any_session):
         areas, perimeters = ragged_measures(batch.points, batch.offsets, batch.dimensions < 2)
         np.testing.assert_array_equal(batch.areas, areas)
         np.testing.assert_array_equal(batch.perimeters, perimeters)
+
+
+@pytest.mark.settings("as_is")
+def test_convex_hulls_finishes_crowded_groups_by_convex_hull(any_session):
+    """Groups that no single work-item shall solve; measures are those of the kernels."""
+    sizes = [3000, 5, 1500, 0]
+    points = cloud("parabola", sum(sizes), np.float32)
+    offsets = np.append(0, np.cumsum(sizes))
+    by_kernel = convex_hulls(points, offsets, device=any_session)
+    with override({CROWDED: Policy("serial", wg_size=1, items_per_thread=1)}):
+        batch = convex_hulls(points, offsets, device=any_session)
+    for name in ("vertices", "offsets", "areas", "perimeters"):
+        np.testing.assert_array_equal(getattr(batch, name), getattr(by_kernel, name))
 
 
 @pytest.mark.settings("as_is", "as_gpu")

@@ -18,7 +18,7 @@ from clgeom.runtime.tuning import select
 from clgeom.sort.radix import digit_windows, peers_of, radix_plan
 
 HULLS, EMIT, SIZES = "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes"
-CUT, PIECES_OF = "batch/batch_cut", "batch/batch_pieces"
+CUT, PIECES_OF, CROWDED = "batch/batch_cut", "batch/batch_pieces", "batch/batch_crowded"
 #: Kinds of jobs of batch_hulls.
 ALL, LISTED, PIECES = np.uint32(0), np.uint32(1), np.uint32(2)
 #: What a group costs a CPU beside its points, in points.
@@ -225,7 +225,7 @@ class Job:
             self._run(plan, before=before, **held)
             stalled = int(read(self.session, self.status, np.uint32, 1, 1)[0]) if rounds else 0
             if stalled:
-                alone += self._alone(held, groups, stalled, ids, rows)
+                alone += self._crowded(held, groups, stalled, ids, rows)
             self._run(self._scan("parts", 0, groups + 1, sizes["first"]), **held)
             pieces = int(read(self.session, held["first"], np.uint32, 1, groups)[0])
             if pieces == 0:
@@ -255,20 +255,44 @@ class Job:
         )
         return result[ids], result[rows]
 
-    def _alone(self, held, groups, stalled, ids, rows):
-        """(group, vertices, their coordinates, dimension) of groups by `convex_hull`, from what their pieces left."""
+    def _crowded(self, held, groups, stalled, ids, rows):
+        """Solve stalled groups by a serial merge sort each; returns what `_alone` found for the larger ones."""
         fill(self.session, self.status, np.uint32(0), 2)
-        begins, sizes = (read(self.session, held[name], np.uint32, groups) for name in ("begins", "sizes"))
-        found, collinear = [], "keep" if self.call.keep else "drop"
-        for k in np.sort(read(self.session, held["stalled"], np.uint32, stalled)):
-            group = int(read(self.session, held["large"], np.uint32, 1, int(k))[0])
-            begin, size = int(begins[k]), int(sizes[k])
-            points = read(self.session, rows, self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
-            hull = convex_hull(points, collinear=collinear, device=self.session, profile=self.call.profile)
-            self.phases += hull.phases
-            numbers = read(self.session, ids, np.uint32, size, begin)
-            found.append((group, numbers[hull.vertices], hull.points, hull.dimension))
-        return found
+        policy = select(self.profile, CROWDED, self.array.dtype, stalled)
+        step = Step(
+            CROWDED,
+            policy,
+            args=("rows", "ids", "large", "starts", "begins", "sizes", "stalled", np.uint32(stalled), "slots",
+                  Scratch("other", np.uint32, self.array.n), "counts",
+                  *(("areas", "perimeters") if self.measured else ())),
+            groups=ceil_div(stalled, policy.wg_size),
+            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
+                    "measures": self.measured},
+        )  # fmt: skip
+        measures = {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer} if self.measured else {}
+        self._run(Plan(step), rows=rows, ids=ids, slots=self.slots, **measures, **held)
+        which = np.sort(read(self.session, held["stalled"], np.uint32, stalled))
+        begins, sizes = (
+            read(self.session, held[name], np.uint32, groups)[which] for name in ("begins", "sizes")
+        )
+        return [
+            self._alone(held, int(which[i]), int(begins[i]), int(sizes[i]), ids, rows)
+            for i in np.flatnonzero(sizes > policy.items_per_thread)
+        ]
+
+    def _alone(self, held, k, begin, size, ids, rows):
+        """(group, vertices, their coordinates, dimension) of large group k by `convex_hull`."""
+        group = int(read(self.session, held["large"], np.uint32, 1, k)[0])
+        points = read(self.session, rows, self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
+        collinear = "keep" if self.call.keep else "drop"
+        hull = convex_hull(points, collinear=collinear, device=self.session, profile=self.call.profile)
+        self.phases += hull.phases
+        return (
+            group,
+            read(self.session, ids, np.uint32, size, begin)[hull.vertices],
+            hull.points,
+            hull.dimension,
+        )
 
     # Results
 
