@@ -167,21 +167,12 @@ def launches(job: Job, policy, units):
     together = counts <= tile
     if job.check and policy.variant == "group":
         together[:] = False  # a checked stage ends with its launch
-    if not together.any():
-        return stages, stages + 1, groups
     most = max(CALLS_PER_LAUNCH // (max(n, m) if job.equation.loops else 1), 1)
-    first, last, of = [], [], []
-    calls = most
-    for stage, count, small, wide in zip(stages.tolist(), counts.tolist(), together.tolist(), groups.tolist()):
-        if small and calls + count <= most and last:
-            last[-1] = stage + 1
-            calls += count
-            continue
-        first.append(stage)
-        last.append(stage + 1)
-        of.append(wide)
-        calls = count if small else most
-    return np.array(first), np.array(last), np.array(of)
+    bucket = np.cumsum(counts) // most
+    begins = np.ones(len(stages), bool)
+    begins[1:] = ~(together[1:] & together[:-1] & (bucket[1:] == bucket[:-1]))
+    first = stages[begins]
+    return first, np.append(first[1:], job.stop), groups[begins]
 
 
 def fault(job: Job, cell, kind, a, b):
