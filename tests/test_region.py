@@ -15,6 +15,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.region.chains import chains_of
 from clgeom.region.result import Walk
 from clgeom.runtime.arrays import as_device_points, as_device_values
+from clgeom.runtime.device import Session
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
@@ -392,9 +393,21 @@ def test_other_types_of_input(session, refused):
         adaptive_region(np.zeros((4, 3)), 2, device=session)
 
 
-def test_points_beyond_one_allocation_are_refused(any_session):
-    limit = any_session.profile.max_alloc_bytes
-    if limit > 1 << 20:
-        pytest.skip("allocations are not small")
-    with pytest.raises(DeviceLimit, match="in one allocation"):
-        adaptive_region(np.zeros((limit // 4, 2), np.float32), 2, device=any_session)
+def test_points_beyond_one_allocation(session):
+    limited = Session(session.device, max_alloc_bytes=1 << 20)
+    points = cloud("normal", 150_000, np.float32)
+    for segments, options in ((1, {}), (50, {"axis": "y"}), (50, {"cuts": "width"}), (700, {"join": "paper"})):
+        expected = adaptive_region(points, segments, device=session, **options)
+        assert same(expected, adaptive_region(points, segments, device=limited, **options))
+    ordered = in_order(points)
+    assert same(adaptive_region(ordered, 9), adaptive_region(ordered, 9, assume_sorted=True, device=limited))
+    ordered[[140_000, 140_001]] = ordered[[140_001, 140_000]]
+    with pytest.raises(InvalidInput, match="lexicographic order.* at index 140001"):
+        adaptive_region(ordered, 9, assume_sorted=True, device=limited)
+    ordered[149_000] = np.nan
+    with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[149000, 0\]"):
+        adaptive_region(ordered, 9, device=limited)
+    x = np.arange(-65_535, 65_536)
+    bowl = np.concatenate([np.stack([x, x * (x + 1) // 2], axis=1), [(0, k) for k in range(1, 11)]]).astype(np.int32)
+    with pytest.raises(DeviceLimit, match="hulls of adaptive_region's segments have .* holds 1,048,576"):
+        adaptive_region(bowl, 1, device=limited)

@@ -9,15 +9,26 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 from __future__ import annotations
 
 import numbers
+from bisect import bisect_left
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.hoods import _require_order as require_order
 from clgeom.hull.lexsort import lexsort
-from clgeom.region.chains import CUTS, JOINS, KERNELS, outline_of
+from clgeom.region.chains import CUTS, JOINS, KERNELS, chains_of, outline_of
 from clgeom.region.result import CrossRegion, Region, Walk
-from clgeom.runtime.arrays import as_device_points, c_name, leave_out, refuse_nonfinite, session_of
+from clgeom.runtime.arrays import (
+    Chunk,
+    as_device_points,
+    c_name,
+    leave_out,
+    refuse_nonfinite,
+    session_of,
+    to_device,
+)
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -123,10 +134,8 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
         facts = {k: v for k, v in facts.items() if made is Region or k != "session"}
         return made(empty, empty, segments=0, **facts)
     if len(points.chunks) > 1:
-        raise DeviceLimit(
-            f"{OF} needs its points in one allocation: they are {points.nbytes:,} bytes, and {session.profile.name} "
-            f"allows {session.profile.max_alloc_bytes:,}."
-        )
+        outline, phases = _outline_of_chunks(points, segments, axis, assume_sorted, options)
+        return _as_result(outline, phases, dtype, facts, options)
     phases, profile = (), options["profile"]
     if axis == "y":
         points, phases = _swapped(points, profile)
@@ -145,7 +154,12 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
     )
     if outline.disordered:
         require_order(points, of=OF, profile=False)
-    effective, phases = int(outline.effective[0]), phases + outline.phases
+    return _as_result(outline, phases, dtype, facts, options)
+
+
+def _as_result(outline, phases, dtype, facts, options):
+    """A Region, or Walk, of an Outline of one region."""
+    facts = {**facts, "segments": int(outline.effective[0]), "phases": phases + outline.phases}
     split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
 
     def fetch():
@@ -153,11 +167,81 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
         return rows[:split], rows[split:]
 
     if options["join"] == "paper":
-        return Walk(*fetch(), segments=effective, n=n, axis=axis, phases=phases)
+        return Walk(*fetch(), **{k: v for k, v in facts.items() if k != "session"})
     if outline.rows is None:
-        sizes = (split, total - split)
-        return Region.on_device(fetch, sizes, dtype, segments=effective, phases=phases, **facts)
-    return Region(*fetch(), segments=effective, phases=phases, **facts)
+        return Region.on_device(fetch, (split, total - split), dtype, **facts)
+    return Region(*fetch(), **facts)
+
+
+# Points beyond one allocation -----------------------------------------------------------------------------------
+
+
+def _outline_of_chunks(points, segments, axis, assume_sorted, options):
+    """Of points in several chunks: the segments' hulls of each chunk, then the outline of all of these corners."""
+    session, dtype = points.session, points.dtype
+    rows = points.to_host()
+    if dtype.kind == "f" and not np.isfinite(rows).all():
+        refuse_nonfinite(points, of=OF)
+    if assume_sorted:
+        require_order(points, of=OF, profile=False)
+    if axis == "y":
+        rows = rows[:, ::-1]
+    if not assume_sorted:
+        rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
+        points = to_device(session, rows, of=OF)
+    cut = _cuts(rows[:, 0], segments, options["cuts"])
+    phases, corners, owners = (), [], []
+    for chunk, part in zip(points.chunks, points.split()):
+        begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
+        some = np.flatnonzero(begins[1:] > begins[:-1])
+        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=OF)
+        hulls = chains_of(
+            session, dtype, part.n, lower="points[0]", upper="points[0]", segments=1, starts="begins[0]",
+            regions=len(some), kernel=options["kernel"], profile=options["profile"],
+            **part.bindings("points"), **begins.bindings("begins"),
+        )  # fmt: skip
+        phases += hulls.phases
+        corners += [hulls.lower, hulls.upper]
+        owners += [np.repeat(some, np.diff(hulls.lower_offsets)), np.repeat(some, np.diff(hulls.upper_offsets))]
+    corners, owners = np.concatenate(corners), np.concatenate(owners)
+    order = np.lexsort((corners[:, 1], corners[:, 0]))
+    corners = to_device(session, np.ascontiguousarray(corners[order]), of=OF)
+    if len(corners.chunks) > 1:
+        raise DeviceLimit(
+            f"The hulls of {OF}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one allocation of "
+            f"{session.profile.name} holds {session.profile.max_alloc_bytes:,}."
+        )
+    begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
+    begins = to_device(session, begins, of=OF)
+    outline = outline_of(
+        session, dtype, corners.n, lower="points[0]", upper="points[0]", segments=segments, cut="begins[0]",
+        **options, **corners.bindings("points"), **begins.bindings("begins"),
+    )  # fmt: skip
+    return outline, phases
+
+
+def _cuts(x, segments, cuts):
+    """The cuts of ascending x as arc_cuts makes them, and the number of points."""
+    n = len(x)
+    if cuts == "count":
+        at = np.array([k * n // segments for k in range(segments)], np.int64)
+        return np.append(np.searchsorted(x, x[at], side="left"), n)
+    if x.dtype.kind == "i":
+        def distance(i):
+            return int(x[i]) - int(x[0])
+    else:
+        scale = x.dtype.type(0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1)  # where differences would overflow
+
+        def distance(i):
+            return Fraction(float(x[i] * scale - x[0] * scale))
+    width = distance(n - 1)
+    found = [0]
+    for k in range(1, segments):
+        found.append(bisect_left(range(n), k * width, lo=found[-1], key=lambda i: distance(i) * segments))
+    return np.array([*found, n], np.int64)
+
+
+# Order ----------------------------------------------------------------------------------------------------------
 
 
 def _in_order(points, profile):
@@ -182,10 +266,6 @@ def _in_order(points, profile):
 
 def _swapped(points, profile):
     """Points with their coordinates exchanged."""
-    from dataclasses import replace
-
-    from clgeom.runtime.arrays import Chunk
-
     device = points.session.profile
     policy = select(device, "region/arc_swap", points.dtype, points.n)
     out = Scratch("swapped", points.dtype, 2 * points.n)

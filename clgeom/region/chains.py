@@ -138,7 +138,7 @@ class Outline:
 
 def outline_of(
     session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", check=False, profile=False, **buffers,
+    kernel="auto", check=False, cut=None, profile=False, **buffers,
 ) -> Outline:  # fmt: skip
     """Run the plan of `outline_plan`, and read its head with as many vertices as are likely, in one go.
 
@@ -146,7 +146,7 @@ def outline_of(
     """
     plan, out = outline_plan(
         session, dtype, count, lower=lower, upper=upper, segments=segments, starts=starts, regions=regions,
-        cuts=cuts, join=join, kernel=kernel, check=check,
+        cuts=cuts, join=join, kernel=kernel, check=check, cut=cut,
     )  # fmt: skip
     found = run(session, plan, profile=profile, **buffers)
     point, phases = 2 * out.dtype.itemsize, found.phases
@@ -195,9 +195,12 @@ class Output:
 
 def outline_plan(
     session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", check=False,
+    kernel="auto", check=False, cut=None,
 ):  # fmt: skip
-    """Plan from candidates to vertices, and the Output that it leaves. See `chains_of`."""
+    """Plan from candidates to vertices, and the Output that it leaves. See `chains_of`.
+
+    `cut` names a buffer that has the first candidate of each segment already, and how many there are.
+    """
     device, dtype = session.profile, np.dtype(dtype)
     all_segments, m = segments * regions, max(count, 1)
     if 3 * all_segments >= 1 << 32 or 2 * m >= 1 << 32:
@@ -206,7 +209,7 @@ def outline_plan(
         )
     params = predicate_parameters(session, dtype)
     point = 2 * dtype.itemsize
-    cut = Scratch("outline_cuts", np.uint32, all_segments + 1)
+    given, cut = cut, cut or Scratch("outline_cuts", np.uint32, all_segments + 1)
     flag = Scratch("outline_flag", np.uint32, 1)
     corners = Scratch("outline_corners", np.uint32, 2 * m)
     ranges = Scratch("outline_ranges", np.uint32, 4 * all_segments)
@@ -225,6 +228,9 @@ def outline_plan(
         {"real": params["real"], "ragged": starts is not None, "by_width": cuts == "width"},
         all_segments * (point + 4),
     )  # fmt: skip
+    if given:
+        zero = {"value": "uint", "to": "0"}
+        cutting = Step("primitives/set_value", select(device, "primitives/set_value"), (flag,), 1, zero)
     candidates = Candidates(lower, upper, dtype, m)
     checked = {**params, "check": check}
     hulls = _hulls_plan(device, candidates, all_segments, cut, corners, ranges, flag, checked, kernel)
@@ -245,12 +251,14 @@ def outline_plan(
             exclusive=True, prefix="outline",
         )  # fmt: skip
     out = Output(
-        None, ceil_div(4 * (3 * (regions + 1) + 1), point), 0, None, (cut, corners, links, offsets, flag),
+        None, ceil_div(4 * (3 * (regions + 1) + 1), point), 0, None,
+        (*(() if given else (cut,)), corners, links, offsets, flag),
         (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, flag),
         {**params, "paper": join == "paper"}, all_segments, dtype,
     )  # fmt: skip
     # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
-    out = emit_plan(session, out, min(2 * max(m, all_segments), 6 * all_segments + 1024))
+    room = min(2 * max(m, all_segments), 6 * all_segments + 1024, device.max_alloc_bytes // point - out.head)
+    out = emit_plan(session, out, max(room, 1))
     return Plan(cutting) + hulls + Plan(tangents) + scanning + out.emission, out
 
 
