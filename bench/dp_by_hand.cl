@@ -61,7 +61,7 @@ void fused_rows(global const int *restrict w, global const int *restrict v, cons
         global const int *restrict now = rows[r & 1];
         global int *restrict next = rows[(r + 1) & 1];
 #if KNAPSACK
-        const int full = max(begin, weight);
+        const int full = begin + weight;      // to the left nothing is taken, or nobody needs it
         for (int k = begin; k < min(full, end); ++k)
             next[k] = now[k];
         for (int k = full; k < end; ++k) {
