@@ -10,7 +10,7 @@ from clgeom import dp
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.stages import launches, ring_of
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, KernelBuildError
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import Policy, StagePolicy
 from clgeom.runtime.tuning import override
 
 TYPES = ("int32", "int64", "float32", "float64")
@@ -441,7 +441,7 @@ def test_progress_and_cancellation(session):
     """Progress rises to 1; an interrupt ends the fill, and the session goes on."""
     equation, shape = mixed("CLR", "int32"), (5, 3000)
     shares = []
-    with override({"dp/column_stage": Policy("serial", wg_size=1, items_per_thread=1)}):
+    with override({"dp/column_stage": StagePolicy("serial", wg_size=1, items_per_thread=1)}):
         dp.fill(equation, shape, path="stages", progress=shares.append, device=session)
         assert shares == sorted(shares) and shares[-1] == 1 and len(shares) > 3 and shares[0] < 0.5
         dp.fill(equation, (5, 9), path="stages", progress=True, device=session)

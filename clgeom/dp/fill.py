@@ -206,10 +206,7 @@ def _path(job, forced):
             raise InvalidInput(f"check=True takes the path 'stages'. Got path={forced!r}.")
         return stages
     for name in (forced,) if forced else PATHS:
-        try:
-            module = import_module(f"clgeom.dp.{name}")
-        except ModuleNotFoundError:  # TODO(A): remove when all paths are in
-            continue
+        module = import_module(f"clgeom.dp.{name}")
         if module.applies(job):
             return module
     raise InvalidInput(

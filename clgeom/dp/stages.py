@@ -32,7 +32,8 @@ def fill(job: Job) -> Filled:
     """Fill the table of a job."""
     n, m = job.shape
     ring = ring_of(job)
-    layout = job.layout or job.pattern.layout
+    policy = select(job.session.profile, KERNELS[job.pattern.kind], job.equation.dtype, n * m)
+    layout = job.layout or (job.pattern.layout if policy.layout == "stages" else policy.layout)
     dtype = job.equation.dtype
     width = {"rows": m, "columns": n}.get(job.pattern.kind, min(n, m))
     if ring:
@@ -49,7 +50,7 @@ def fill(job: Job) -> Filled:
             job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of decisions"
         )
     kept = Scratch("kept", dtype, n if job.pattern.last_is_column else m) if ring else None
-    result = run_stages(job, store, decisions, kept, ring)
+    result = run_stages(job, policy, store, decisions, kept, ring)
     last = None
     if ring:
         last = result.read(kept)
@@ -85,12 +86,10 @@ def _stages_between(pattern: Pattern, di, dj):
     return {"rows": di, "columns": dj, "nose": di + dj, "sone": dj - di}[pattern.kind]
 
 
-def run_stages(job: Job, store, decisions, kept, ring):
+def run_stages(job: Job, policy, store, decisions, kept, ring):
     """Run all stages of a job; raise what a checked one trapped."""
     kernel = KERNELS[job.pattern.kind]
-    profile = job.session.profile
-    policy = select(profile, kernel, job.equation.dtype, store.shape[0] * store.shape[1])
-    first, last, groups = launches(job, policy, profile.compute_units)
+    first, last, groups = launches(job, policy, job.session.profile.compute_units)
     n, m = job.shape
     params = {
         **job.params,

@@ -75,6 +75,19 @@ class TilePolicy(Policy):
     strips: int = 1
 
 
+@dataclass(frozen=True)
+class StagePolicy(Policy):
+    """The shape of a stage of a table: also how the table lies in memory where the caller does not say.
+
+    Parameters
+    ----------
+    layout : str
+        A layout of `clgeom.dp.LAYOUTS`, or "stages": the cells of a stage side by side.
+    """
+
+    layout: str = "stages"
+
+
 def ceil_div(a: int, b: int) -> int:
     """a / b rounded up, in integers."""
     return -(-a // b)
