@@ -26,6 +26,8 @@ FUSED, DIRECT = "dp/rows_fused", "dp/rows_direct"
 ALIGN = 32
 #: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
 MARGIN, MOST_ROWS = 4, 64
+#: Sizes of what tiles read and do not compute on a side: few, for each costs a build.
+GUARDS = (0, 64, 1024)
 #: Bytes of local memory that a tile may fill.
 LOCAL_BYTES = 48 << 10
 #: Columns that an item of a CPU takes at once: two rows of them stay in its cache.
@@ -238,7 +240,7 @@ def shape_of(job, policy, left, right):
     guards = []
     for side in (left, right):
         near = int(side[side <= margin].max(initial=0))
-        guards.append(1 << (near - 1).bit_length() if near else 0)
+        guards.append(next((size for size in GUARDS if near <= size), margin))
     while sum(guards) > (room - policy.tile * each) // job.equation.dtype.itemsize:
         guards[guards.index(max(guards))] //= 2
     return policy, tuple(guards), margin

@@ -119,7 +119,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         global cell_t *mine = state + (size_t)strip * STATE * WG_SIZE + lid;
         cell_t w[UP + ROWS][LEFT + COLUMNS];   // the block, the rows above it, the columns to its left
         cell_t pass[UP][COLUMNS];              // the lower rows of the block before, on their way to the item below
-        const bool fresh = tile_column == 0;
+        const bool fresh = tile_column == 0, inside = strip > 0 && (strip + 1) * STRIP < n;   // the same for all items
 % for r in range(up + rows):
 % for c in range(left):
         w[${r}][${c}] = fresh ? (cell_t)0 : mine[${r * left + c} * WG_SIZE];
@@ -177,7 +177,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 #if DP_HAS_DECISION
                 uint decision = 0;
 #endif
-                if (row >= ROWS && at >= 1 && row + ROWS < n && column + COLUMNS < m) {
+                if (inside && at >= 1 && column + COLUMNS < m) {
                     ASSUME(row >= ROWS && column >= COLUMNS);
 ${block(True)}\
 % if table:

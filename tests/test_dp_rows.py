@@ -1,0 +1,129 @@
+"""Rows that read the row before: margins from the data, every kernel, what is kept, decisions in bits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import dp as reference
+
+from clgeom import dp
+from clgeom.dp.rows import ALIGN, FUSED, MOST_ROWS, launches
+from clgeom.errors import InvalidInput
+
+
+@dp.equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
+def knapsack(M, i, j, w, v):
+    """The best value, and whether item i - 1 is taken."""
+    without, with_it = M[i - 1, j], M[i - 1, j - w[i - 1]] + v[i - 1]
+    choice = (dp.maximum(without, with_it), dp.which_max(without, with_it))
+    return dp.where(i == 0, (0, 0), dp.where(j < w[i - 1], (without, 0), choice))
+
+
+@dp.equation(parameters={"cost": "int32[,]"}, pattern="RDU")
+def path(M, i, j, n, m, cost):
+    """The cheapest way down, by steps to the three cells below."""
+    sides = dp.where(j == 0, 9999, M[i + 1, j - 1]), dp.where(j == m - 1, 9999, M[i + 1, j + 1])
+    return cost[i, j] + dp.where(i == n - 1, 0, dp.minimum(M[i + 1, j], *sides))
+
+
+@dp.equation(parameters={"at": "int32[]"}, pattern="RUD", dtype="int64")
+def shuffled(M, i, j, at):
+    """Reads any column."""
+    return dp.where(i == 0, j, M[i - 1, at[j]] + i)
+
+
+def items(count, heaviest, seed=3):
+    r = np.random.default_rng([seed, count, heaviest])
+    return {
+        "w": r.integers(1, heaviest + 1, count).astype(np.int32),
+        "v": r.integers(1, 30, count).astype(np.int32),
+    }
+
+
+#: (items, capacity, heaviest item): one column, rows in one tile and in many, items wider than a tile.
+CASES = ((1, 0, 1), (7, 40, 9), (70, 5000, 40), (12, 20_000, 1500), (9, 3000, 3000))
+
+
+def test_knapsack(any_session):
+    for count, capacity, heaviest in CASES:
+        given_items = items(count, heaviest)
+        table = reference.knapsack_table(given_items["w"].tolist(), given_items["v"].tolist(), capacity)
+        taken = np.zeros(table.shape, np.uint8)
+        taken[1:] = table[1:] > table[:-1]
+        for keep in ("table", "last", "corner", "decisions") if capacity == 5000 else ("corner", "decisions"):
+            found = dp.fill(knapsack, table.shape, keep=keep, device=any_session, **given_items)
+            small = table.size * 4 + 4096 > any_session.profile.max_alloc_bytes  # one buffer does not hold the table
+            assert found.path == ("stages" if small and keep == "table" else "rows") and found.corner == table[-1, -1]
+            if keep != "corner":
+                np.testing.assert_array_equal(found.last, table[-1])
+            if keep == "table":
+                np.testing.assert_array_equal(found.numpy(), table)
+                np.testing.assert_array_equal(found.column(capacity // 2), table[:, capacity // 2])
+            if keep in ("table", "decisions"):
+                np.testing.assert_array_equal(found.decisions.numpy(), taken)
+
+
+def test_items_of_the_knapsack_are_recovered_from_bits(session):
+    given_items = items(40, 50)
+    found = dp.fill(knapsack, (41, 501), keep="decisions", device=session, **given_items)
+    source = """
+        int j = m - 1, count = 0;
+        for (int i = n - 1; i > 0; --i)
+            if (D(i, j)) { out[count++] = i - 1; j -= w[i - 1]; }
+        return count;"""
+    chosen = found.recover(source, 40)
+    assert given_items["v"][chosen].sum() == found.corner and given_items["w"][chosen].sum() <= 500
+    assert len(set(chosen.tolist())) == len(chosen)
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+def test_rows_from_below(any_session):
+    for shape in ((1, 1), (3, 1), (20, 300), (130, 1600)):
+        cost = np.random.default_rng(5).integers(0, 50, shape).astype(np.int32)
+        table = cost.astype(np.int64)
+        for i in range(shape[0] - 2, -1, -1):
+            beside = np.pad(table[i + 1], 1, constant_values=9999)
+            table[i] += np.minimum(np.minimum(beside[:-2], beside[1:-1]), beside[2:])
+        for keep in ("table", "last"):
+            found = dp.fill(path, shape, keep=keep, cost=cost, device=any_session)
+            assert found.path == "rows"
+            np.testing.assert_array_equal(found.last, table[0])
+            if keep == "table":
+                np.testing.assert_array_equal(found.numpy(), table)
+
+
+def test_reach_without_bounds(session):
+    at = np.random.default_rng(6).permutation(1000).astype(np.int32)
+    found = dp.fill(shuffled, (5, 1000), at=at, path="rows", device=session)
+    row = np.arange(1000)
+    for i in range(1, 5):
+        row = row[at] + i
+    np.testing.assert_array_equal(found.last, row)
+
+
+def test_other_reaches_are_refused(session):
+    equation = dp.Equation("i < 2 ? 1 : M(i - 2, j)", pattern="RUD")
+    with pytest.raises(InvalidInput, match="'rows' does not apply"):
+        dp.fill(equation, (5, 5), path="rows", device=session)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), min_size=1, max_size=300),
+    st.integers(1, 300),
+    st.tuples(st.integers(0, 90), st.integers(0, 90)),
+)
+def test_launches_have_room_for_what_their_rows_read(sides, margin, guards):
+    left, right = np.array(sides).T
+    row = 0
+    for part in launches(left, right, margin, guards):
+        assert part.row == row and 1 <= part.count <= MOST_ROWS
+        here = slice(row, row + part.count)
+        if part.kernel == FUSED:
+            assert left[here].max() <= guards[0] and right[here].max() <= guards[1]
+            assert left[here].sum() <= part.left and right[here].sum() <= part.right
+            assert part.left % ALIGN == part.right % ALIGN == 0
+            assert part.count == 1 or max(left[here].sum(), right[here].sum()) <= margin
+        else:
+            assert part.count == 1 and (left[row] > guards[0] or right[row] > guards[1])
+        row += part.count
+    assert row == len(sides)

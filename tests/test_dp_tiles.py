@@ -1,0 +1,193 @@
+"""Slanted tiles: every shape, pattern and type equals a plain fill; the order of launches; decisions in bits."""
+
+import numpy as np
+import pytest
+from reference import dp as reference
+from test_dp_fill import mixed
+
+from clgeom import dp
+from clgeom.dp.tiles import Sweep, flips_of
+from clgeom.errors import InvalidInput
+from clgeom.runtime.policies import TilePolicy
+from clgeom.runtime.tuning import override
+
+CORNERS = ("NOSE", "SENO", "SONE", "NESO")
+#: Around the edges of blocks, strips and tiles of the shapes that are tried.
+SHAPES = ((1, 1), (1, 9), (9, 1), (33, 31), (257, 130), (65, 519))
+
+
+def rng():
+    return np.random.default_rng(7)
+
+
+@dp.equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
+def lcs(M, i, j, x, y):
+    """The length, and whence it comes: 0 up-left, 1 up, 2 left."""
+    up, left = M[i - 1, j], M[i, j - 1]
+    apart = (dp.maximum(up, left), 1 + dp.which_max(up, left))
+    return dp.where((i == 0) | (j == 0), (0, 0), dp.where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart))
+
+
+@dp.equation(pattern="SONE", dtype="int64")
+def far(M, i, j, n):
+    def read(a, b):
+        return dp.where((i + a < n) & (j - b >= 0), M[i + a, j - b], 1)
+
+    return (read(2, 1) + 3 * read(1, 3) + 5 * read(0, 2) + i) % 1_000_003
+
+
+def words(shape):
+    r = rng()
+    return {name: r.integers(0, 3, max(side - 1, 1)).astype(np.uint8) for name, side in zip("xy", shape)}
+
+
+def whence(table, x, y):
+    """Decisions of `lcs`."""
+    out = np.zeros(table.shape, np.uint8)
+    apart = x[: table.shape[0] - 1, None] != y[None, : table.shape[1] - 1]
+    out[1:, 1:][apart] = 1 + (table[1:, :-1] > table[:-1, 1:])[apart]
+    return out
+
+
+def check(session, keep, shapes=SHAPES):
+    for shape in shapes:
+        given = words(shape)
+        table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
+        found = dp.fill(lcs, shape, keep=keep, device=session, **given)
+        assert found.path == "tiles" and found.corner == table[-1, -1]
+        if keep != "corner":
+            np.testing.assert_array_equal(found.last, table[-1])
+        if keep == "table":
+            np.testing.assert_array_equal(found.numpy(), table)
+            np.testing.assert_array_equal(found.row(shape[0] // 2), table[shape[0] // 2])
+            np.testing.assert_array_equal(found.column(shape[1] // 2), table[:, shape[1] // 2])
+        if keep in ("table", "decisions"):
+            np.testing.assert_array_equal(found.decisions.numpy(), whence(table, given["x"], given["y"]))
+            assert found.decisions.cell(shape[0] - 1, 0) == 0
+
+
+def test_values_and_decisions(any_session):
+    check(any_session, "table")
+
+
+@pytest.mark.parametrize("keep", ("last", "corner", "decisions"))
+def test_what_is_kept(session, keep):
+    check(session, keep)
+
+
+@pytest.mark.parametrize("wg_size", (1, 2, 8, 64))
+def test_other_tiles(session, wg_size):
+    """Several strips an item, tiles much shorter or longer than the slant."""
+    variant, strips = ("serial", 3) if wg_size == 1 else ("group", 1)
+    policy = TilePolicy(variant, wg_size, block_rows=2, block_columns=4, steps=5 if wg_size < 64 else 96, strips=strips)
+    with override({"dp/tile_sweep": policy}):
+        check(session, "table", ((1, 1), (50, 61), (139, 200)))
+
+
+SMALL = {"dp/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_columns=2, steps=8, strips=4)}
+
+
+@pytest.mark.parametrize("pattern", CORNERS)
+@pytest.mark.parametrize("dtype", ("int32", "float32", "float64"))
+def test_every_corner_and_type(session, pattern, dtype):
+    if dtype == "float64" and not session.profile.fp64:
+        pytest.skip("no float64")
+    keeps = ("table", "last") if dtype == "int32" else ("table",) if pattern in ("NOSE", "NESO") else ()
+    for shape in ((1, 1), (70, 37), (129, 66)):
+        expected = reference.mixed(pattern, shape, dtype)
+        for keep in keeps:
+            with override(SMALL):
+                found = dp.fill(mixed(pattern, dtype), shape, path="tiles", keep=keep, device=session)
+            if keep == "table":
+                np.testing.assert_array_equal(found.numpy(), expected)
+            np.testing.assert_array_equal(found.last, expected[dp.PATTERNS[pattern].last(*shape)])
+            assert found.corner == expected[dp.PATTERNS[pattern].corner(*shape)]
+
+
+@pytest.mark.parametrize("wg_size", (1, 8))
+def test_offsets_beyond_the_next_cell(session, wg_size):
+    policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)
+    for shape in ((1, 2), (40, 71), (270, 30)):
+        with override({"dp/tile_sweep": policy}):
+            found = dp.fill(far, shape, device=session)
+        assert found.path == "tiles"
+        np.testing.assert_array_equal(found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy())
+
+
+def test_too_far_for_tiles(session):
+    equation = dp.Equation("i < 40 || j < 40 ? 1 : M(i - 40, j) + M(i, j - 40)", pattern="NOSE")
+    assert dp.fill(equation, (50, 50), device=session).path == "stages"
+    with pytest.raises(InvalidInput, match="'tiles' does not apply"):
+        dp.fill(equation, (50, 50), path="tiles", device=session)
+    with pytest.raises(InvalidInput, match="'tiles' does not apply"):
+        dp.fill(lcs, (5, 5), path="tiles", layout="COLUMNS", device=session, **words((5, 5)))
+
+
+def test_part_of_the_stages_goes_by_stages(session):
+    assert dp.fill(lcs, (9, 9), stop=5, device=session, **words((9, 9))).path == "stages"
+
+
+def test_recovery_reads_packed_decisions(session):
+    shape = (90, 77)
+    given = words(shape)
+    found = dp.fill(lcs, shape, keep="decisions", device=session, **given)
+    source = """
+        int i = n - 1, j = m - 1, count = 0;
+        while (i > 0 && j > 0) {
+            const int d = D(i, j);
+            if (d == 0) out[count++] = x[i - 1];
+            i -= d != 2;
+            j -= d != 1;
+        }
+        return count;"""
+    word = found.recover(source, 90, dtype="uint8")[::-1].tolist()
+    assert len(word) == found.corner
+    for name in "xy":
+        rest = iter(given[name][: shape[name == "y"] - 1].tolist())
+        assert all(letter in rest for letter in word)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "flips"),
+    [
+        (((-1, -1), (-1, 0)), (False, False)),
+        (((0, 1), (-1, 0)), (False, True)),
+        (((1, 0), (0, -2)), (True, False)),
+        (((1, 1),), (True, True)),
+        (((-1, -1), (-1, 1), (0, -1)), None),
+        (((-1, 0), (1, 0)), None),
+    ],
+)
+def test_flips(offsets, flips):
+    assert flips_of(offsets) == flips
+
+
+@pytest.mark.parametrize("wg_size", (1, 2, 4, 32))
+@pytest.mark.parametrize("steps", (1, 3, 4, 64))
+@pytest.mark.parametrize("shape", ((1, 1), (1, 100), (100, 1), (37, 90), (130, 64)))
+def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
+    """Every block of cells is computed once, after the block to its left and, if another item's, the block above."""
+    policy = TilePolicy("group", wg_size=wg_size, block_rows=2, block_columns=4, steps=steps)
+    sweep = Sweep(policy, shape, ((-1, -1), (-1, 0), (0, -1)), (False, False), 4, 0, False)
+    launches, groups = sweep.launches()
+    times = {}
+    for (launch, first), count in zip(launches.tolist(), groups.tolist()):
+        for tile in range(first, first + count):
+            column = launch - sweep.lag * tile
+            assert 0 <= column < sweep.columns
+            for item in range(wg_size):
+                for step in range(column * steps, (column + 1) * steps):
+                    if 0 <= step - item < sweep.blocks:
+                        place = (tile * wg_size + item, step - item)
+                        assert place not in times
+                        times[place] = (launch, step)
+    rows = -(-shape[0] // 2)
+    assert {(r, c) for r in range(rows) for c in range(sweep.blocks)} <= set(times)
+    for (row, column), (launch, step) in times.items():
+        if column:
+            assert times[row, column - 1] < (launch, step)
+        if row and row % wg_size:
+            assert times[row - 1, column] == (launch, step - 1) or times[row - 1, column] == (launch - 1, step - 1)
+        elif row:
+            assert times[row - 1, column][0] < launch
+            assert times[row - 1, column][0] >= launch - 2 * sweep.lag  # two rows of edges are held
