@@ -19,7 +19,7 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.runtime.tuning import overridden, select
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
@@ -32,6 +32,8 @@ BUSY, LONGEST = 8, 8
 STRIP = 32
 #: Up to so many segments one work-group sums the numbers of their vertices; and their vertices are read at once.
 ONE_GROUP, AT_ONCE = 1 << 13, 1 << 16
+#: Plans that a session remembers.
+PLANS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +146,9 @@ def outline_of(
 
     `check` looks whether candidates are finite and in lexicographic order: `Outline.disordered`.
     """
-    plan, out = outline_plan(
-        session, dtype, count, lower=lower, upper=upper, segments=segments, starts=starts, regions=regions,
-        cuts=cuts, join=join, kernel=kernel, check=check, cut=cut,
+    plan, out = _made_before(
+        session, dtype=np.dtype(dtype), count=count, lower=lower, upper=upper, segments=segments, starts=starts,
+        regions=regions, cuts=cuts, join=join, kernel=kernel, check=check, cut=cut,
     )  # fmt: skip
     found = run(session, plan, profile=profile, **buffers)
     point, phases = 2 * out.dtype.itemsize, found.phases
@@ -173,6 +175,20 @@ def outline_of(
     if profile:
         session.profiling_queue.finish()
     return Outline(*facts, phases, fetch=fetch)
+
+
+def _made_before(session, **options):
+    """The plan, from the last ones made: to make one takes as long as a device takes for a million points."""
+    if overridden():
+        return outline_plan(session, **options)
+    plans, key = session.__dict__.setdefault("outline_plans", {}), tuple(options.values())
+    made = plans.get(key)
+    if made is None:
+        made = outline_plan(session, **options)
+        if len(plans) >= PLANS:
+            plans.clear()
+        plans[key] = made
+    return made
 
 
 @dataclass(frozen=True)

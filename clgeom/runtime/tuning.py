@@ -338,6 +338,11 @@ def fitting(profile, kernel: str, dtype, local_bytes) -> Policy:
     return policy
 
 
+def overridden() -> bool:
+    """Whether policies of this context are not the table's: plans made before do not have them."""
+    return bool(_overrides.get())
+
+
 @contextlib.contextmanager
 def override(policies: dict[str, Policy]):
     """Use these policies, by kernel name, in this context: for tests, tuning and benches."""
