@@ -180,6 +180,20 @@ inline int orient2d_flushable(coord_t v)
 #endif
 }
 
+// Stages 2 to 4. Called, not inlined: kernels test orientation in many places, and need this seldom.
+int __attribute__((noinline)) orient2d_undecided(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
+{
+#if CLGEOM_FILTERED && CLGEOM_FP64
+    const int sign = orient2d_of_differences(ax, ay, bx, by, cx, cy);
+    if (sign != 2)
+        return sign;
+#if defined(CLGEOM_COORD_float)
+    CLGEOM_FILTER(double, DBL_MIN)
+#endif
+#endif
+    return orient2d_integer(ax, ay, bx, by, cx, cy);
+}
+
 inline int orient2d(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
 {
 #if CLGEOM_FILTERED
@@ -191,16 +205,8 @@ inline int orient2d(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, 
     if (!flushable)
         CLGEOM_FILTER(float, FLT_MIN)
 #endif
-#if CLGEOM_FP64
-    const int sign = orient2d_of_differences(ax, ay, bx, by, cx, cy);
-    if (sign != 2)
-        return sign;
-#if defined(CLGEOM_COORD_float)
-    CLGEOM_FILTER(double, DBL_MIN)
 #endif
-#endif
-#endif
-    return orient2d_integer(ax, ay, bx, by, cx, cy);
+    return orient2d_undecided(ax, ay, bx, by, cx, cy);
 }
 
 #endif  // float or double

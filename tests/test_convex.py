@@ -681,11 +681,11 @@ def test_convex_hull_profile(session):
     assert [phase.name for phase in quiet.phases] == [phase.name for phase in timed.phases]
     assert all(phase.seconds is None and phase.gb_per_s is None for phase in quiet.phases)
     for phase in timed.phases:
-        assert phase.seconds >= 0 and (phase.bytes_moved > 0 or phase.global_size == 1)
+        assert phase.seconds >= 0 and phase.bytes_moved >= 0
         assert phase.local_size == phase.policy.wg_size and phase.global_size % phase.local_size == 0
     names = [phase.name for phase in timed.phases]
-    assert names[:2] == ["extremes_partial", "extremes_final"] and "heaphull_label" in names
-    assert timed.phases[0].bytes_moved == points.nbytes
+    assert names[:3] == ["tile_hull", "tile_hull", "sieve"]
+    assert timed.phases[2].bytes_moved == points.nbytes
 
 
 @pytest.mark.fp64

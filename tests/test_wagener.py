@@ -243,6 +243,6 @@ def test_hoods_phases(session, shape):
     with in_shape(shape):
         found = hull(session, cloud("circle", 3000, np.float32), profile=True)
     names = [phase.name for phase in found.phases]
-    assert names.count("hood_blocks") == 1 and names[-2:] == ["hood_emit", "gather_rows"]
+    assert names.count("hood_blocks") == 1 and names[-2:] == ["hood_layout", "hood_emit"]
     assert names.count("hood_merge") == (ceil_div(3000, 64 if shape == "16x4 by 8" else 3) - 1).bit_length()
     assert all(phase.seconds is not None and phase.bytes_moved >= 0 for phase in found.phases)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
-from clgeom.hull.result import Hull
+from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
+from clgeom.hull.sieve import sieved_hull
 from clgeom.hull.wagener import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
-from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import as_device_points, leave_out, session_of, to_device
+from clgeom.runtime.arrays import as_device_points, leave_out, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.launch import Scratch, run
-from clgeom.sort.radix import segment_capacity
 
 
 def convex_hull(
@@ -70,15 +71,16 @@ def convex_hull(
     session = session_of(points, device)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
     array = as_device_points(session, left, of=of)
-    vertices, corners, dimension, phases = hull_of(
-        array, keep=collinear == "keep", filter=filter, profile=profile
-    )
+    found = hull_of(array, keep=collinear == "keep", filter=filter, profile=profile)
+    if array.host is None and isinstance(found.vertices, VerticesOnDevice):
+        return HullOnDevice(found.vertices, found.dimension, len(points), found.phases, session)
+    vertices, corners = found.read()
     return Hull(
         vertices=vertices if kept is None else kept[vertices],
         points=corners,
-        dimension=dimension,
+        dimension=found.dimension,
         n=len(points),
-        phases=phases,
+        phases=found.phases,
         session=session,
     )
 
@@ -91,45 +93,70 @@ def _check_choice(name, value, choices):
         )
 
 
-def hull_of(points, *, keep, filter, profile):
-    """Vertices, their coordinates, dimension and phases of the hull of a DeviceArray.
+@dataclass(frozen=True)
+class Found:
+    """A hull: its vertices, read already or still on the device, the coordinates of those read, and the rest."""
 
-    Points in several chunks: the hull of all is the hull of the chunks' hulls.
-    """
+    vertices: np.ndarray | VerticesOnDevice
+    dimension: int
+    phases: tuple = ()
+    corners: np.ndarray | None = None
+
+    def read(self):
+        """Indices and coordinates of the vertices."""
+        if isinstance(self.vertices, VerticesOnDevice):
+            return self.vertices.read(), self.vertices.read_corners()
+        return self.vertices, self.corners
+
+
+def hull_of(points, *, keep, filter, profile) -> Found:
+    """The hull of a DeviceArray. Points in several chunks: the hull of all is the hull of the chunks' hulls."""
     if points.n == 0:
-        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), -1, ()
+        return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
     if len(points.chunks) > 1:
         return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
-    session = points.session
-    # What one launch sorts is not worth the filter's launches.
-    if filter == "octagon" or (filter == "auto" and points.n > segment_capacity(session.profile, np.uint64)):
+    if filter == "octagon":
         survivors = filter_points(points, of="convex_hull", profile=profile)
-        ids, n, phases = survivors.indices, survivors.n, survivors.phases
-        bound = {ids.name: survivors.scattered[ids]}
+        ids, n, phases = survivors.scattered[survivors.indices], survivors.n, survivors.phases
     else:
-        require_finite(points, of="convex_hull")
-        ids, n, phases, bound = None, points.n, (), {}
-    ordered, order, rows, sorting = lexsort(points, ids, n, profile=profile, **bound)
+        found = sieved_hull(points, keep=keep, sieve=filter == "auto", profile=profile)
+        if found.wild:
+            refuse_nonfinite(points, of="convex_hull")
+        if found.vertices is not None:
+            return Found(found.vertices, found.dimension, found.phases, found.corners)
+        ids, n, phases = found.ids, found.n, found.phases
+        if filter == "none":
+            require_finite(points, of="convex_hull")
+    return _merged_hull(points, ids, n, phases, keep=keep, profile=profile)
+
+
+def _merged_hull(points, ids, n, phases, *, keep, profile):
+    """The hull of `n` points of a DeviceArray, those of `ids`, or all: sorted, then merged from blocks."""
+    session, picked, bound = points.session, None, {}
+    if ids is not None:
+        picked = Scratch("survivors", np.uint32, n)
+        bound = {picked.name: ids}
+    ordered, order, rows, sorting = lexsort(points, picked, n, profile=profile, **bound)
     plan, hoods = hoods_plan(session, rows, n, points.dtype, keep=keep)
-    merged = run(session, plan, profile=profile, **{s.name: ordered[s] for s in (order, rows)})
-    emission, vertices, dimension, buffers = emit_plan(session, merged, hoods, n, order)
-    corners = Scratch("corners", points.dtype, 2 * vertices.count)
-    emission += gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
-    buffers |= {order.name: ordered[order], hoods.corners.name: merged[hoods.corners]}
-    emitted = run(session, emission, points=points, profile=profile, **buffers)
-    phases += sorting + merged.phases + emitted.phases
-    return emitted.read(vertices).astype(np.int64), emitted.read(corners).reshape(-1, 2), dimension, phases
+    emission, vertices, shape = emit_plan(session.profile, hoods, n, order)
+    merged = run(session, plan + emission, profile=profile, **{s.name: ordered[s] for s in (order, rows)})
+    count, dimension, _, _ = merged.read(shape).tolist()
+    return Found(
+        VerticesOnDevice(points, merged[vertices], count), dimension, phases + sorting + merged.phases
+    )
 
 
 def _hull_of_chunks(points, **options):
     parts = [hull_of(part, **options) for part in points.split()]
-    ids = np.concatenate([chunk.start + part[0] for chunk, part in zip(points.chunks, parts)])
-    corners = np.concatenate([part[1] for part in parts])
+    read = [part.read() for part in parts]
+    ids = np.concatenate([chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, read)])
+    corners = np.concatenate([corners for _, corners in read])
     if len(ids) == points.n:
         raise DeviceLimit(
             f"convex_hull found {len(ids):,} vertices so far, {points.nbytes:,} bytes, and one allocation of "
             f"{points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
         )
-    union = to_device(points.session, corners, of="convex_hull")
-    vertices, corners, dimension, phases = hull_of(union, **options)
-    return ids[vertices], corners, dimension, sum((part[3] for part in parts), ()) + phases
+    whole = hull_of(to_device(points.session, corners, of="convex_hull"), **options)
+    vertices, corners = whole.read()
+    phases = sum((part.phases for part in parts), ()) + whole.phases
+    return Found(ids[vertices], whole.dimension, phases, corners)

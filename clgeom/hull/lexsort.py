@@ -22,15 +22,18 @@ from clgeom.sort.radix import (
 #: From this many points on it pays to look which bits of the keys vary before sorting them.
 SURVEY_FROM = 1 << 15
 
+#: Bits of a key: all, and those of x in one that holds y below.
+ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
+
 
 def lexsort(points, ids, n, *, profile=False, **buffers):
-    """The points of these ids in lexicographic order; equal ones in the order of ids.
+    """The points of these ids ordered by x, y and id.
 
     Parameters
     ----------
     points : DeviceArray of one chunk
     ids : Scratch of uint32, or None
-        Rows of points; None for all. Equal points must come with ascending ids.
+        Rows of points, in any order; None for all.
     n : int
         How many.
     **buffers
@@ -45,101 +48,101 @@ def lexsort(points, ids, n, *, profile=False, **buffers):
 
     Notes
     -----
-    Two 32-bit coordinates make one 64-bit key. float64 points are sorted by x alone, and again by y and x only if
-    some x occurs twice with its y out of order.
+    Points are sorted by x alone, which nearly always tells them apart. Then short runs of equal x are sorted where they
+    are. Only if a long one is out of order all is sorted again, by id, y and x.
     """
-    sort = _sort_narrow if points.dtype.itemsize == 4 else _sort_wide
-    return sort(points, ids, n, profile, buffers)
+    run_in_order, broken, ordered, rows, phases = _sort_by_x(points, ids, n, profile, buffers)
+    if not run_in_order.read(broken)[0]:
+        return run_in_order, ordered, rows, phases
+    return _sort_fully(points, ids, n, profile, buffers, phases)
 
 
-def _sort_narrow(points, ids, n, profile, buffers):
-    device = points.session.profile
-    order = KeyOrder(points.dtype)
-    keys = Scratch("point_keys", np.uint64, n)
-    pack = _keys_plan(device, points, ids, n, "both", keys)
-    windows, phases = _windows(points, pack, keys, n, profile, buffers)
-    if windows is not None:
-        pack = Plan()
-    sort, sorted_keys, ordered = _radix(points.session, keys, n, ids, windows, keep_keys=True)
-    rows = Scratch("sorted_points", points.dtype, 2 * n)
-    policy, groups = _shape(device, "hull/points_of_keys", points.dtype, n)
-    unpack = Step(
-        "hull/points_of_keys",
-        policy,
-        args=(sorted_keys, np.uint32(n), order.flip, rows),
-        groups=groups,
-        params={"floating": int(order.floating)},
-        bytes_moved=16 * n,
-    )
-    result = run(points.session, pack + sort + Plan(unpack), points=points, profile=profile, **buffers)
-    return result, ordered, rows, phases + result.phases
-
-
-def _sort_wide(points, ids, n, profile, buffers):
+def _sort_by_x(points, ids, n, profile, buffers):
     session = points.session
-    device = session.profile
+    device, dtype, narrow = session.profile, points.dtype, points.dtype.itemsize == 4
     keys = Scratch("point_keys", np.uint64, n)
-    if n <= segment_capacity(device, np.uint64):
-        return _sort_twice(points, ids, n, profile, buffers, keys, ())
-    pack = _keys_plan(device, points, ids, n, "x", keys)
-    windows, phases = _windows(points, pack, keys, n, profile, buffers)
-    if windows is not None:
+    pack = _keys_plan(device, points, ids, n, "both" if narrow else "x", keys)
+    windows, phases = _windows(points, pack, keys, n, UPPER_HALF if narrow else ALL, profile, buffers)
+    if phases:
         pack = Plan()
-    sort, _, ordered = _radix(session, keys, n, ids, windows)
-    rows, broken = Scratch("sorted_points", points.dtype, 2 * n), Scratch("order_broken", np.uint32, 1)
-    gather = gather_plan(device, points, "points", ordered, n, rows)
-    policy, groups = _shape(device, "hull/order_breaks", points.dtype, n)
-    look = Plan(
+    sort, sorted_keys, ordered = _radix(session, keys, n, ids, windows, keep_keys=narrow)
+    rows, broken = Scratch("sorted_points", dtype, 2 * n), Scratch("order_broken", np.uint32, 1)
+    if narrow:
+        unpack = _unpack_plan(device, dtype, sorted_keys, n, rows)
+    else:
+        unpack = gather_plan(device, points, "points", ordered, n, rows)
+    policy, groups = _shape(device, "hull/order_mend", dtype, n)
+    mend = Plan(
         Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1,
              {"value": "uint", "to": "0"}),
-        Step("hull/order_breaks", policy, (rows, np.uint32(n), broken), groups, {"real": c_name(points.dtype)},
+        Step("hull/order_mend", policy, (rows, ordered, np.uint32(n), broken), groups, {"real": c_name(dtype)},
              bytes_moved=n * points.item_bytes),
     )  # fmt: skip
-    result = run(session, pack + sort + gather + look, points=points, profile=profile, **buffers)
-    phases += result.phases
-    if result.read(broken)[0]:
-        return _sort_twice(points, ids, n, profile, buffers, keys, phases)
-    return result, ordered, rows, phases
+    result = run(session, pack + sort + unpack + mend, points=points, profile=profile, **buffers)
+    return result, broken, ordered, rows, phases + result.phases
 
 
-def _sort_twice(points, ids, n, profile, buffers, keys, phases):
-    """By y, then stably by x."""
-    session, device = points.session, points.session.profile
-    by_y = _keys_plan(device, points, ids, n, "y", keys)
-    sort_y, _, first = _radix(session, keys, n, ids, None, prefix="lexsort_y")
-    by_x = _keys_plan(device, points, first, n, "x", keys)
-    sort_x, _, ordered = _radix(session, keys, n, first, None, prefix="lexsort_x")
-    rows = Scratch("sorted_points", points.dtype, 2 * n)
-    gather = gather_plan(device, points, "points", ordered, n, rows)
-    plan = by_y + sort_y + by_x + sort_x + gather
+def _sort_fully(points, ids, n, profile, buffers, phases):
+    """By id, then stably by y, then by x (where both fit one key, at once)."""
+    session, device, dtype = points.session, points.session.profile, points.dtype
+    keys, plan = Scratch("point_keys", np.uint64, n), Plan()
+    if ids is not None:
+        by_id, _, ids = _radix(session, ids, n, ids, None, prefix="lexsort_id")
+        plan += by_id
+    rows = Scratch("sorted_points", dtype, 2 * n)
+    if dtype.itemsize == 4:
+        sort, sorted_keys, ordered = _radix(session, keys, n, ids, None, keep_keys=True)
+        plan += _keys_plan(device, points, ids, n, "both", keys) + sort
+        plan += _unpack_plan(device, dtype, sorted_keys, n, rows)
+    else:
+        sort_y, _, first = _radix(session, keys, n, ids, None, prefix="lexsort_y")
+        sort_x, _, ordered = _radix(session, keys, n, first, None, prefix="lexsort_x")
+        plan += _keys_plan(device, points, ids, n, "y", keys) + sort_y
+        plan += _keys_plan(device, points, first, n, "x", keys) + sort_x
+        plan += gather_plan(device, points, "points", ordered, n, rows)
     result = run(session, plan, points=points, profile=profile, **buffers)
     return result, ordered, rows, phases + result.phases
 
 
-def _windows(points, pack, keys, n, profile, buffers):
-    """The digits worth sorting by, once the keys are made and surveyed; None, and nothing done, for few keys."""
+def _unpack_plan(device, dtype, sorted_keys, n, rows):
+    order = KeyOrder(dtype)
+    policy, groups = _shape(device, "hull/points_of_keys", dtype, n)
+    return Plan(
+        Step(
+            "hull/points_of_keys",
+            policy,
+            args=(sorted_keys, np.uint32(n), order.flip, rows),
+            groups=groups,
+            params={"floating": int(order.floating)},
+            bytes_moved=16 * n,
+        )
+    )
+
+
+def _windows(points, pack, keys, n, bits, profile, buffers):
+    """The digits worth sorting by, of these bits of the keys; for many keys after a survey, which makes the keys."""
     if n < SURVEY_FROM:
-        return None, ()
+        return digit_windows(bits), ()
     survey, found = survey_plan(points.session.profile, keys, n, KeyOrder(np.uint64))
     surveyed = run(points.session, pack + survey, points=points, profile=profile, **buffers)
     buffers[keys.name] = surveyed[keys]
     varying, _, descents = np.bitwise_or.reduce(surveyed.read(found).reshape(-1, 3), axis=0)
-    return digit_windows(int(varying)) if descents else (), surveyed.phases
+    return digit_windows(int(varying) & bits) if descents else (), surveyed.phases
 
 
 def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexsort"):
-    """Plan that sorts uint64 keys stably with their ids; in one launch when they are few."""
-    profile, order = session.profile, KeyOrder(np.uint64)
+    """Plan that sorts unsigned keys stably with their ids; in one launch when they are few."""
+    profile, order = session.profile, KeyOrder(keys.dtype)
     carried = "index" if payload is None else payload
     if n > segment_capacity(profile, order.dtype):
         return radix_plan(
             profile, keys, n, order.dtype, payload=carried, keep_keys=keep_keys, windows=windows, special=False,
             peers=peers_of(session), prefix=prefix,
         )  # fmt: skip
-    sorted_keys = Scratch(f"{prefix}_sorted", np.uint64, n) if keep_keys else None
+    sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None
     ordered = Scratch(f"{prefix}_order", np.uint32, n)
     plan = segments_plan(
-        profile, n, order, keys=keys, significant=(0, 64), keep_keys=keep_keys, keys_out=sorted_keys,
+        profile, n, order, keys=keys, significant=(0, order.bits), keep_keys=keep_keys, keys_out=sorted_keys,
         payload=carried, payload_bits=32, payload_out=ordered, payload_out_bits=32,
     )  # fmt: skip
     return plan, sorted_keys, ordered

@@ -11,7 +11,9 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.hull.predicates import orient2d
+from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_points
+from clgeom.runtime.launch import Scratch, read, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class Hull:
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]
         area = f", area {self.area:.6g}" if self.dimension == 2 else ""
-        return f"Hull({kind}: {len(self.vertices)} vertices of {self.n} {self.points.dtype} points{area})"
+        return f"Hull({kind}: {len(self)} vertices of {self.n} {self.points.dtype} points{area})"
 
     def __getstate__(self):  # a session lives in its own process
         return {**self.__dict__, "session": None}
@@ -112,6 +114,20 @@ class Hull:
                 inside &= np.isin(signs, sides)
         return inside
 
+    def on_device(self):
+        """The vertices on the hull's device.
+
+        Returns
+        -------
+        vertices : pyopencl.array.Array of uint32, shape (h,)
+        points : pyopencl.array.Array, shape (h, 2)
+        """
+        import pyopencl.array
+
+        queue = self.session.queue
+        vertices = pyopencl.array.to_device(queue, self.vertices.astype(np.uint32))
+        return vertices, pyopencl.array.to_device(queue, np.ascontiguousarray(self.points))
+
     def plot(self, ax=None):
         """Draw the hull with Matplotlib. Returns the axes."""
         from clgeom.plot import plot_hull
@@ -135,6 +151,61 @@ class Hull:
         from shapely.geometry import shape
 
         return shape(self.__geo_interface__)
+
+
+@dataclass(frozen=True)
+class VerticesOnDevice:
+    """Vertices of a hull in device memory: `count` ids of rows of `points`, a DeviceArray of one chunk."""
+
+    points: object
+    ids: object
+    count: int
+
+    def read(self) -> np.ndarray:
+        return read(self.points.session, self.ids, np.uint32, self.count).astype(np.int64)
+
+    def read_corners(self) -> np.ndarray:
+        if self.points.host is not None:
+            return self.points.host[self.read()]
+        return read(self.points.session, self.gather(), self.points.dtype, 2 * self.count).reshape(-1, 2)
+
+    def gather(self):
+        """A buffer with the coordinates of the vertices."""
+        ids, corners = Scratch("ids", np.uint32, self.count), Scratch("corners", self.points.dtype, 2 * self.count)
+        session = self.points.session
+        plan = gather_plan(session.profile, self.points, "points", ids, self.count, corners)
+        return run(session, plan, points=self.points, ids=self.ids)[corners]
+
+
+class HullOnDevice(Hull):
+    """A Hull of points on a device whose vertices stay there until `vertices` or `points` is looked at."""
+
+    def __init__(self, found, dimension, n, phases, session):
+        self.__dict__.update(_found=found, dimension=dimension, n=n, phases=phases, session=session)
+
+    def __len__(self) -> int:
+        return self._found.count
+
+    @functools.cached_property
+    def vertices(self) -> np.ndarray:
+        return self._found.read()
+
+    @functools.cached_property
+    def points(self) -> np.ndarray:
+        return self._found.read_corners()
+
+    def on_device(self):
+        import pyopencl.array
+
+        queue, count = self.session.queue, len(self)
+        dtype = self._found.points.dtype
+        return (
+            pyopencl.array.Array(queue, (count,), np.uint32, data=self._found.ids),
+            pyopencl.array.Array(queue, (count, 2), dtype, data=self._found.gather()),
+        )
+
+    def __reduce__(self):
+        return Hull, (self.vertices, self.points, self.dimension, self.n, self.phases)
 
 
 def _before(a, b):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, write
+from clgeom.runtime.launch import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -98,13 +98,14 @@ def hoods_plan(session, rows, n, dtype, *, keep):
     return Plan(*steps), hoods
 
 
-def emit_plan(session, merged, hoods, n, order):
-    """The hull's vertices from both hoods, counter-clockwise from the leftmost.
+def emit_plan(profile, hoods, n, order):
+    """The hull's vertices from both hoods, counter-clockwise from the leftmost. Pure: needs no device.
 
     Parameters
     ----------
-    merged : Result
-        Of a run of `hoods_plan`.
+    profile : DeviceProfile
+    hoods : Hoods
+    n : int
     order : Scratch
         Ids of the sorted points.
 
@@ -112,40 +113,27 @@ def emit_plan(session, merged, hoods, n, order):
     -------
     plan : Plan
     vertices : Scratch of uint32
-    dimension : int
-        0 when all points are equal, 1 when they are on a line (the vertices then lead from end to end), else 2.
-    buffers : dict
-        What the plan's names are bound to, but for `order` and the hoods' memory.
+        Room for `n` ids; how many there are says `shape`.
+    shape : Scratch of uint32
+        The number of vertices; the dimension: 0 when all points are equal, 1 when they are on a line (the vertices then
+        lead from end to end), else 2; the corners of the lower and of the upper hood.
     """
-    kept = hoods.runs(merged)
-    sizes = [(side[:, 1] - side[:, 0] + 1).astype(np.int64) for side in kept]
-    lower, upper = (int(size.sum()) for size in sizes)
-    total, turn_at, dimension = lower + upper - 2, lower - 1, 2
-    if lower == upper and (lower <= 2 or (hoods.keep and _same(merged, hoods, kept, n))):
-        kept, sizes = kept[:1], sizes[:1]  # one hood is both: the way back is the way there
-        total, turn_at, dimension = lower, lower, min(lower, 2) - 1
-    starts = [np.cumsum(size) - size for size in sizes]
-    table = np.concatenate([*(side.ravel() for side in kept), *starts]).astype(np.uint32)
-    buffers = {"run_table": allocate(session, table.nbytes)}
-    write(session, buffers["run_table"], table)
-    runs = sum(map(len, kept))
-    vertices = Scratch("vertices", np.uint32, total)
-    step = Step(
-        "wagener/hood_emit",
-        select(session.profile, "wagener/hood_emit", np.dtype(np.uint32), total),
-        args=(hoods.corners, np.uint32(n), "run_table", np.uint32(runs), np.uint32(len(kept[0])),
-              np.uint32(turn_at), np.uint32(total), order, vertices),
-        groups=runs,
-        bytes_moved=12 * total,
-    )  # fmt: skip
-    return Plan(step), vertices, dimension, buffers
-
-
-def _same(merged, hoods, kept, n):
-    """Whether both hoods have the same corners."""
-    corners = merged.read(hoods.corners).reshape(2, n)
-    lower, upper = (
-        np.concatenate([corners[side, first : last + 1] for first, last in kept[side].tolist()])
-        for side in (0, 1)
+    offsets = Scratch("run_offsets", np.uint32, 2 * hoods.blocks)
+    shape, vertices = Scratch("hull_shape", np.uint32, 4), Scratch("vertices", np.uint32, n)
+    runs = (np.uint32(n), hoods.state, np.uint32(hoods.blocks), offsets, shape)
+    layout = Step(
+        "wagener/hood_layout",
+        select(profile, "wagener/hood_layout"),
+        args=(hoods.corners, *runs),
+        groups=1,
+        bytes_moved=40 * hoods.blocks,
     )
-    return np.array_equal(lower, upper)
+    policy = select(profile, "wagener/hood_emit", np.dtype(np.uint32), n)
+    emit = Step(
+        "wagener/hood_emit",
+        policy,
+        args=(hoods.corners, *runs, order, vertices),
+        groups=policy.groups(2 * hoods.blocks, profile.compute_units),
+        bytes_moved=12 * n,
+    )
+    return Plan(layout, emit), vertices, shape

@@ -17,6 +17,7 @@ typedef ${real}2 point_t;
 #define PAIRS ${max(items_per_thread // 2, 1)}
 #define TILE (2 * PAIRS * WG_SIZE)
 #define WILD 7
+#define MANY (TILE / 4)       // ids that are worth appending
 
 % if variant == "group":
 // Whether a point stays. NaN goes to the first bin, which is empty.
@@ -38,7 +39,7 @@ void sieve(global const real_t *points, const ulong n, global const frame_t *fra
     const frame_t frame = *frames;
 % if variant == "group":
     local float2 bounds[BINS];
-    local uint waiting[2 * TILE];            // ids to append
+    local uint waiting[TILE + MANY];         // ids to append
     local uint waits, place;
     const uint lid = get_local_id(0);
     for (uint b = lid; b < BINS; b += WG_SIZE)
@@ -83,7 +84,7 @@ void sieve(global const real_t *points, const ulong n, global const frame_t *fra
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint count = waits;
-        if (count > TILE || (count && tile + get_num_groups(0) >= tiles)) {        // the same for all
+        if (count > MANY || (count && tile + get_num_groups(0) >= tiles)) {        // the same for all
             if (lid == 0)
                 place = atomic_add(sizes, count);
             barrier(CLK_LOCAL_MEM_FENCE);

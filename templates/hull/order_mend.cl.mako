@@ -1,0 +1,62 @@
+<%page args="real='float', variant='group', wg_size=256, items_per_thread=1"/>\
+// order_mend: points sorted by x, brought into the order of x, y and id.
+//
+//   points  | a a a | b | c c | ..      a run has one x; the work-item of its first point sorts it, by insertion
+//   ids     | 9 4 7 | 1 | 3 5 | ..      found becomes 1 when a run of more than LIMIT points is out of order: it stays so
+//
+// Reads every point once; runs are rare and short where coordinates are not on a grid.
+#include "portable.h"
+#define LIMIT 32
+typedef ${real}2 point_t;
+
+inline int after(point_t p, uint p_id, point_t q, uint q_id)
+{
+    return p.y > q.y || (p.y == q.y && p_id > q_id);
+}
+
+kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
+void order_mend(global ${real} *points, global uint *ids, const uint n, global uint *found)
+{
+    const uint share = (n + get_global_size(0) - 1) / get_global_size(0);
+% if variant == "serial":
+    const uint first = min(get_global_id(0) * share, (size_t)n), end = first + min(share, n - first), stride = 1;
+% else:
+    const uint first = get_global_id(0), end = n, stride = get_global_size(0);
+% endif
+    for (uint i = first; i < end; i += stride) {
+        if (i + 1 == n)
+            break;
+        const ${real} x = points[2 * (size_t)i];
+        if (points[2 * (size_t)i + 2] != x)
+            continue;
+        // The run, as far as its limit shows. Sorting leaves every x as it is.
+        uint begin = i, last = i + 1;
+        while (begin > 0 && i - begin < LIMIT && points[2 * (size_t)begin - 2] == x)
+            --begin;
+        while (last + 1 < n && last - begin < LIMIT && points[2 * (size_t)last + 2] == x)
+            ++last;
+        if (last - begin >= LIMIT) {
+            const point_t p = vload2(i, points), q = vload2(i + 1, points);
+            if (after(p, ids[i], q, ids[i + 1]))
+                *found = 1;
+        } else if (begin == i) {
+            for (uint k = begin + 1; k <= last; ++k) {
+                const point_t p = vload2(k, points);
+                const uint id = ids[k];
+                uint at = k;
+                while (at > begin) {
+                    const point_t q = vload2(at - 1, points);
+                    if (!after(q, ids[at - 1], p, id))
+                        break;
+                    vstore2(q, at, points);
+                    ids[at] = ids[at - 1];
+                    --at;
+                }
+                if (at < k) {
+                    vstore2(p, at, points);
+                    ids[at] = id;
+                }
+            }
+        }
+    }
+}
