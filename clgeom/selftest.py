@@ -424,6 +424,24 @@ def _stages(session):
     return "8 patterns, 4 layouts of 37 x 53 cells"
 
 
+@checks("dp/wide_stage")
+def _wide(session):
+    from clgeom.dp import Equation, fill, min_over, where
+    from clgeom.runtime.policies import Policy
+    from clgeom.runtime.tuning import override
+
+    def cell(M, i, j):
+        return where(j == 0, 0, min_over("k", 0, j, lambda k: M[i, k] + (j - k) * (j - k) % 11))
+
+    expected = np.zeros(200, np.int32)
+    for j in range(1, 200):
+        expected[j] = min(expected[k] + (j - k) ** 2 % 11 for k in range(j))
+    with override({"dp/wide_stage": Policy("group", wg_size=64, groups_per_unit=8)}):
+        table = fill(Equation(cell, pattern="CLR"), (1, 200), path="stages", device=session)
+    _same(table.row(0), expected, "minima")
+    return "200 cells of up to 199 terms"
+
+
 @checks("dp/recover")
 def _recover(session):
     from clgeom.dp import Equation, fill
@@ -433,3 +451,42 @@ def _recover(session):
     found = table.recover("for (int k = 0; k < 4; ++k) out[k] = M(k, 2 * k); return 4;", 4)
     _same(found, [0, 7, 14, 21], "recovered")
     return "4 cells of 36"
+
+
+@checks("dp/tile_sweep", "dp/rows_fused", "dp/rows_direct", "dp/split_empty", "dp/split_product", "dp/split_finish")
+def _paths(session):
+    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, where
+
+    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
+    def common(M, i, j, x, y):
+        apart = maximum(M[i - 1, j], M[i, j - 1])
+        return where((i == 0) | (j == 0), 0, where(x[i - 1] == y[j - 1], M[i - 1, j - 1] + 1, apart))
+
+    @equation(parameters={"w": "int32[]"}, pattern="RUD")
+    def sack(M, i, j, w):
+        without = M[i - 1, j]
+        return where(i == 0, 0, where(j < w[i - 1], without, maximum(without, M[i - 1, j - w[i - 1]] + 3 * w[i - 1] % 7)))
+
+    @equation(parameters={"p": "int32[]"}, pattern="SONE")
+    def chain(M, i, j, p):
+        k = index("k")
+        cost = M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]
+        return where(i >= j, (0, -1), (min_over(k, i, j, cost), argmin_over(k, i, j, cost)))
+
+    rng = np.random.default_rng(9)
+    x, y = rng.integers(0, 4, 600).astype(np.uint8), rng.integers(0, 4, 700).astype(np.uint8)
+    near = rng.integers(1, 60, 50).astype(np.int32)
+    wide = np.where(np.arange(50) % 10, near, 9_000).astype(np.int32)
+    p = rng.integers(1, 9, 151).astype(np.int32)
+    for eq, shape, path, given in (
+        (common, (601, 701), "tiles", {"x": x, "y": y}),
+        (sack, (51, 9_500), "rows", {"w": near}),
+        (sack, (51, 9_500), "rows", {"w": wide}),
+        (chain, (150, 150), "splits", {"p": p}),
+    ):
+        expected = fill(eq, shape, path="stages", device=session, **given)
+        found = fill(eq, shape, path=path, device=session, **given)
+        _same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
+        if found.decisions is not None:
+            _same(found.decisions.numpy(), expected.decisions.numpy(), f"decisions of {eq.name}")
+    return "tiles, rows and splits against stages"

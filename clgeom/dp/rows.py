@@ -11,6 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
+from clgeom.dp import pieces
 from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near, Row
@@ -32,6 +33,8 @@ GUARDS = (0, 64, 1024)
 LOCAL_BYTES = 48 << 10
 #: Columns that an item of a CPU takes at once: two rows of them stay in its cache.
 MOST_COLUMNS = 1 << 16
+#: What an item of a CPU fills at least, what a launch of several costs there (PoCL), and cells of one that is alone.
+CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = 2e9, 40e-6, 1 << 23
 
 
 def step_of(job: Job) -> int | None:
@@ -208,16 +211,18 @@ class Rows:
         return series
 
     def on_cpu(self, policy):
-        """A few items, each with a share of the columns, several rows a launch."""
+        """A few items, each with a share of the columns, several rows a launch; or one item, where that is sooner."""
         job, (n, m) = self.job, self.job.shape
         items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
-        groups = ceil_div(m, core)
         margin = core // MARGIN
-        if groups == 1:  # whole rows have no margins
-            parts = [Launch(DIRECT, row, min(MOST_ROWS, n - row), 0, 0) for row in range(0, n, MOST_ROWS)]
-        else:
-            parts = launches(self.left, self.right, margin, (margin, margin))
+        parts = launches(self.left, self.right, margin, (margin, margin))
+        saved = n * m * (1 - 1 / min(items, ceil_div(m, core))) / CELLS_PER_SECOND
+        if core >= m or saved < (len(parts) - n / MOST_ROWS) * LAUNCH_SECONDS:
+            core, margin = _pitch(m), 0  # whole rows have no margins
+            most = max(MOST_ROWS, CELLS_PER_LAUNCH // m)
+            parts = [Launch(DIRECT, row, min(most, n - row), 0, 0) for row in range(0, n, most)]
+        groups = ceil_div(m, core)
         width = core + 2 * (margin + ALIGN) + 2 * margin
         scratch = Scratch("scratch", job.equation.dtype, groups * 3 * width)
         args = (
@@ -226,7 +231,7 @@ class Rows:
         )  # fmt: skip
         slots = self.slots(parts)
         values = np.array([(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(parts, slots)], np.int64)
-        step = self.step(DIRECT, policy, args, {}, n)
+        step = self.step(DIRECT, policy, args, {"halves": pieces.halves(job.equation, None if self.flip else 1)}, n)
         return [Series(step, tuple(range(2, 8)), values, np.full(len(parts), groups))]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.dp import pieces
 from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near
@@ -190,7 +191,7 @@ def fill(job: Job) -> Filled:
     params = {
         **job.params,
         "equation": job.equation.text(),
-        "inner": inner_text(job.equation, sweep.flips),
+        "inner": "" if any(sweep.flips) else pieces.inner(job.equation),
         "cell": c_name(dtype),
         "offsets": sweep.offsets,
         "flip_rows": flip_rows,
@@ -206,14 +207,6 @@ def fill(job: Job) -> Filled:
     last = None if sweep.table else result.read(kept)
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)
-
-
-def inner_text(equation, flips) -> str:
-    """The function of a cell that is not in the first row or column, of a traced equation: base cases fall away."""
-    if not equation.traced or any(flips):
-        return ""
-    assumed = {"i": (1, None), "j": (1, None)}
-    return equation._function(equation._body(assume=assumed)).replace("dp_cell(", "dp_cell_inner(", 1)
 
 
 def shuffle_of(session, policy: Policy) -> str | None:

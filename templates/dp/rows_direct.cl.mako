@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, flip_rows=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', halves='', rounded=False, flip_rows=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
 // rows_direct: one row of a table whose cells read only the row before, from global memory or the caches.
 //
 //   row above  | ........................ |
@@ -18,25 +18,39 @@ ${equation}
 % else:
 #include "dp_sample.h"
 % endif
+${halves}
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define BITS ${bits}     // of a decision; 0: none is kept
 
 % if variant == "serial":
 // Columns begin .. end - 1 of a row from the row before; both begin with column base in memory.
-inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won, const int base, const int begin,
-                     const int end, const int i, const int n, const int m DP_KERNEL_PARAMETERS)
-{
-    for (int j = begin; j < end; ++j) {
+<%def name="columns(function, begin, end)">\
+    for (int j = ${begin}; j < ${end}; ++j) {
 #if DP_HAS_DECISION
         uint decision;
 #endif
-        target[j - base] = dp_cell(i, j, n, m, source, base DP_ARGUMENTS DP_DECISION(&decision));
+        target[j - base] = ${function}(i, j, n, m, source, base DP_ARGUMENTS DP_DECISION(&decision));
 #if BITS
         won[j - base] = (uchar)decision;
 #endif
     }
+</%def>\
+inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won, const int base, const int begin,
+                     const int end, const int i, const int n, const int m DP_KERNEL_PARAMETERS)
+{
+${columns("dp_cell", "begin", "end")}\
 }
+% if halves:
+// The same for rows after the first, in two loops that ask nothing of the column.
+inline void fill_halves(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won, const int base, const int begin,
+                        const int end, const int i, const int n, const int m DP_KERNEL_PARAMETERS)
+{
+    const int cut = dp_cut(i, n, m DP_ARGUMENTS), middle = cut < begin ? begin : cut > end ? end : cut;
+${columns("dp_cell_left", "begin", "middle")}\
+${columns("dp_cell_right", "middle", "end")}\
+}
+% endif
 
 // Rows row .. row + count - 1; a group's scratch holds two rows of its columns and, for decisions, their bytes.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -56,12 +70,19 @@ void rows_direct(const int n, const int m, const int row, const int count, const
     global uchar *won = (global uchar *)(scratch + 2 * width);
     for (int r = row; r < row + count; ++r) {
         const int i = ${"n - 1 - r" if flip_rows else "r"};
-        global const cell_t *source = r == row ? above + (size_t)from * pitch + base : rows[(r + 1) & 1];
-        global cell_t *target = rows[r & 1];
         const bool only = r == row + count - 1;   // the last row goes where it stays
-        global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base;
-        fill_row(only ? kept : target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
-        if (keep && !only)
+        // with no neighbours the rows of a kept table are the memory
+        const bool straight = keep && get_num_groups(0) == 1;
+        global const cell_t *source = r == row ? above + (size_t)from * pitch + base
+                                    : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base : rows[(r + 1) & 1];
+        global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
+% if halves:
+        if (r)
+            fill_halves(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
+        else
+% endif
+            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
+        if (keep && target != kept)
             for (int j = first; j < stop; ++j)
                 kept[j - base] = target[j - base];
 #if BITS
