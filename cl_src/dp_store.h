@@ -34,9 +34,26 @@ DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
 #endif
 #define DP_STAGE_PARAMETERS \
     DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m, const int first, const int last DP_FAULTS DP_KERNEL_PARAMETERS
+#define DP_KEEP_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES
 #define DP_STAGE_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES, n, m DP_FAULTS_NAMES DP_ARGUMENTS
 
-// Cell (i, j), which is at this place of its stage.
+// Keep the value and the decision of cell (i, j).
+inline void dp_keep_cell(const int i, const int j, const cell_t value, const uint decision,
+                         DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m)
+{
+    DP_AT(DP_OFFSET(i, j)) = (stored_t)value;
+#ifdef DP_DECISIONS
+    DP_DECISION_AT(dp_offset(DP_LAYOUT, i, j, n, m)) = (DP_DECISIONS)DP_STORED_DECISION(decision);
+#endif
+#if DP_KEEP == 1
+    if (i == kept_line) kept[j] = (stored_t)value;
+#elif DP_KEEP == 2
+    if (j == kept_line) kept[i] = (stored_t)value;
+#endif
+}
+
+#ifndef DP_WIDE_TYPE
+// Compute cell (i, j), which is at this place of its stage.
 inline void dp_fill_cell(const int i, const int j, const int stage, const int place,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m DP_FAULTS DP_KERNEL_PARAMETERS)
 {
@@ -61,13 +78,6 @@ inline void dp_fill_cell(const int i, const int j, const int stage, const int pl
         if (faults[0] == stage + 1) atomic_min(faults + 1, place);
     }
 #endif
-    DP_AT(DP_OFFSET(i, j)) = (stored_t)value;
-#ifdef DP_DECISIONS
-    DP_DECISION_AT(dp_offset(DP_LAYOUT, i, j, n, m)) = (DP_DECISIONS)DP_STORED_DECISION(decision);
-#endif
-#if DP_KEEP == 1
-    if (i == kept_line) kept[j] = (stored_t)value;
-#elif DP_KEEP == 2
-    if (j == kept_line) kept[i] = (stored_t)value;
-#endif
+    dp_keep_cell(i, j, value, decision, DP_KEEP_NAMES, n, m);
 }
+#endif

@@ -276,21 +276,68 @@ def test_patterns_are_the_classes_of_the_thesis():
                 assert p.allows(di, dj) == allowed, (name, di, dj)
 
 
-def test_small_stages_go_together():
+def test_small_stages_go_together(session):
     job = type("Job", (), {})()
     job.pattern, job.shape, job.start, job.stop, job.stages = dp.PATTERNS["NOSE"], (100, 100), 0, 199, 199
-    job.equation, job.check = mixed("NOSE", "int32"), False
-    first, last, groups = launches(job, Policy("group", wg_size=32, items_per_thread=1), 8)
+    job.equation, job.check, job.session = mixed("NOSE", "int32"), False, session
+    first, last, groups = launches(job, Policy("group", wg_size=32, items_per_thread=1), 0, 199)
     assert first[0] == 0 and last[0] == 32 and groups[0] == 1 and last[-1] - first[-1] == 32
     assert (first[1:] == last[:-1]).all() and last[-1] == 199
     assert (groups[1:-1] == -(-np.minimum(first + 1, 199 - first)[1:-1] // 32)).all()
     job.check = True
-    first, last, groups = launches(job, Policy("group", wg_size=32), 8)
+    first, last, groups = launches(job, Policy("group", wg_size=32), 0, 199)
     assert len(first) == 199
     job.shape, job.stop, job.stages, job.check = (1, 5_000_000), 5_000_000, 5_000_000, False
     job.pattern = dp.PATTERNS["CLR"]
-    first, last, _ = launches(job, Policy("serial", wg_size=1, items_per_thread=64), 2)
+    first, last, _ = launches(job, Policy("serial", wg_size=1, items_per_thread=64), 0, 5_000_000)
     assert len(first) == 2 and abs(last[0] - (1 << 22)) <= 1
+
+
+WIDE = {"dp/wide_stage": Policy("group", wg_size=32, groups_per_unit=4)}
+
+
+def test_wide_stages(session):
+    """A group for each cell of small stages: the same values and decisions, ties included, in every pattern."""
+    rng = np.random.default_rng(4)
+    d = rng.integers(1, 4, 200)
+    for n in (1, 2, 70):
+        plain = dp.fill(chain(), (n, n), d=d[: n + 1], path="stages", device=session)
+        for keep in ("table", "decisions"):
+            with override(WIDE):
+                wide = dp.fill(
+                    chain(), (n, n), d=d[: n + 1], path="stages", keep=keep, device=session, profile=True
+                )
+            assert "wide_stage" in [phase.name for phase in wide.phases]
+            np.testing.assert_array_equal(wide.decisions.numpy(), plain.decisions.numpy())
+            np.testing.assert_array_equal(wide.last, plain.last)
+        assert len(wide.phases) == (3 if n == 70 else 1)  # narrow in the middle, where stages are long
+    np.testing.assert_array_equal(plain.numpy(), reference.chain_table(d[:71].tolist())[0])
+
+    def farthest(M, i, j, w):
+        gain = dp.max_over("k", 0, j, lambda k: M[i, k] + w[j - k])
+        return dp.where(j == 0, 0.5, dp.where(w[j] > 0.2, gain, -1.0))
+
+    equation = dp.Equation(farthest, pattern="CLR", dtype="float32", parameters={"w": "float32[]"})
+    w = rng.random(300).astype(np.float32)
+    expected = np.full((1, 300), 0.5, np.float32)
+    for j in range(1, 300):
+        expected[0, j] = max(expected[0, k] + w[j - k] for k in range(j)) if w[j] > 0.2 else -1
+    with override(WIDE):
+        table = dp.fill(equation, (1, 300), w=w, profile=True, device=session)
+    assert [phase.name for phase in table.phases] == ["wide_stage"]
+    same(table, expected)
+
+    def upwards(M, i, j, n):
+        return dp.where(i == n - 1, j, dp.min_over("k", i + 1, n, lambda k: M[k, j] + k % 5))
+
+    def leftwards(M, i, j, m):
+        return dp.where(j == m - 1, i, dp.min_over("k", j + 1, m, lambda k: M[i, k] + k % 5))
+
+    for pattern, cell in (("RDU", upwards), ("CRL", leftwards)):
+        equation = dp.Equation(cell, pattern=pattern)
+        plain = dp.fill(equation, (9, 7), path="stages", check=True, device=session)
+        with override(WIDE):
+            same(dp.fill(equation, (9, 7), path="stages", device=session), plain.numpy())
 
 
 def test_one_dimension(session):

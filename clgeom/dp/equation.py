@@ -267,7 +267,31 @@ class Equation:
         values = max(shape) + 2 if self.decisions == "index" else self.decisions
         return np.dtype(np.uint8 if values <= 1 << 8 else np.uint16 if values <= 1 << 16 else np.uint32)
 
-    def text(self, *, checked=False, split=False, clamped=False, assume=None) -> str:
+    @functools.cached_property
+    def wide(self):
+        """The one reduction that a group of work-items can do together (its node, the condition that needs it), or
+        None."""
+        if not self.traced:
+            return None
+        roots = [e for e in (self.value, self.decision) if e is not None]
+        found = [part for part in trace.walk(*roots) if part.op in ("reduce", "argreduce")]
+        inner = {id(below) for part in found for below in trace.walk(part) if below is not part}
+        outer = [part for part in found if id(part) not in inner]
+        nodes = [part for part in outer if part.op == "reduce" and part.data in ("min", "max")]
+        if len(nodes) != 1 or len(nodes[0].args) > 4:
+            return None
+        if any(text.key_of(part) != text.key_of(nodes[0]) for part in outer):
+            return None
+        conditions = [trace.needed(root, set(outer)) for root in roots]
+        if any(when is None for when in conditions):
+            return None
+        need = conditions[0]
+        for other in conditions[1:]:
+            if not trace.same(need, other):
+                need = Expr("or", (need, other), "bool", None)
+        return nodes[0], need, tuple(outer)
+
+    def text(self, *, checked=False, split=False, clamped=False, wide=False, assume=None) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -286,16 +310,20 @@ class Equation:
             defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``.
         clamped : bool
             Move the indices of parameters in `dp_split_term` into range, for kernels that call it where no cell is.
+        wide : bool
+            Leave the reduction of `Equation.wide` to a group: `dp_cell` takes its value and index, dp_split and
+            dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
+            range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
         assume : dict, optional
             Ranges of "i" and "j", as (lowest, highest) with None for no bound: conditions that they decide are left
             out (of traced equations).
         """
-        key = (checked, split, clamped, tuple(sorted((assume or {}).items())))
+        key = (checked, split, clamped, wide, tuple(sorted((assume or {}).items())))
         if key not in self._texts:
-            self._texts[key] = self._text(checked, split, clamped, assume)
+            self._texts[key] = self._text(checked, split, clamped, wide, assume)
         return self._texts[key]
 
-    def _text(self, checked, split, clamped, assume):
+    def _text(self, checked, split, clamped, wide, assume):
         cell = CELL_TYPES[self.dtype.name]
         widened = checked and not self.traced and cell == "int"  # 32-bit overflow shows in 64 bits
         lines = [
@@ -314,7 +342,12 @@ class Equation:
         if split:
             given = self._split_names()
             lines.append(self._term(clamped))
-        lines.append(self._function(self._body(checked=checked, given=given, assume=assume)))
+        extra = ""
+        if wide:
+            given = {part: "dp_split" if part.op == "reduce" else "dp_split_k" for part in self.wide[2]}
+            extra = f", const {self.wide[0].type} dp_split, const int dp_split_k"
+            lines += self._wide_functions()
+        lines.append(self._function(self._body(checked=checked, given=given, assume=assume), extra=extra))
         return "\n".join(lines) + "\n"
 
     def recovery(self, body: str) -> str:
@@ -358,6 +391,32 @@ class Equation:
             f"{parameters})\n{{\n{self._macros(inside)}\n}}"
         )
 
+    def _wide_functions(self):
+        """The range and the body of the reduction that a group does."""
+        node, need, _ = self.wide
+        k, lo, hi, body = node.args
+        parameters = "".join(", " + d for p in self.parameters.values() for d in _declared(p))
+        cell = f"const int i, const int j, const int n, const int m DP_CONTEXT{parameters}"
+
+        writer = text.Writer((need, lo, hi), taken=self._taken())
+        block, inner = writer.top, text.Block(writer.top)
+        test = writer.write(need, block)[0]
+        ends = [f"*{name} = {writer.write(e, inner, plain=True)[0]};" for name, e in (("dp_lo", lo), ("dp_hi", hi))]
+        lines = [*block.lines, "*dp_lo = *dp_hi = 0;", f"if ({test}) {{", *text.indent([*inner.lines, *ends]), "}"]
+        writer = text.Writer((body,), taken=self._taken())
+        writer.top.names[k] = ("dp_k", text.ATOM)
+        value = writer.write(body, writer.top)[0]
+        body_lines = [*writer.top.lines, f"return {value};"]
+        return [
+            f"#define DP_WIDE_TYPE {node.type}",
+            f"#define DP_WIDE_START {text.literal_of(trace.neutral(node.data, node.type), node.type)}",
+            f"#define DP_WIDE_BETTER {'<' if node.data == 'min' else '>'}",
+            f"inline void dp_range(int *dp_lo, int *dp_hi, {cell})",
+            "{", self._tables("\n".join(text.indent(lines))), "}",
+            f"inline {node.type} dp_body(const int dp_k, {cell})",
+            "{", self._tables("\n".join(text.indent(body_lines))), "}",
+        ]  # fmt: skip
+
     def _taken(self):
         return {n for p in self.parameters.values() for n in _names(p)} | RESERVED
 
@@ -370,7 +429,7 @@ class Equation:
             decision = None if decision is None else trace.simplify(decision, assume)
         return text.body_of(value, decision, taken=self._taken(), checked=checked, given=given)
 
-    def _function(self, body, *, shown=False):
+    def _function(self, body, *, shown=False, extra=""):
         """The function around a body; `shown` leaves out what only kernels need."""
         parameters = [d for p in self.parameters.values() for d in _declared(p)]
         if shown:
@@ -380,7 +439,8 @@ class Equation:
             if self.decisions is not None:
                 parameters.append("uint *dp_decision")
             inside = "".join(f", {d}" for d in parameters)
-            head = f"inline cell_t dp_cell(const int i, const int j, const int n, const int m DP_CONTEXT{inside})"
+            context = f"DP_CONTEXT{extra}{inside}"
+            head = f"inline cell_t dp_cell(const int i, const int j, const int n, const int m {context})"
         if not self.traced and self.is_expression:
             body = f"return (\n{body}\n);" if not shown else f"return {body};"
         if shown:

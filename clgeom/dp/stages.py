@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from clgeom.dp.job import Job
@@ -89,21 +91,16 @@ def _stages_between(pattern: Pattern, di, dj):
 def run_stages(job: Job, policy, store, decisions, kept, ring):
     """Run all stages of a job; raise what a checked one trapped."""
     kernel = KERNELS[job.pattern.kind]
-    first, last, groups = launches(job, policy, job.session.profile.compute_units)
     n, m = job.shape
     params = {
         **job.params,
-        "equation": job.equation.text(checked=job.check),
         "cell": c_name(job.equation.dtype),
         "reverse": job.pattern.reverse,
         "layout": store.layout,
         "ring": ring,
-        "checked": job.check,
         "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
         **_chunking(store, "chunks", "shift"),
     }
-    if kernel == "dp/diagonal_stage":
-        params["sone"] = job.pattern.kind == "sone"
     buffers: dict = {}
     args = _pointers(store, "dp_t", buffers)
     if decisions is not None:
@@ -121,18 +118,28 @@ def run_stages(job: Job, policy, store, decisions, kept, ring):
         args += [np.int32(job.start), np.int32(-1), faults]
         buffers["faults"] = launch.allocate(job.session, faults.nbytes)
         launch.write(job.session, buffers["faults"], np.array([0, 2**31 - 1, 0, 0, 0], np.int32))
-    cell = job.equation.dtype.itemsize
-    step = Step(
-        kernel, policy, (*args, *job.arguments), 1, params=params, bytes_moved=2 * n * m * cell, options=job.options
-    )
-    result = job.run(Plan(Series(step, places, np.stack([first, last], axis=1), groups)), **buffers)
+    one = {"equation": job.equation.text(checked=job.check), "checked": job.check}
+    if kernel == "dp/diagonal_stage":
+        one["sone"] = job.pattern.kind == "sone"
+    moved = 2 * n * m * job.equation.dtype.itemsize
+    step = Step(kernel, policy, (*args, *job.arguments), 1, {**params, **one}, moved, job.options)
+    group = select(job.session.profile, "dp/wide_stage", job.equation.dtype, max(n, m))
+    parts = []
+    for wide, begin, end in shares(job, group):
+        if wide:
+            more = {"equation": job.equation.text(wide=True), "kind": job.pattern.kind}
+            whole = Step("dp/wide_stage", group, step.args, 1, {**params, **more}, moved, job.options)
+        first, last, groups = launches(job, group if wide else policy, begin, end, wide=wide)
+        numbers = np.stack([first, last], axis=1)
+        parts.append(Series(whole if wide else step, places, numbers, groups))
+    result = job.run(Plan(*parts), **buffers)
     if job.check:
         stage, place = result.read(faults)[:2]
         if stage:
             only = [*step.args]
             only[places[0]], only[places[1]] = np.int32(stage - 1), np.int32(stage)
             only[places[1] + 2] = np.int32(place)
-            again = Step(kernel, policy, tuple(only), 1, params=params, options=job.options)
+            again = replace(step, args=tuple(only))
             kind, a, b = job.run(Plan(again), **buffers).read(faults)[2:].tolist()
             raise fault(job, job.pattern.cell(int(stage) - 1, int(place), n, m), kind, a, b)
     return result
@@ -151,27 +158,47 @@ def _pointers(store, stem, buffers):
     return names
 
 
-def launches(job: Job, policy, units):
-    """(first, last, groups) of each launch: a stage by all groups, or several small ones by one group."""
+def counts_of(job: Job, begin, end):
+    """The stages begin <= s < end, and how many cells each has."""
     n, m = job.shape
-    stages = np.arange(job.start, job.stop, dtype=np.int64)
+    stages = np.arange(begin, end, dtype=np.int64)
     if job.pattern.kind in ("rows", "columns"):
-        counts = np.full(len(stages), m if job.pattern.kind == "rows" else n)
+        return stages, np.full(len(stages), m if job.pattern.kind == "rows" else n)
+    return stages, np.minimum(np.minimum(stages + 1, job.stages - stages), min(n, m))
+
+
+def shares(job: Job, group):
+    """(wide, begin, end) of ranges of stages: those of few cells go to groups that reduce together, if they can."""
+    if group.variant != "group" or job.check or job.equation.wide is None:
+        return [(False, job.start, job.stop)]
+    _, counts = counts_of(job, job.start, job.stop)
+    wide = counts <= group.groups_per_unit * job.session.profile.compute_units
+    turns = [0, *(np.flatnonzero(wide[1:] != wide[:-1]) + 1).tolist(), len(wide)]
+    return [(bool(wide[a]), job.start + a, job.start + b) for a, b in zip(turns, turns[1:])]
+
+
+def launches(job: Job, policy, begin, end, *, wide=False):
+    """(first, last, groups) of each launch: a stage by all groups, or several small ones by one group."""
+    longest = max(job.shape)
+    stages, counts = counts_of(job, begin, end)
+    if wide:
+        together, groups = counts == 1, counts
+        most = max(CALLS_PER_LAUNCH * policy.wg_size // longest, 1)
     else:
-        counts = np.minimum(np.minimum(stages + 1, job.stages - stages), min(n, m))
-    # a cell that loops is worth a work-item of its own
-    tile = policy.wg_size if job.equation.loops else policy.tile
-    cap = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
-    groups = np.clip(-(-counts // tile), 1, cap)
-    together = counts <= tile
+        # a cell that loops is worth a work-item of its own
+        tile = policy.wg_size if job.equation.loops else policy.tile
+        units = job.session.profile.compute_units
+        cap = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
+        groups = np.clip(-(-counts // tile), 1, cap)
+        together = counts <= tile
+        most = max(CALLS_PER_LAUNCH // (longest if job.equation.loops else 1), 1)
     if job.check and policy.variant == "group":
         together[:] = False  # a checked stage ends with its launch
-    most = max(CALLS_PER_LAUNCH // (max(n, m) if job.equation.loops else 1), 1)
     bucket = np.cumsum(counts) // most
     begins = np.ones(len(stages), bool)
     begins[1:] = ~(together[1:] & together[:-1] & (bucket[1:] == bucket[:-1]))
     first = stages[begins]
-    return first, np.append(first[1:], job.stop), groups[begins]
+    return first, np.append(first[1:], end), groups[begins]
 
 
 def fault(job: Job, cell, kind, a, b):

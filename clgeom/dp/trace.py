@@ -545,6 +545,50 @@ def replace(expr: Expr, by: dict) -> Expr:
     return made[expr]
 
 
+def needed(expr: Expr, targets) -> Expr | None:
+    """The condition under which one of the targets is evaluated; None when a condition or a loop is what needs it.
+
+    A constant where it is decided.
+    """
+    made, yes, no = {}, Expr("const", (), "bool", True), Expr("const", (), "bool", False)
+
+    def either(a, b):
+        if a is no or b is no:
+            return b if a is no else a
+        return yes if a is yes or b is yes else Expr("or", (a, b), "bool", None)
+
+    for part in walk(expr):
+        below = [made[a] for a in part.args]
+        if part in targets:
+            made[part] = yes
+        elif all(x is no for x in below):
+            made[part] = no
+        elif part.op == "where" and below[0] is no:
+            c, a, b = part.args[0], below[1], below[2]
+            when = no if a is no else c if a is yes else Expr("and", (c, a), "bool", None)
+            otherwise = Expr("not", (c,), "bool", None)
+            unless = no if b is no else otherwise if b is yes else Expr("and", (otherwise, b), "bool", None)
+            made[part] = yes if a is yes and b is yes else either(when, unless)
+        elif any(x is None for x in below) or part.op in ("where", "and", "or", "reduce", "argreduce"):
+            made[part] = None
+        else:
+            total = no
+            for x in below:
+                total = either(total, x)
+            made[part] = total
+    return made[expr]
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """Whether two nodes are written alike."""
+    return a is b or (
+        (a.op, a.type, len(a.args)) == (b.op, b.type, len(b.args))
+        and repr(a.data) == repr(b.data)
+        and a.op != "index"
+        and all(map(same, a.args, b.args))
+    )
+
+
 def depends_on(expr: Expr, ops) -> bool:
     """Whether a node of one of these operators is below."""
     return any(part.op in ops for part in walk(expr))

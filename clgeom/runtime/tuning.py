@@ -277,6 +277,11 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1, layout="ROWS"),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },
+    # Groups that reduce together fill stages of up to groups_per_unit cells a compute unit.
+    "dp/wide_stage": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=64, groups_per_unit=64),
+    },
     # Near cells. CPU: measured on PoCL, 2 cores of an EPYC, LCS 8192 x 8192, blocks of 4 x 4, 4 x 8, 8 x 4, 2 x 8:
     # table kept 1.3 1.9 1.8 1.4 GCUPS, last row 2.9 2.8 2.9 2.0.
     "dp/tile_sweep": {

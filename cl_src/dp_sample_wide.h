@@ -1,0 +1,26 @@
+// dp_sample_wide.h: an equation and its reduction apart, as wide kernels include it, for those compiled alone.
+typedef int stored_t;
+typedef int cell_t;
+typedef int index_t;
+#define DP_WIDENED 0
+#define DP_HAS_DECISION 0
+#define DP_DECISION(p)
+#define DP_STORED_DECISION(d) (d)
+#define DP_KERNEL_PARAMETERS
+#define DP_ARGUMENTS
+#define DP_WIDE_TYPE int
+#define DP_WIDE_START INT_MAX
+#define DP_WIDE_BETTER <
+inline void dp_range(int *dp_lo, int *dp_hi, const int i, const int j, const int n, const int m DP_CONTEXT)
+{
+    *dp_lo = 0;
+    *dp_hi = i;
+}
+inline int dp_body(const int dp_k, const int i, const int j, const int n, const int m DP_CONTEXT)
+{
+    return M(dp_k, j) + 1;
+}
+inline cell_t dp_cell(const int i, const int j, const int n, const int m DP_CONTEXT, const int dp_split, const int dp_split_k)
+{
+    return i == 0 ? 0 : dp_split;
+}
