@@ -1,0 +1,77 @@
+"""Draws the pictures of docs/coverage.rst, in the manner of the ARC study's figures 6, 14 and 31.
+
+python docs/images/coverage.py
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from clgeom import coverage_regions, localize  # noqa: E402
+from clgeom.radio import coverage_map  # noqa: E402
+from clgeom.region.localize import localize_masks  # noqa: E402
+
+
+def made_map():
+    """One transmitter: the command draws the map with its regions, and regions of rising resolution side by side."""
+    command = [
+        sys.executable, "-m", "clgeom", "region", "--model", "wim", "--size", "256", "--pixel", "10", "--sigma", "5", "--level", "-75", "--level", "-85",
+        "--least", "2500", "--holes", "2500", "--plot", HERE / "coverage_map.png",
+        "--compare", HERE / "coverage_comparison.png",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, cwd=HERE.parents[1])
+
+
+def localisation():
+    """Three transmitters: where a receiver can be that hears them all, by masks, by regions and by convex hulls."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    places, level = ((130, 120), (150, 400), (400, 250)), -91.0
+    maps = [
+        coverage_map((512, 512), transmitters=[place], sigma=2.5, correlation=200, seed=k)
+        for k, place in enumerate(places)
+    ]
+    stack = np.stack([one.values for one in maps])
+    transform = maps[0].transform
+    found = coverage_regions(stack, level, segments=64, transform=transform)
+    by_map = [[region for region in found if region.map == k] for k in range(3)]
+    answers = {
+        "the masks themselves": localize_masks(stack >= level, transform=transform),
+        "regions": localize(by_map),
+        "convex hulls": localize(by_map, method="hulls"),
+    }
+    figure, panels = plt.subplots(1, 3, figsize=(13, 4.6), layout="constrained", sharey=True)
+    for ax, (name, answer) in zip(panels, answers.items()):
+        for k, colour in enumerate(("#2171b5", "#238b45", "#d94801")):
+            for region in by_map[k]:
+                ax.plot(*np.vstack([region.exterior, region.exterior[:1]]).T, color=colour, linewidth=0.9)
+            row, column = places[k]
+            ax.plot(
+                transform[0] * column + transform[2], transform[4] * row + transform[5], "^", color=colour
+            )
+        for part in answer.parts:
+            ax.fill(*np.asarray(part.exterior.coords).T, color="#d1495b", alpha=0.75, zorder=5)
+        ax.plot(*answer.centroid, "k+", markersize=11, zorder=6)
+        ax.set_title(f"{name}: {answer.area / 1e6:.3f} km2", loc="left", fontsize=11)
+        ax.set_aspect("equal")
+        print(
+            name,
+            answer,
+            "centroid off by",
+            round(answer.distance(answers["the masks themselves"].centroid), 1),
+            "m",
+        )
+    figure.savefig(HERE / "coverage_localize.png", dpi=90)
+
+
+if __name__ == "__main__":
+    made_map()
+    localisation()
