@@ -90,13 +90,13 @@ def loops():
     @numba.njit
     def matrix_chain(d):
         n = len(d) - 1
-        table, mirror = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)  # both reads run along rows
+        table, mirror = np.zeros((n, n), np.int32), np.zeros((n, n), np.int32)  # both reads run along rows
         for gap in range(1, n):
             for i in range(n - gap):
                 j = i + gap
-                best, ends = np.int64(2**63 - 1), d[i] * d[j + 1]
+                best, ends = np.int32(2**31 - 1), np.int32(d[i] * d[j + 1])
                 for k in range(i, j):
-                    best = min(best, table[i, k] + mirror[j, k + 1] + ends * d[k + 1])
+                    best = min(best, np.int32(table[i, k] + mirror[j, k + 1] + np.int32(ends * d[k + 1])))
                 table[i, j] = mirror[j, i] = best
         return table
 
@@ -210,7 +210,7 @@ class ByHand:
 
     def matrix_chain(self, d):
         n, wg = len(d) - 1, 1 if self.cpu else 128
-        table, mirror, dims = self.buffer(8 * n * n), self.buffer(8 * n * n), self.put(d)
+        table, mirror, dims = self.buffer(4 * n * n), self.buffer(4 * n * n), self.put(d)
         kernel = self.kernel("matrix_chain_diagonal", WG_SIZE=wg)
         for gap in range(n):
             groups = min(n - gap, 4 * self.session.profile.compute_units) if self.cpu else ceil_div(n - gap, wg)
@@ -251,8 +251,8 @@ def measure(session, case, cells, options):
         }
         by_numba = numba and (lambda: numba(w, v, shape[1] - 1))
     else:
-        d = rng.integers(1, 100, side + 1)
-        equation, shape, given = chains.MATRIX_CHAIN, (side, side), {"d": d}
+        d = rng.integers(1, 100, side + 1).astype(np.int32)
+        equation, shape, given = chains.matrix_chain_equation("int32"), (side, side), {"d": d}
         walk_source, walk = chains.SPLITS, lambda table: walk_chain(table, d)
         by_hand = {"hand": lambda: hand.matrix_chain(d)}
         by_numba = numba and (lambda: numba(d))
@@ -301,7 +301,7 @@ def verify(session, case, candidates, shape, given):
     for name in [name for name in ("hand", "hand row") if name in candidates]:
         found = candidates[name]()
         if case == "matrix_chain":
-            got = hand.get(found, np.int64, 1, shape[1] - 1)[0]
+            got = hand.get(found, np.int32, 1, shape[1] - 1)[0]
         elif case == "lcs" and name == "hand":
             got = hand.get(found[0], np.int32, 1, (shape[0] - 2) * found[1] + shape[1] - 2)[0]
         elif case == "lcs":  # the row is that of padded rows, which only repeat the last one
@@ -321,7 +321,7 @@ def check_solution(case, found, value, given, name):
     elif case == "knapsack":
         assert given["v"][found].sum() == value, name
     else:
-        d = given["d"]
+        d = given["d"].astype(np.int64)
         splits = np.asarray(found).reshape(-1, 3)
         assert (d[splits[:, 0]] * d[splits[:, 1] + 1] * d[splits[:, 2] + 1]).sum() == value, name
 

@@ -160,15 +160,15 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
 
 // Matrix chains: a diagonal, an item for each cell; `mirror` is the table transposed, so that both reads run along rows.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void matrix_chain_diagonal(const uint n, const uint gap, global const long *restrict d, global long *restrict table,
-                           global long *restrict mirror)
+void matrix_chain_diagonal(const uint n, const uint gap, global const int *restrict d, global int *restrict table,
+                           global int *restrict mirror)
 {
     for (uint i = get_global_id(0); i + gap < n; i += get_global_size(0)) {
         const uint j = i + gap;
-        const long ends = d[i] * d[j + 1];
-        long best = LONG_MAX;
+        const int ends = d[i] * d[j + 1];
+        int best = INT_MAX;
         for (uint k = i; k < j; ++k) {
-            const long cost = table[(ulong)i * n + k] + mirror[(ulong)j * n + k + 1] + ends * d[k + 1];
+            const int cost = table[(ulong)i * n + k] + mirror[(ulong)j * n + k + 1] + ends * d[k + 1];
             best = cost < best ? cost : best;
         }
         best = gap == 0 ? 0 : best;

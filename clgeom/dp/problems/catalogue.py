@@ -41,7 +41,7 @@ CATALOGUE = (
     Problem("Binomial Coefficient", "RUD", "binomial", "pascal.binomial_equation"),
     Problem("0/1 Knapsack", "RUD", "knapsack", "knapsacks.knapsack_equation"),
     Problem("Longest Common Subsequence", "NOSE", "lcs", "sequences.LCS"),
-    Problem("Matrix Chain Multiplication", "SONE", "matrix_chain", "chains.MATRIX_CHAIN"),
+    Problem("Matrix Chain Multiplication", "SONE", "matrix_chain", "chains.matrix_chain_equation"),
     Problem("Edit Distance", "NOSE", "edit_distance", "sequences.EDIT_DISTANCE"),
     Problem("Optimal Allotment", "RDU", "allotment", "allocation.ALLOTMENT"),
     Problem("Optimal Alphabetic Radix-Code Tree", "SONE", "alphabetic_tree", "chains.alphabetic_tree_equation"),

@@ -23,11 +23,16 @@ def _matrix_chain(M, i, j, d):
     return where(j <= i, 0, best), where(j <= i, -1, at)
 
 
-#: The functional equation: cell (i, j) is the fewest multiplications for the matrices i to j. Decision: the last matrix
-#: of the left factor.
-MATRIX_CHAIN = Equation(
-    _matrix_chain, dtype="int64", parameters={"d": "int64[]"}, pattern="SONE", decisions="index", name="matrix_chain"
-)
+@lru_cache
+def matrix_chain_equation(dtype="int64") -> Equation:
+    """The functional equation: cell (i, j) is the fewest multiplications for the matrices i to j.
+
+    Decision: the last matrix of the left factor.
+    """
+    types = {"d": f"{dtype}[]"}
+    return Equation(
+        _matrix_chain, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="matrix_chain"
+    )
 
 
 def _split_tree(M, i, j, s):
@@ -160,11 +165,16 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
     n = len(dims) - 1
     if n < 1:
         raise arguments.wrong("matrix_chain", "dims", "at least two numbers", len(dims))
-    if n * int(dims.max()) ** 3 > arguments.INT64:  # bounds every sum that the equation looks at
+    # Left to right costs no more than the first sum for any part; no sum that the equation looks at is larger than both.
+    largest = int(dims.max())
+    bound = largest * sum(map(int.__mul__, dims[:-1].tolist(), dims[1:].tolist())) + largest**3
+    if bound > arguments.INT64:
         raise InvalidInput("The 'dims' parameter of matrix_chain is too large: the sums may not fit 64 bits.")
+    equation = matrix_chain_equation("int32" if bound <= arguments.INT32 else "int64")
+    dims = dims.astype(equation.dtype)
     if not order:
-        return MatrixChain(int(fill(MATRIX_CHAIN, (n, n), d=dims, keep="corner", device=device).corner))
-    table = fill(MATRIX_CHAIN, (n, n), d=dims, keep="decisions", device=device)
+        return MatrixChain(int(fill(equation, (n, n), d=dims, keep="corner", device=device).corner))
+    table = fill(equation, (n, n), d=dims, keep="decisions", device=device)
     return MatrixChain(int(table.corner), _splits(table, n))
 
 
