@@ -85,12 +85,25 @@ void coverage_extents(global const ${value} *restrict raster, const ulong start,
 % for k in range(levels):
     int low_${k} = NONE, high_${k} = -1;
 % endfor
-#pragma unroll ROWS
-    for (uint r = begin; r < end; ++r, at += columns) {
-        const ${threshold} v = *at;
+    uint r = begin;
+    for (; r + ROWS <= end; r += ROWS, at += ROWS * (ulong)columns) {
+        const int here = first_row + r;
+% for i in range(items_per_thread):
+        const ${threshold} v${i} = at[${i} * (ulong)columns];
+% endfor
+% for i in range(items_per_thread):
+% for k in range(levels):
+        if (COVERED(v${i}, level_${k})) {
+            low_${k} = min(low_${k}, here + ${i});
+            high_${k} = here + ${i};
+        }
+% endfor
+% endfor
+    }
+    for (; r < end; ++r, at += columns) {
         const int here = first_row + r;
 % for k in range(levels):
-        if (COVERED(v, level_${k})) {
+        if (COVERED(*at, level_${k})) {
             low_${k} = min(low_${k}, here);
             high_${k} = here;
         }
