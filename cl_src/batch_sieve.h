@@ -5,23 +5,17 @@
 // every edge that is longer than zero is seen to turn one way only while it looks along the polygon, all around at least
 // once; so it is strictly inside the corners' hull, whether they were the true extremes or not.
 //
-// u and v are coordinates from the group's lower left, each with a relative error of at most e, the unit roundoff of
-// filter_t; U and V the largest. A corner's difference to the next, ex = bu - au, then is off by 3 e U at most, so the
-// product ex v by 5 e U V, rounding included; so is each of the four products of (ex v - ey u) - (ex av - ey au); both
-// differences are rounded by 2 e U V, and the sum of one and the bound below by little more: 26 e U V in all, and less
-// than 1.01 times that with terms of higher order. What is above 32 e U V as computed is above 0. Products that
-// underflow, flushed or not, lose less than the rest of that if U and V are in the range below.
-#if defined(CLGEOM_COORD_double) || (defined(CLGEOM_COORD_int) && CLGEOM_FP64)
-typedef double filter_t;
-#define SIEVE_LOSS 0x1p-48          // 32 * 2^-53
-#define SIEVE_LOW 0x1p-400
-#define SIEVE_HIGH 0x1p500
-#else
+// u and v are coordinates from a place in the group, a point or its lower left, each with a relative error of at most
+// e = 2^-24 and a little; U and V are the group's width and height. A difference of corners, ex = bu - au, is off by 3 e U
+// at most, so the product ex v by 5 e U V, rounding included; so is each of the four products of
+// (ex v - ey u) - (ex av - ey au); both differences are rounded by 2 e U V, and the sum of one and the bound below by
+// little more: 26 e U V in all, and less than 1.01 times that with terms of higher order. What is above 32 e U V as
+// computed is above 0. Products that underflow, flushed or not, lose less than the rest of that if U and V are in the
+// range below. Floats will do for points in double, too: what they leave is exact again.
 typedef float filter_t;
 #define SIEVE_LOSS 0x1p-19f         // 32 * 2^-24
 #define SIEVE_LOW 0x1p-40f
 #define SIEVE_HIGH 0x1p60f
-#endif
 #define SIEVE_EDGES 8
 #define SIEVE_FROM 8                // fewer points are not worth it
 
@@ -31,7 +25,7 @@ typedef struct { filter_t ex[SIEVE_EDGES], ey[SIEVE_EDGES], bound[SIEVE_EDGES]; 
 // The edges of corners given counter-clockwise from the rightmost; 0 where the group is too thin, wide or small.
 inline int sieve_edges(sieve_t *sieve, const filter_t *u, const filter_t *v)
 {
-    const filter_t wide = u[0], high = v[2], loss = SIEVE_LOSS * wide * high;
+    const filter_t wide = u[0] - u[4], high = v[2] - v[6], loss = SIEVE_LOSS * wide * high;
     if (!(wide >= SIEVE_LOW && wide <= SIEVE_HIGH && high >= SIEVE_LOW && high <= SIEVE_HIGH))
         return 0;
     for (uint k = 0; k < SIEVE_EDGES; ++k) {

@@ -33,12 +33,18 @@ typedef ${real}2 point_t;
 #define WG_SIZE ${wg_size}
 #define CAPACITY ${items_per_thread}
 
+// FROM(v, o): how far a coordinate is from the origin o, to the precision of filter_t.
 % if real == 'int':
 #define IS_FINITE(v) 1
-#define FROM(v, lowest) ((filter_t)((uint)(v) - (uint)(lowest)))
+#if CLGEOM_FP64
+#define FROM(v, o) ((filter_t)((double)(v) - (double)(o)))
+#else
+#define FROM(v, o) ((filter_t)((uint)(v) - (uint)(o)))     // o is the lowest
+#define LOWEST_ORIGIN
+#endif
 % else:
 #define IS_FINITE(v) (((v) - (v)) == 0)
-#define FROM(v, lowest) ((v) - (lowest))
+#define FROM(v, o) ((filter_t)((v) - (o)))
 % endif
 #define IS_BEFORE(p, q) ((p).x < (q).x || ((p).x == (q).x && (p).y < (q).y))
 #define IS_EQUAL(p, q) ((p).x == (q).x && (p).y == (q).y)
@@ -63,31 +69,15 @@ typedef struct { global const real_t *points; local uchar *order; global uint *s
 #include "batch_chain.h"
 
 % if variant == 'serial':
-#if defined(CLGEOM_COORD_double) || (defined(CLGEOM_COORD_int) && CLGEOM_FP64)
-#define LANES 4
-typedef double4 filter_v;
-typedef long4 mask_v;
-typedef long mask_t;
-#else
 #define LANES 8
 typedef float8 filter_v;
 typedef int8 mask_v;
 typedef int mask_t;
-#endif
 #define SORT_LANES ${lanes}
 typedef ${real}${lanes} sort_v;
 typedef ${mask}${lanes} rank_v;
 typedef ${mask} rank_t;
 #define RUN 64                      // points that are sorted by counting
-
-// The lane with the best key, and the place of its point.
-inline uint best_lane(const filter_t *key, const mask_t *at, filter_t sign)
-{
-    uint lane = 0;
-    for (uint k = 1; k < LANES; ++k)
-        lane = sign * key[k] > sign * key[lane] ? k : lane;
-    return at[lane] * LANES + lane;
-}
 
 #define TAKE(key, at, value, better)                                                               \
     {                                                                                              \
@@ -96,7 +86,18 @@ inline uint best_lane(const filter_t *key, const mask_t *at, filter_t sign)
         key = is_better ? found : key;                                                             \
         at = is_better ? now : at;                                                                 \
     }
-#define BEST(key, at, sign) best_lane((const filter_t *)&key, (const mask_t *)&at, sign)
+// The place of the point with the best key of all lanes.
+#define BEST(corner, key, at, better)                                                              \
+    {                                                                                              \
+        const int8 places8 = at * LANES + (int8)(0, 1, 2, 3, 4, 5, 6, 7);                          \
+        const int4 upper4 = key.hi better key.lo;                                                  \
+        const float4 key4 = upper4 ? key.hi : key.lo;                                              \
+        const int4 places4 = upper4 ? places8.hi : places8.lo;                                     \
+        const int2 upper2 = key4.hi better key4.lo;                                                \
+        const float2 key2 = upper2 ? key4.hi : key4.lo;                                            \
+        const int2 places2 = upper2 ? places4.hi : places4.lo;                                     \
+        corner = key2.y better key2.x ? places2.y : places2.x;                                     \
+    }
 
 // Places of the points that are not certainly inside, in order; returns how many. x and y are whole vectors.
 inline uint item_sieve(const filter_v *x, const filter_v *y, uint count, mask_v *inside, ushort *left)
@@ -114,10 +115,10 @@ inline uint item_sieve(const filter_v *x, const filter_v *y, uint count, mask_v 
             TAKE(n, at_n, y[k], >)
             TAKE(s, at_s, y[k], <)
         }
-        corner[0] = BEST(e, at_e, 1);
-        corner[2] = BEST(n, at_n, 1);
-        corner[4] = BEST(w, at_w, -1);
-        corner[6] = BEST(s, at_s, -1);
+        BEST(corner[0], e, at_e, >)
+        BEST(corner[2], n, at_n, >)
+        BEST(corner[4], w, at_w, <)
+        BEST(corner[6], s, at_s, <)
     }
     {
         filter_v ne = x[0] + y[0], sw = ne, nw = y[0] - x[0], se = nw;
@@ -129,16 +130,15 @@ inline uint item_sieve(const filter_v *x, const filter_v *y, uint count, mask_v 
             TAKE(nw, at_nw, y[k] - x[k], >)
             TAKE(se, at_se, y[k] - x[k], <)
         }
-        corner[1] = BEST(ne, at_ne, 1);
-        corner[3] = BEST(nw, at_nw, 1);
-        corner[5] = BEST(sw, at_sw, -1);
-        corner[7] = BEST(se, at_se, -1);
+        BEST(corner[1], ne, at_ne, >)
+        BEST(corner[3], nw, at_nw, >)
+        BEST(corner[5], sw, at_sw, <)
+        BEST(corner[7], se, at_se, <)
     }
-    const filter_t west = x1[corner[4]], south = y1[corner[6]];
     filter_t u[SIEVE_EDGES], v[SIEVE_EDGES];
     for (uint k = 0; k < SIEVE_EDGES; ++k) {
-        u[k] = x1[corner[k]] - west;
-        v[k] = y1[corner[k]] - south;
+        u[k] = x1[corner[k]];
+        v[k] = y1[corner[k]];
     }
     sieve_t sieve;
     uint kept = 0;
@@ -148,10 +148,9 @@ inline uint item_sieve(const filter_v *x, const filter_v *y, uint count, mask_v 
         return count;
     }
     for (uint k = 0; k < vectors; ++k) {
-        const filter_v from_west = x[k] - west, from_south = y[k] - south;
         mask_v in = -1;
         for (uint e = 0; e < SIEVE_EDGES; ++e)
-            in &= sieve.ex[e] * from_south - sieve.ey[e] * from_west > sieve.bound[e];
+            in &= sieve.ex[e] * y[k] - sieve.ey[e] * x[k] > sieve.bound[e];
         inside[k] = in;
     }
     const mask_t *inside1 = (const mask_t *)inside;
@@ -192,6 +191,15 @@ inline void sort_run(const real_t *x, const real_t *y, const ushort *which, uint
         which_to[place] = which[k];
     }
 }
+% else:
+
+#define TAKE(c, better, new_key)                                                                   \
+    {                                                                                              \
+        const int is_better = better;                                                              \
+        u[c] = is_better ? pu : u[c];                                                              \
+        v[c] = is_better ? pv : v[c];                                                              \
+        key[c] = is_better ? (new_key) : key[c];                                                   \
+    }
 % endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -231,19 +239,17 @@ void batch_hulls(global const real_t *points, const uint kind, global const uint
 % if variant == 'serial':
             filter_t *fx1 = (filter_t *)fx, *fy1 = (filter_t *)fy;
             uint left = count, now = 0;
-            real_t west = 0, south = 0;
-#if defined(CLGEOM_COORD_int)
-            west = xy[0];
-            south = xy[1];
+            real_t x0 = xy[0], y0 = xy[1];
+#ifdef LOWEST_ORIGIN
             for (uint k = 1; k < count; ++k) {
-                west = xy[2 * k] < west ? xy[2 * k] : west;
-                south = xy[2 * k + 1] < south ? xy[2 * k + 1] : south;
+                x0 = xy[2 * k] < x0 ? xy[2 * k] : x0;
+                y0 = xy[2 * k + 1] < y0 ? xy[2 * k + 1] : y0;
             }
 #endif
             int bad = 0;
             for (uint k = 0; k < count; ++k) {
-                fx1[k] = FROM(xy[2 * k], west);
-                fy1[k] = FROM(xy[2 * k + 1], south);
+                fx1[k] = FROM(xy[2 * k], x0);
+                fy1[k] = FROM(xy[2 * k + 1], y0);
                 bad |= !IS_FINITE(xy[2 * k]) | !IS_FINITE(xy[2 * k + 1]);
             }
             if (bad)
@@ -306,48 +312,50 @@ void batch_hulls(global const real_t *points, const uint kind, global const uint
 #endif
 % else:
             local uchar *order = orders + get_local_id(0);
-            sieve_t sieve;
-            int sieved = 0, bad = 0;
-            point_t p = CLGEOM_LOAD2(${real}, xy, 0), e = p, n = p, w = p, s = p, ne = p, nw = p, sw = p, se = p;
-            bad = !IS_FINITE(p.x) | !IS_FINITE(p.y);
-            filter_t up = (filter_t)p.x + (filter_t)p.y, down = up;
-            filter_t back = (filter_t)p.y - (filter_t)p.x, fore = back;
+            point_t p = CLGEOM_LOAD2(${real}, xy, 0);
+            real_t x0 = p.x, y0 = p.y;
+            int sieved = 0, bad = !IS_FINITE(p.x) | !IS_FINITE(p.y);
+#ifdef LOWEST_ORIGIN
+            for (uint k = 1; k < count; ++k) {
+                p = CLGEOM_LOAD2(${real}, xy, k);
+                x0 = p.x < x0 ? p.x : x0;
+                y0 = p.y < y0 ? p.y : y0;
+            }
+            p = CLGEOM_LOAD2(${real}, xy, 0);
+#endif
+            // E, NE, N, NW, W, SW, S, SE so far, and the sum or difference of the diagonal ones
+            filter_t u[SIEVE_EDGES], v[SIEVE_EDGES], key[SIEVE_EDGES];
+            for (uint c = 0; c < SIEVE_EDGES; ++c) {
+                u[c] = FROM(p.x, x0);
+                v[c] = FROM(p.y, y0);
+                key[c] = c % 4 == 1 ? u[c] + v[c] : v[c] - u[c];
+            }
             for (uint k = 1; k < count; ++k) {
                 p = CLGEOM_LOAD2(${real}, xy, k);
                 bad |= !IS_FINITE(p.x) | !IS_FINITE(p.y);
-                const filter_t sum = (filter_t)p.x + (filter_t)p.y, difference = (filter_t)p.y - (filter_t)p.x;
-                e = p.x > e.x ? p : e;
-                w = p.x < w.x ? p : w;
-                n = p.y > n.y ? p : n;
-                s = p.y < s.y ? p : s;
-                ne = sum > up ? p : ne;
-                up = sum > up ? sum : up;
-                sw = sum < down ? p : sw;
-                down = sum < down ? sum : down;
-                nw = difference > back ? p : nw;
-                back = difference > back ? difference : back;
-                se = difference < fore ? p : se;
-                fore = difference < fore ? difference : fore;
+                const filter_t pu = FROM(p.x, x0), pv = FROM(p.y, y0), sum = pu + pv, difference = pv - pu;
+                TAKE(0, pu > u[0], 0)
+                TAKE(1, sum > key[1], sum)
+                TAKE(2, pv > v[2], 0)
+                TAKE(3, difference > key[3], difference)
+                TAKE(4, pu < u[4], 0)
+                TAKE(5, sum < key[5], sum)
+                TAKE(6, pv < v[6], 0)
+                TAKE(7, difference < key[7], difference)
             }
             if (bad)
                 status[0] = 1;
-            const real_t west = w.x, south = s.y;
-            if (count >= SIEVE_FROM) {
-                const filter_t u[SIEVE_EDGES] = {FROM(e.x, west), FROM(ne.x, west), FROM(n.x, west), FROM(nw.x, west),
-                                                 FROM(w.x, west), FROM(sw.x, west), FROM(s.x, west), FROM(se.x, west)};
-                const filter_t v[SIEVE_EDGES] = {FROM(e.y, south), FROM(ne.y, south), FROM(n.y, south),
-                                                 FROM(nw.y, south), FROM(w.y, south), FROM(sw.y, south),
-                                                 FROM(s.y, south), FROM(se.y, south)};
+            sieve_t sieve;
+            if (count >= SIEVE_FROM)
                 sieved = sieve_edges(&sieve, u, v);
-            }
             uint left = 0;
             for (uint k = 0; k < count; ++k) {
                 p = CLGEOM_LOAD2(${real}, xy, k);
                 int inside = sieved;
                 if (sieved) {
-                    const filter_t u = FROM(p.x, west), v = FROM(p.y, south);
+                    const filter_t pu = FROM(p.x, x0), pv = FROM(p.y, y0);
                     for (uint edge = 0; edge < SIEVE_EDGES; ++edge)
-                        inside &= sieve.ex[edge] * v - sieve.ey[edge] * u > sieve.bound[edge];
+                        inside &= sieve.ex[edge] * pv - sieve.ey[edge] * pu > sieve.bound[edge];
                 }
                 if (inside)
                     continue;
