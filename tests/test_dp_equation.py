@@ -133,6 +133,9 @@ def test_texts_for_kernels():
     inner = equation.text(assume={"i": (1, None), "j": (1, None)})
     assert "i == 0" not in inner and "i == 0" in equation.text()
     assert "dp_add_int(M(i - 1, j - 1), 1, dp_fault)" in equation.text(checked=True)
+    within = dp.Equation(knapsack).text(inside=True).partition("dp_cell_inside")[2]  # where j >= w[i - 1] and i >= 1
+    assert "if (" not in within and "return dp_max_int(" in within
+    assert "#define dp_cell_inside dp_cell" in dp.Equation("i").text(inside=True)
     split = dp.Equation(chain).text(split=True)
     assert "for (" not in split and "dp_split_term" in split and "return i >= j ? 0 : dp_split" not in split
     assert "dp_inside(dp_k + 1, d_size)" in dp.Equation(chain).text(split=True, clamped=True)

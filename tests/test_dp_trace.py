@@ -78,6 +78,19 @@ def test_simplified_is_equal_where_it_is_assumed(pair, i, j, low, up):
     assert interpret(trace.simplify(expr, known), i=i, j=j) == function(i, j)
 
 
+@given(integers(), integers(), st.integers(-9, 9), st.integers(-9, 9))
+def test_facts_are_used_only_where_they_hold(pair, other, i, j):
+    """A fact is a sum that is not negative there."""
+    expr, function = pair
+    fact, fact_function = other
+    sign = 1 if fact_function(i, j) >= 0 else -1
+    facts = [trace.combine({}, trace.affine(fact), sign)]
+    for guarded in (dp.where(fact >= 0, expr, 3), dp.where(fact < -2, expr, ROW), dp.where(fact != 1, expr, COLUMN)):
+        expected = interpret(guarded, i=i, j=j)
+        assert interpret(trace.simplify(guarded, {}, facts), i=i, j=j) == expected
+    assert interpret(trace.simplify(expr, {}, facts), i=i, j=j) == function(i, j)
+
+
 def test_conditions_are_folded():
     inner = {"i": (1, None), "j": (1, 5)}
 

@@ -291,7 +291,7 @@ class Equation:
                 need = Expr("or", (need, other), "bool", None)
         return nodes[0], need, tuple(outer)
 
-    def text(self, *, checked=False, split=False, clamped=False, wide=False, assume=None) -> str:
+    def text(self, *, checked=False, split=False, clamped=False, wide=False, inside=False, assume=None) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -314,16 +314,19 @@ class Equation:
             Leave the reduction of `Equation.wide` to a group: `dp_cell` takes its value and index, dp_split and
             dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
             range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
+        inside : bool
+            Also define ``dp_cell_inside``, which takes what `dp_cell` takes and may be called for cells all of whose
+            reads lie in the table, whichever branch they are in: conditions that this decides are left out of it.
         assume : dict, optional
             Ranges of "i" and "j", as (lowest, highest) with None for no bound: conditions that they decide are left
             out (of traced equations).
         """
-        key = (checked, split, clamped, wide, tuple(sorted((assume or {}).items())))
+        key = (checked, split, clamped, wide, inside, tuple(sorted((assume or {}).items())))
         if key not in self._texts:
-            self._texts[key] = self._text(checked, split, clamped, wide, assume)
+            self._texts[key] = self._text(checked, split, clamped, wide, inside, assume)
         return self._texts[key]
 
-    def _text(self, checked, split, clamped, wide, assume):
+    def _text(self, checked, split, clamped, wide, inside, assume):
         cell = CELL_TYPES[self.dtype.name]
         widened = checked and not self.traced and cell == "int"  # 32-bit overflow shows in 64 bits
         lines = [
@@ -347,7 +350,12 @@ class Equation:
             given = {part: "dp_split" if part.op == "reduce" else "dp_split_k" for part in self.wide[2]}
             extra = f", const {self.wide[0].type} dp_split, const int dp_split_k"
             lines += self._wide_functions()
-        lines.append(self._function(self._body(checked=checked, given=given, assume=assume), extra=extra))
+        body = self._body(checked=checked, given=given, assume=assume)
+        lines.append(self._function(body, extra=extra))
+        if inside:
+            within = self._body(checked=checked, given=given, assume=assume, inside=True)
+            plain = within == body
+            lines.append("#define dp_cell_inside dp_cell" if plain else self._function(within, name="dp_cell_inside"))
         return "\n".join(lines) + "\n"
 
     def recovery(self, body: str) -> str:
@@ -420,16 +428,32 @@ class Equation:
     def _taken(self):
         return {n for p in self.parameters.values() for n in _names(p)} | RESERVED
 
-    def _body(self, *, checked=False, given=None, assume=None):
+    def _body(self, *, checked=False, given=None, assume=None, inside=False):
         if not self.traced:
             return self.body
         value, decision = self.value, self.decision
-        if assume:
-            value = trace.simplify(value, assume)
-            decision = None if decision is None else trace.simplify(decision, assume)
+        if assume or inside:
+            facts = self._inside() if inside else ()
+            value = trace.simplify(value, assume, facts)
+            decision = None if decision is None else trace.simplify(decision, assume, facts)
         return text.body_of(value, decision, taken=self._taken(), checked=checked, given=given)
 
-    def _function(self, body, *, shown=False, extra=""):
+    def _inside(self):
+        """What is not negative where every read of a cell lies in the table."""
+        ends = {"n": Expr("n", (), "int", None), "m": Expr("m", (), "int", None)}
+        ends |= {part.op: part for part in trace.walk(self.value, self.decision) if part.op in ends}
+        facts = []
+        for cell in trace.walk(self.value, self.decision):
+            if cell.op != "cell":
+                continue
+            for at, size in zip(cell.args, "nm"):
+                total = trace.affine(at)
+                if total is None or any(atom is not None and trace.depends_on(atom, ("index",)) for atom in total):
+                    continue  # of a loop that may be empty
+                facts += [total, trace.combine({ends[size]: 1, None: -1}, total, -1)]
+        return facts
+
+    def _function(self, body, *, shown=False, extra="", name="dp_cell"):
         """The function around a body; `shown` leaves out what only kernels need."""
         parameters = [d for p in self.parameters.values() for d in _declared(p)]
         if shown:
@@ -440,7 +464,7 @@ class Equation:
                 parameters.append("uint *dp_decision")
             inside = "".join(f", {d}" for d in parameters)
             context = f"DP_CONTEXT{extra}{inside}"
-            head = f"inline cell_t dp_cell(const int i, const int j, const int n, const int m {context})"
+            head = f"inline cell_t {name}(const int i, const int j, const int n, const int m {context})"
         if not self.traced and self.is_expression:
             body = f"return (\n{body}\n);" if not shown else f"return {body};"
         if shown:

@@ -629,26 +629,28 @@ def combine(a: dict, b: dict, factor: int) -> dict:
     return total
 
 
-def simplify(expr: Expr, known: dict) -> Expr:
-    """The expression without the conditions that ranges of i and j decide.
+def simplify(expr: Expr, known: dict | None = None, facts=()) -> Expr:
+    """The expression without the conditions that are decided by what is known.
 
-    `known` maps "i" and "j" to (lowest, highest), None where there is no bound.
+    Parameters
+    ----------
+    known : dict, optional
+        (lowest, highest) of "i" and "j", None where there is no bound.
+    facts : sequence of dict
+        Sums, as `affine` has them, that are not negative.
     """
     made = {}
     for part in walk(expr):
         args = tuple(made[a] for a in part.args)
-        if not all(a is b for a, b in zip(args, part.args)):
-            part_now = Expr(part.op, args, part.type, part.data)
-        else:
-            part_now = part
-        made[part] = _decided(part_now, known)
+        changed = not all(a is b for a, b in zip(args, part.args))
+        made[part] = _decided(Expr(part.op, args, part.type, part.data) if changed else part, known or {}, facts)
     return made[expr]
 
 
-def _decided(part, known):
+def _decided(part, known, facts):
     op, args = part.op, part.args
     if op in ("lt", "le", "gt", "ge", "eq", "ne"):
-        answer = _compare_ranges(op, *args, known)
+        answer = _compare(op, *args, known, facts)
         return part if answer is None else Expr("const", (), "bool", answer)
     if op == "where" and args[0].op == "const":
         return args[1] if args[0].data else args[2]
@@ -661,30 +663,38 @@ def _decided(part, known):
     return part
 
 
-def _compare_ranges(op, a, b, known):
-    """Whether a comparison of sums of i and j is decided by their ranges: True, False or None."""
+def _compare(op, a, b, known, facts):
+    """Whether a comparison of sums is decided by what is known: True, False or None."""
     a, b = affine(a), affine(b)
     if a is None or b is None:
         return None
-    low = high = 0
-    for atom, factor in combine(a, b, -1).items():
-        least, most = (1, 1) if atom is None else known.get(atom.op, (None, None))
-        if factor < 0:
-            least, most = most, least
-        low = None if low is None or least is None else low + factor * least
-        high = None if high is None or most is None else high + factor * most
-    if op in ("gt", "ge"):
-        low, high = None if high is None else -high, None if low is None else -low
-        op = {"gt": "lt", "ge": "le"}[op]
-    bound = 0 if op == "lt" else 1
-    if op in ("lt", "le"):
-        if high is not None and high < bound:
-            return True
-        return False if low is not None and low >= bound else None
-    apart = (low is not None and low > 0) or (high is not None and high < 0)
-    if apart:
+
+    def holds(x, y, more=0):
+        """Whether x >= y + more."""
+        form = combine(combine(x, y, -1), {None: 1}, -more)
+        return any(_lowest(combine(form, fact, -1), known) for fact in ({}, *facts))
+
+    if op in ("gt", "lt"):
+        low, high = (a, b) if op == "lt" else (b, a)
+        return True if holds(high, low, 1) else False if holds(low, high) else None
+    if op in ("ge", "le"):
+        low, high = (a, b) if op == "le" else (b, a)
+        return True if holds(high, low) else False if holds(low, high, 1) else None
+    if holds(a, b, 1) or holds(b, a, 1):
         return op == "ne"
-    return op == "eq" if low == high == 0 else None
+    return op == "eq" if holds(a, b) and holds(b, a) else None
+
+
+def _lowest(form, known) -> bool:
+    """Whether the ranges of i and j keep a sum from being negative."""
+    low = 0
+    for atom, factor in form.items():
+        least, most = (1, 1) if atom is None else known.get(atom.op, (None, None))
+        bound = least if factor > 0 else most
+        if bound is None:
+            return False
+        low += factor * bound
+    return low >= 0
 
 
 def evaluate(expr: Expr, env: dict) -> np.ndarray:
