@@ -16,10 +16,46 @@
 <%
     word_bits = 64 if variant == "serial" else 32
 %>\
+<%def name="column(c, mask)">
+% if problem == "lcs":
+                word_t carried = (in.up[0] >> (${c})) & 1;
+                #pragma unroll
+                for (uint w = 0; w < WORDS; ++w) {
+                    const word_t mask = ${mask}, matched = grow[w] & mask;
+                    const word_t sum = grow[w] + matched, with_carry = sum + carried;
+                    carried = (sum < matched) | (with_carry < sum);
+                    grow[w] = with_carry | (grow[w] & ~mask);
+                }
+                out.up[0] |= (uint)carried << (${c});
+% else:
+                word_t plus = (in.up[0] >> (${c})) & 1, minus = (in.up[1] >> (${c})) & 1;   // the step to the right above
+                #pragma unroll
+                for (uint w = 0; w < WORDS; ++w) {
+                    const word_t mask = ${mask}, across = mask | fall[w], equal = mask | minus;
+                    const word_t zero = (((equal & grow[w]) + grow[w]) ^ grow[w]) | equal;
+% if keep:
+                    kept[(ulong)(word + w) * m + block * 32 + ${c}] = zero | fall[w];    // as on the diagonal before
+% endif
+                    const word_t right_grow = fall[w] | ~(zero | grow[w]), right_fall = grow[w] & zero;
+                    const word_t next_grow = (right_grow << 1) | plus, next_fall = (right_fall << 1) | minus;
+                    plus = right_grow >> (WORD_BITS - 1);
+                    minus = right_fall >> (WORD_BITS - 1);
+                    grow[w] = next_fall | ~(across | next_grow);
+                    fall[w] = next_grow & across;
+                }
+                out.up[0] |= (uint)plus << (${c});
+                out.up[1] |= (uint)minus << (${c});
+% endif
+% if keep:
+                for (uint w = 0; w < WORDS; ++w)
+                    kept[(ulong)(${"words + " if problem == "edit" else ""}word + w) * m + block * 32 + ${c}] = grow[w];
+% endif
+</%def>\
 #define WG_SIZE ${wg_size}
 #define WORDS ${items_per_thread}           // of a work-item, one under the other
 #define WORD_BITS ${word_bits}
 #define BLOCKS ${blocks}u                    // of 32 columns, of a tile
+#define AHEAD 8
 #define LOCAL_SYMBOLS ${local_symbols}      // masks of so many symbols are read from local memory; 0: from global
 #define CARRIES ${1 if problem == "lcs" else 2}
 typedef ${"ulong" if word_bits == 64 else "uint"} word_t;
@@ -65,41 +101,25 @@ void bits_tiles(global const word_t *masks, const uint words, const uint symbols
                 out.up[k] = 0;
             }
             const uint count = min(m - block * 32, 32u);
+            global const symbol_t *codes = columns + block * 32;
+% if variant == "group":
+            if (count == 32) {       // whole: masks of AHEAD columns are read before the first of them is needed
+                for (uint c = 0; c < 32; c += AHEAD) {
+                    word_t ahead[AHEAD][WORDS];
+                    #pragma unroll
+                    for (uint k = 0; k < AHEAD; ++k)
+                        for (uint w = 0; w < WORDS; ++w)
+                            ahead[k][w] = MASK(codes[c + k], w);
+                    #pragma unroll
+                    for (uint k = 0; k < AHEAD; ++k) {
+                        ${column("c + k", "ahead[k][w]")}\
+                    }
+                }
+            } else
+% endif
             for (uint c = 0; c < count; ++c) {
-                const uint which = columns[block * 32 + c];
-% if problem == "lcs":
-                word_t carried = (in.up[0] >> c) & 1;
-                #pragma unroll
-                for (uint w = 0; w < WORDS; ++w) {
-                    const word_t mask = MASK(which, w), matched = grow[w] & mask;
-                    const word_t sum = grow[w] + matched, with_carry = sum + carried;
-                    carried = (sum < matched) | (with_carry < sum);
-                    grow[w] = with_carry | (grow[w] & ~mask);
-                }
-                out.up[0] |= (uint)carried << c;
-% else:
-                word_t plus = (in.up[0] >> c) & 1, minus = (in.up[1] >> c) & 1;     // the step to the right above
-                #pragma unroll
-                for (uint w = 0; w < WORDS; ++w) {
-                    const word_t mask = MASK(which, w), across = mask | fall[w], equal = mask | minus;
-                    const word_t zero = (((equal & grow[w]) + grow[w]) ^ grow[w]) | equal;
-% if keep:
-                    kept[(ulong)(word + w) * m + block * 32 + c] = zero | fall[w];    // as on the diagonal before
-% endif
-                    const word_t right_grow = fall[w] | ~(zero | grow[w]), right_fall = grow[w] & zero;
-                    const word_t next_grow = (right_grow << 1) | plus, next_fall = (right_fall << 1) | minus;
-                    plus = right_grow >> (WORD_BITS - 1);
-                    minus = right_fall >> (WORD_BITS - 1);
-                    grow[w] = next_fall | ~(across | next_grow);
-                    fall[w] = next_grow & across;
-                }
-                out.up[0] |= (uint)plus << c;
-                out.up[1] |= (uint)minus << c;
-% endif
-% if keep:
-                for (uint w = 0; w < WORDS; ++w)
-                    kept[(ulong)(${"words + " if problem == "edit" else ""}word + w) * m + block * 32 + c] = grow[w];
-% endif
+                const uint which = codes[c];
+                ${column("c", "MASK(which, w)")}\
             }
             for (uint k = 0; k < CARRIES; ++k) {
                 if (lid == WG_SIZE - 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run, write
+from clgeom.runtime.launch import Plan, Series, Step, allocate, fill, read, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -184,12 +184,12 @@ def columns_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=Fal
     blocks = BLOCKS[policy.variant]
     params = {"problem": problem, "symbol": symbol, "local_symbols": local, "keep": keep, "blocks": blocks}
 
-    def step(diagonal):
-        first = max(diagonal - tiles + 1, 0)
-        args = (
-            "masks", np.uint32(words), np.uint32(symbols), "columns", np.uint32(m), "carries", "state", "kept",
-            np.uint32(diagonal), np.uint32(first),
-        )  # fmt: skip
-        return Step("dp/bits_tiles", policy, args, min(diagonal + 1, strips) - first, params)
-
-    return Plan(*map(step, range(strips + tiles - 1)))
+    args = (
+        "masks", np.uint32(words), np.uint32(symbols), "columns", np.uint32(m), "carries", "state", "kept", np.uint32(0),
+        np.uint32(0),
+    )  # fmt: skip
+    diagonals = np.arange(strips + tiles - 1)
+    first = np.maximum(diagonals - tiles + 1, 0)
+    step = Step("dp/bits_tiles", policy, args, 1, params)
+    groups = np.minimum(diagonals + 1, strips) - first
+    return Plan(Series(step, (len(args) - 2, len(args) - 1), np.stack([diagonals, first], axis=1), groups))
