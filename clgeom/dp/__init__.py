@@ -33,12 +33,13 @@ from clgeom.dp.trace import (
 )
 
 #: Names that are imported when first used, and their modules.
-_LATER = {"dependency_graph": "graph", "infer_pattern": "infer", "problems": "problems"}
+_LATER = {"dependency_graph": "graph", "infer_pattern": "infer", "problems": "problems", "walk_back": "walk"}
 
 __all__ = [
     "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split", "Table",
     "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "fill", "index", "infer_pattern",
-    "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "where", "which_max", "which_min",
+    "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "walk_back", "where", "which_max",
+    "which_min",
 ]  # fmt: skip
 
 

@@ -150,6 +150,31 @@ class Sweep:
             sizes.append(n * packed_pitch(m, self.bits, self.policy.block_columns))
         return max(sizes)
 
+    def numbers(self, top=0, bottom=None, entry=0, every=0):
+        """The first arguments of the kernel: rows top to bottom, which places hold edges. See there."""
+        n, m = self.shape
+        bottom = n if bottom is None else bottom
+        return tuple(
+            map(np.int32, (n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch))
+        )
+
+    def params(self, job: Job, *, last: bool) -> dict:
+        """Parameters of the kernel's template."""
+        flip_rows, flip_columns = self.flips
+        return {
+            **job.params,
+            "equation": job.equation.text(),
+            "inner": "" if any(self.flips) else pieces.inner(job.equation),
+            "cell": c_name(job.equation.dtype),
+            "offsets": self.offsets,
+            "flip_rows": flip_rows,
+            "flip_columns": flip_columns,
+            "table": self.table,
+            "last": last,
+            "bits": self.bits,
+            "shuffle": shuffle_of(job.session, self.policy),
+        }
+
     def launches(self):
         """(launch and its first row of tiles, how many rows of tiles) of every launch."""
         launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
@@ -171,10 +196,7 @@ def fill(job: Job) -> Filled:
     sweep = Sweep.of(job, flips_of(job.equation.reach.offsets))
     flip_rows, flip_columns = sweep.flips
     buffers, kept = {}, Scratch("last", dtype, m)
-    args = [
-        np.int32(n), np.int32(m), np.int32(0), np.int32(0), np.int32(sweep.lag), np.int32(sweep.policy.strips),
-        np.int32(sweep.edge_pitch), Scratch("edges", dtype, sweep.edges), Scratch("state", dtype, sweep.state),
-    ]  # fmt: skip
+    args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges), Scratch("state", dtype, sweep.state)]
     table = decisions = None
     if sweep.table:
         buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
@@ -188,19 +210,7 @@ def fill(job: Job) -> Filled:
         buffers["decisions"] = decisions.buffer
         args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
     launches, groups = sweep.launches()
-    params = {
-        **job.params,
-        "equation": job.equation.text(),
-        "inner": "" if any(sweep.flips) else pieces.inner(job.equation),
-        "cell": c_name(dtype),
-        "offsets": sweep.offsets,
-        "flip_rows": flip_rows,
-        "flip_columns": flip_columns,
-        "table": sweep.table,
-        "last": not sweep.table,
-        "bits": sweep.bits,
-        "shuffle": shuffle_of(job.session, sweep.policy),
-    }
+    params = sweep.params(job, last=not sweep.table)
     moved = dtype.itemsize * (n * m * sweep.table + sweep.edges * sweep.rows + 2 * sweep.state * sweep.columns)
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), 1, params, moved, job.options)
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)

@@ -76,7 +76,7 @@ inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(min
 % if inside:
             w[${up + r}][${left + c}] = ${call};
 % else:
-            if (row + ${r} < n && column + ${c} < m)
+            if (row + ${r} < bottom && column + ${c} < m)
                 w[${up + r}][${left + c}] = ${call};
 % endif
 % if bits:
@@ -89,9 +89,16 @@ inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(min
 typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} packed_t;   // decisions of a row of a block
 % endif
 
+// Where the lower edge of a strip is held: two places in turn, and one of its own for every so many strips (0: none).
+inline int slot_of(const int strip, const int every)
+{
+    return every && (strip + 1) % every == 0 ? 1 + (strip + 1) / every : strip & 1;
+}
+
+// Rows top .. bottom - 1; the edge above them is in place entry.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int edge_pitch,
-                global cell_t *restrict edges, global cell_t *restrict state
+void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
+                const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *restrict edges, global cell_t *restrict state
 % if table:
                 , global cell_t *restrict table, const int pitch
 % endif
@@ -113,13 +120,13 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     local cell_t above[UP][STEPS * COLUMNS];
 % endif
     for (int strip = tile_row * strips; strip < (tile_row + 1) * strips; ++strip) {
-        const int row = strip * STRIP + lid * ROWS;
-        global const cell_t *upper = edges + (size_t)((strip + 1) & 1) * UP * edge_pitch;
-        global cell_t *lower = edges + (size_t)(strip & 1) * UP * edge_pitch;
+        const int begin = top + strip * STRIP, row = begin + lid * ROWS;
+        global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
+        global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
         global cell_t *mine = state + (size_t)strip * STATE * WG_SIZE + lid;
         cell_t w[UP + ROWS][LEFT + COLUMNS];   // the block, the rows above it, the columns to its left
         cell_t pass[UP][COLUMNS];              // the lower rows of the block before, on their way to the item below
-        const bool fresh = tile_column == 0, inside = strip > 0 && (strip + 1) * STRIP < n;   // the same for all items
+        const bool fresh = tile_column == 0, inside = begin > 0 && begin + STRIP < bottom;   // the same for all items
 % for r in range(up + rows):
 % for c in range(left):
         w[${r}][${c}] = fresh ? (cell_t)0 : mine[${r * left + c} * WG_SIZE];
@@ -137,7 +144,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         for (int c = lid; c < STEPS * COLUMNS; c += WG_SIZE) {
             const int column = tile_column * STEPS * COLUMNS + c;
             for (int u = 0; u < UP; ++u)
-                above[u][c] = strip && column < m ? upper[(size_t)u * edge_pitch + column] : (cell_t)0;
+                above[u][c] = begin && column < m ? upper[(size_t)u * edge_pitch + column] : (cell_t)0;
         }
 % endif
 % if local_pass:
@@ -159,11 +166,11 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % endfor
 % endfor
 % endif
-            if (at >= 0 && at < blocks && row < n) {
+            if (at >= 0 && at < blocks && row < bottom) {
 % for u in range(up):
 % for c in range(columns):
 % if wg_size == 1:
-                w[${u}][${left + c}] = strip ? upper[(size_t)${u} * edge_pitch + column + ${c}] : (cell_t)0;
+                w[${u}][${left + c}] = begin ? upper[(size_t)${u} * edge_pitch + column + ${c}] : (cell_t)0;
 % elif shuffle:
                 w[${u}][${left + c}] = lid ? pass[${u}][${c}] : above[${u}][step * COLUMNS + ${c}];
 % else:
@@ -198,7 +205,7 @@ ${block(False)}\
 % for r in range(rows):
 % for c in range(columns):
 % if table:
-                    if (row + ${r} < n && column + ${c} < m)
+                    if (row + ${r} < bottom && column + ${c} < m)
                         table[(size_t)(${"n - 1 - " if flip_rows else ""}(row + ${r})) * pitch + (${"m - 1 - " if flip_columns else ""}(column + ${c}))] = w[${up + r}][${left + c}];
 % endif
 % if last:
@@ -210,8 +217,8 @@ ${block(False)}\
                 }
 % if bits:
 % for r in range(rows):
-                if (row + ${r} < n)
-                    decisions[(size_t)(row + ${r}) * decision_pitch + at] = won[${r}];
+                if (row + ${r} < bottom)
+                    decisions[(size_t)(row + ${r} - top) * decision_pitch + at] = won[${r}];
 % endfor
 % endif
 % for u in range(up):
