@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.radio import shadowing
+from clgeom.region.bands import nested
 from clgeom.region.contours import mask_polygons, trace, twice_area
 from clgeom.region.coverage import coverage_regions
 from clgeom.region.localize import localize, localize_masks
@@ -397,6 +398,25 @@ def test_areas_in_square_kilometres(session):
         coverage_regions(mask, 1, device=session)[0].area_km2  # noqa: B018
     with pytest.raises(InvalidInput, match="must be a coordinate reference system.* Got 'EPSG:1'"):
         coverage_regions(mask, 1, crs="EPSG:1", device=session)[0].area_km2  # noqa: B018
+
+
+def test_nested_shapes_and_bands(session):
+    stack = np.stack([shadowing((60, 70), correlation=9, seed=s) for s in (0, 1)])
+    for direction, levels in ((">=", (0, 4, 8)), ("<=", (0, -4, -8))):
+        found = coverage_regions(stack, levels, direction=direction, segments=5, holes=2, device=session)
+        shapes, bands = nested(found), nested(found, bands=True)
+        assert [(one.map, one.level) for one in shapes] == [(m, level) for m in (0, 1) for level in levels]
+        for outer, inner, band in zip(shapes, shapes[1:], bands):
+            mask = stack[inner.map] >= inner.level if direction == ">=" else stack[inner.map] <= inner.level
+            assert mask_polygons(mask).difference(inner.shape).area < 1e-6 and inner.cells == mask.sum()
+            if outer.map == inner.map:
+                assert inner.shape.difference(outer.shape).area < 1e-6
+                assert band.upto == inner.level and band.area == pytest.approx(
+                    outer.area - inner.area, abs=1e-6
+                )
+            assert band.shape.is_valid and repr(band)
+    with pytest.raises(InvalidInput, match="of one direction"):
+        nested([found[0], coverage_regions(stack, 0, device=session)[0]])
 
 
 # Contours, metrics, localisation -----------------------------------------------------------------------------------

@@ -182,6 +182,25 @@ def test_options_change_what_is_kept():
     assert simple["vertices"] < plain["vertices"] and simple["area"] > plain["area"]
 
 
+@needs("pyproj")
+def test_nested_levels_and_bands():
+    np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000), crs="EPSG:32632")
+    for option, labels in (
+        ("--nested", [">= 60 dBm", ">= 80 dBm"]),
+        ("--bands", [">= 60 to 80 dBm", ">= 80 dBm"]),
+    ):
+        done("hill.npz", "--level", 80, "--level", 60, option, "-o", "hill.geojson")
+        outer, inner = features("hill.geojson")
+        assert [one["properties"]["label"] for one in (outer, inner)] == labels
+        apart = (
+            shapely.geometry.shape(outer["geometry"])
+            .intersection(shapely.geometry.shape(inner["geometry"]))
+            .area
+        )
+        assert (apart < 1e-12) == (option == "--bands")
+    assert "are for what is written" in refused("hill.npz", "--level", 60, "--bands")
+
+
 # Bad input ---------------------------------------------------------------------------------------------------------
 
 

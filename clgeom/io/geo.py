@@ -18,7 +18,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.io.arrays import MALFORMED
 from clgeom.io.atomic import check_output, replacing
-from clgeom.region.geodesy import as_crs
+from clgeom.region.geodesy import area_km2, as_crs
 
 RASTERS = (".tif", ".tiff", ".vrt", ".img", ".asc", ".npy", ".npz")
 POINTS = (".csv", ".tsv", ".txt")
@@ -166,25 +166,30 @@ class Feature:
 
 
 def features_of(regions, *, unit="dBm") -> list[Feature]:
-    """Coverage regions as features with dbm (or level), label, area_km2 and colours; empty regions are left out."""
-    regions = [region for region in regions if region]
-    levels = sorted({region.level for region in regions}, reverse=not regions or regions[0].direction == ">=")
+    """Coverage regions, or nested shapes, as features with dbm (or level), label, area_km2 and colours.
+
+    Empty ones are left out.
+    """
+    shown = [(region, region.__geo_interface__) for region in regions]
+    shown = [(region, geometry) for region, geometry in shown if _polygons(geometry)]
+    descending = bool(shown) and shown[0][0].direction == ">="
+    levels = sorted({region.level for region, _ in shown}, reverse=descending)
     colours = dict(zip(levels, _colours(len(levels))))
-    return [
-        Feature(
-            region.__geo_interface__,
-            {
-                "dbm" if unit == "dBm" else "level": region.level,
-                "label": f"{region.direction} {region.level:g} {unit}".rstrip(),
-                "area_km2": _area_or_none(region),
-                "part": region.part,
-                "cells": region.cells,
-                "segments": region.segments,
-                **_style(colours[region.level]),
-            },
-        )
-        for region in regions
-    ]
+    return [Feature(geometry, _properties(region, unit, colours[region.level])) for region, geometry in shown]
+
+
+def _properties(region, unit, colour):
+    upto = getattr(region, "upto", None)
+    label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
+    return {
+        "dbm" if unit == "dBm" else "level": region.level,
+        "label": label,
+        "area_km2": _area_or_none(region),
+        "part": getattr(region, "part", None),
+        "cells": region.cells,
+        "segments": getattr(region, "segments", None),
+        **_style(colour),
+    }
 
 
 def _colours(count):
@@ -208,7 +213,7 @@ def _style(colour):
 def _area_or_none(region):
     if region.crs is None or importlib.util.find_spec("pyproj") is None:
         return None
-    return region.area_km2
+    return area_km2(region)
 
 
 # Writing ----------------------------------------------------------------------------------------------------------

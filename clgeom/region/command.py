@@ -35,6 +35,8 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
               help="Leave out parts whose cells have less area than this (they are then missed).")  # fmt: skip
 @click.option("--simplify", type=float, metavar="DISTANCE",
               help="Leave out vertices nearer than this to the new outline; nothing covered is lost.")  # fmt: skip
+@click.option("--nested", is_flag=True, help="Write one shape a level, each within the one before.")
+@click.option("--bands", is_flag=True, help="The same, with the next level cut out of each.")
 @click.option("--model", type=click.Choice(MODELS), help="Make a map instead of reading FILE.")
 @click.option(
     "--size", type=int, default=512, show_default=True, help="Rows and columns of a map that is made."
@@ -81,8 +83,11 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
     _draw(raster, kept, levels, picture, comparison, options, session)
     if output:
         from clgeom.io.geo import features_of, write_features
+        from clgeom.region.bands import nested
 
-        write_features(features_of(kept, unit=options["unit"]), output, crs=raster.crs)
+        layered = options["nested"] or options["bands"]
+        shapes = nested(kept, bands=options["bands"]) if layered else kept
+        write_features(features_of(shapes, unit=options["unit"]), output, crs=raster.crs)
     measured = _measured(raster, kept, levels, options, session) if options["metrics"] else []
     if as_json:
         phases = found.phases if profile else ()
@@ -121,11 +126,15 @@ def _check(file, levels, output, picture, comparison, options):
         raise InvalidInput("The option --level must be a finite number.")
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
         raise InvalidInput("The options --least and --simplify must be 0 or more.")
+    if (options["nested"] or options["bands"]) and not output:
+        raise InvalidInput("The options --nested and --bands are for what is written (-o).")
     if options["size"] < 1:
         raise InvalidInput(f"The option --size must be at least 1. Got {options['size']} instead.")
     if picture or comparison:
         plot.require_matplotlib()
-    if options["metrics"] or comparison or options["holes"] is not None:
+    if any(
+        (options["metrics"], comparison, options["holes"] is not None, options["nested"], options["bands"])
+    ):
         require_shapely()
     source = Path(file).resolve() if file else None
     for name, formats in ((output, FORMATS), (picture, plot.FORMATS), (comparison, plot.FORMATS)):

@@ -343,10 +343,11 @@ class Runs:
 
 def _by_runs(stack, levels, first_map, maps, outline, parts, least, of):
     """Regions of parts, or of whole masks with holes."""
-    runs = _covered_runs(stack, levels, first_map, maps, of)
+    runs, phases = _covered_runs(stack, levels, first_map, maps, outline.profile, of)
     masks = runs.column // runs.width
     if parts:
-        roots = _components(stack.session, runs, 1, of)
+        roots, joining = _components(stack.session, runs, 1, outline.profile, of)
+        phases += joining
         _, owner = np.unique(
             roots, return_inverse=True
         )  # roots are first runs: parts come from left to right
@@ -355,20 +356,23 @@ def _by_runs(stack, levels, first_map, maps, outline, parts, least, of):
         owner, mask_of = masks, np.arange(maps * len(levels.given))
     cells = np.bincount(owner, runs.bottom - runs.top + 1, len(mask_of)).astype(np.int64)
     part = np.arange(len(mask_of)) - np.searchsorted(mask_of, mask_of)
-    holes = _holes(stack.session, runs, owner, least, of) if least is not None else {}
+    holes: dict = {}
+    if least is not None:
+        holes, joining = _holes(stack.session, runs, owner, least, outline.profile, of)
+        phases += joining
     about = (first_map + mask_of // len(levels.given), mask_of % len(levels.given), part, cells)
-    return _outlined(_lines(runs, owner, len(mask_of)), about, holes, outline, of)
+    return _outlined(_lines(runs, owner, len(mask_of)), about, holes, outline, phases)
 
 
-def _covered_runs(stack, levels, first_map, maps, of) -> Runs:
-    """The runs of covered cells of some maps at all levels, a mask for each."""
+def _covered_runs(stack, levels, first_map, maps, profile_it, of) -> tuple[Runs, tuple]:
+    """The runs of covered cells of some maps at all levels, a mask for each; and the phases that found them."""
     import pyopencl.array as cl_array
 
     session, count = stack.session, len(levels.given)
     profile, rows, columns = session.profile, stack.rows, stack.columns
     kernel = "region/coverage_edges"
     policy = select(profile, kernel, stack.dtype, rows * columns)
-    begins, ends = [], []
+    begins, ends, phases = [], [], ()
     for piece in stack.pieces(first_map, maps, halo=1, of=of):
         first_level = 0
         for width in _level_widths(count):
@@ -386,7 +390,8 @@ def _covered_runs(stack, levels, first_map, maps, of) -> Runs:
                 bytes_moved=piece.maps * piece.rows * columns * (stack.dtype.itemsize + width),
             )  # fmt: skip
             thresholds = to_device(session, some, of=of).chunks[0].buffer
-            made = run(session, Plan(step), raster=piece.buffer, thresholds=thresholds)
+            made = run(session, Plan(step), profile=profile_it, raster=piece.buffer, thresholds=thresholds)
+            phases += made.phases
             flat = cl_array.Array(session.queue, (n,), np.uint8, data=made[labels])
             only_begin, only_end, both = partition(flat, 3, device=session)
 
@@ -403,14 +408,17 @@ def _covered_runs(stack, levels, first_map, maps, of) -> Runs:
             first_level += width
     begins, ends = (np.sort(np.concatenate(found)) for found in (begins, ends))
     column, top = np.divmod(begins, rows)
-    return Runs(column, top, ends - column * rows, columns, maps * count * columns, rows)
+    return Runs(column, top, ends - column * rows, columns, maps * count * columns, rows), phases
 
 
-def _components(session, runs: Runs, reach, of) -> np.ndarray:
-    """For every run the first run of its connected part. `reach` 1 joins runs that touch with a corner."""
+def _components(session, runs: Runs, reach, profile_it, of) -> tuple[np.ndarray, tuple]:
+    """For every run the first run of its connected part, and the phases that found it.
+
+    `reach` 1 joins runs that touch with a corner.
+    """
     n = len(runs)
     if n == 0:
-        return np.empty(0, np.int64)
+        return np.empty(0, np.int64), ()
     memory = {
         "tops": runs.top.astype(np.int32), "bottoms": runs.bottom.astype(np.int32),
         "columns": runs.column.astype(np.uint32), "starts": runs.starts.astype(np.uint32),
@@ -430,7 +438,8 @@ def _components(session, runs: Runs, reach, of) -> np.ndarray:
         ("tops", "bottoms", "columns", "starts", number, np.uint32(runs.width), np.int32(reach), "parents"),
     )
     find = step("coverage_roots", ("parents", number, roots))
-    return run(session, Plan(unite, find), **buffers).read(roots).astype(np.int64)
+    made = run(session, Plan(unite, find), profile=profile_it, **buffers)
+    return made.read(roots).astype(np.int64), made.phases
 
 
 def _sent(session, values):
@@ -472,10 +481,10 @@ class Hole:
         return int(self.owner[np.searchsorted(self.runs.keys, key, side="right") - 1])
 
 
-def _holes(session, runs, owner, least, of) -> dict:
-    """Region number -> its holes of at least `least` cells."""
+def _holes(session, runs, owner, least, profile_it, of) -> tuple[dict, tuple]:
+    """Region number -> its holes of at least `least` cells; and the phases that found them."""
     gaps = runs.between()
-    roots = _components(session, gaps, 0, of)
+    roots, phases = _components(session, gaps, 0, profile_it, of)
     side = gaps.column % gaps.width
     at_edge = (gaps.top == 0) | (gaps.bottom == gaps.rows - 1) | (side == 0) | (side == gaps.width - 1)
     sizes = np.bincount(roots, gaps.bottom - gaps.top + 1, len(gaps))
@@ -493,7 +502,7 @@ def _holes(session, runs, owner, least, of) -> dict:
         mask = int(column[0]) // gaps.width
         made = Hole(column % gaps.width, gaps.top[members], gaps.bottom[members], mask, region, runs, owner)
         found.setdefault(region, []).append(made)
-    return found
+    return found, phases
 
 
 # From runs to candidates ------------------------------------------------------------------------------------------
@@ -534,12 +543,12 @@ def _lines(runs: Runs, owner, regions) -> Lines:
     return Lines(x, low, high, np.searchsorted(whose, np.arange(regions + 1)))
 
 
-def _outlined(lines: Lines, about, holes, outline: Outlining, of) -> Found:
+def _outlined(lines: Lines, about, holes, outline: Outlining, phases) -> Found:
     """Chains of all regions, those of like size in one call."""
     maps, levels, parts, cells = about
     sizes = np.diff(lines.starts)
     classes = [c for c in SIZE_CLASSES if c < outline.segments] if outline.cuts == "count" else []
-    groups, phases = [], ()
+    groups = []
     for low, high in zip([-1, *classes], [*classes, NONE]):
         segments = min(outline.segments, high)
         chosen = np.flatnonzero((sizes > low) & (sizes <= high))

@@ -35,19 +35,13 @@ def area_km2(region) -> float:
     crs = as_crs(region.crs, of="area_km2")
     if not crs.is_geographic:
         return region.area * crs.axis_info[0].unit_conversion_factor ** 2 / 1e6
-    earth = crs.get_geod()
+    earth, geometry = crs.get_geod(), region.__geo_interface__
+    polygons = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
 
     def ring_area(ring):
-        return abs(earth.polygon_area_perimeter(*_in_pieces(ring).T)[0])
+        return abs(earth.polygon_area_perimeter(*_in_pieces(np.array(ring[:-1])).T)[0])
 
-    if not region:
-        return 0.0
-    open_area = sum(
-        ring_area(region.grid.to_map(rings[0]))
-        - sum(ring_area(region.grid.to_map(ring)) for ring in rings[1:])
-        for rings in region.hole_rings
-    )
-    return (ring_area(region.exterior) - open_area) / 1e6
+    return sum(ring_area(outer) - sum(map(ring_area, inner)) for outer, *inner in filter(len, polygons)) / 1e6
 
 
 def _in_pieces(ring):
