@@ -33,11 +33,19 @@ from clgeom.dp.trace import (
 )
 
 #: Names that are imported when first used, and their modules.
-_LATER = {"dependency_graph": "graph", "infer_pattern": "infer", "problems": "problems", "walk_back": "walk"}
+_LATER = {
+    "dependency_graph": "graph",
+    "fill_by_stages": "graph",
+    "fill_when_ready": "graph",
+    "infer_pattern": "infer",
+    "problems": "problems",
+    "walk_back": "walk",
+}
 
 __all__ = [
     "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split", "Table",
-    "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "fill", "index", "infer_pattern",
+    "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "fill", "fill_by_stages",
+    "fill_when_ready", "index", "infer_pattern",
     "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "walk_back", "where", "which_max",
     "which_min",
 ]  # fmt: skip

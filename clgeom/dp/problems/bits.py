@@ -185,8 +185,8 @@ def columns_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=Fal
     params = {"problem": problem, "symbol": symbol, "local_symbols": local, "keep": keep, "blocks": blocks}
 
     args = (
-        "masks", np.uint32(words), np.uint32(symbols), "columns", np.uint32(m), "carries", "state", "kept", np.uint32(0),
-        np.uint32(0),
+        "masks", np.uint32(words), np.uint32(symbols), "columns", np.uint32(m), "carries", "state", "kept",
+        np.uint32(0), np.uint32(0),
     )  # fmt: skip
     diagonals = np.arange(strips + tiles - 1)
     first = np.maximum(diagonals - tiles + 1, 0)

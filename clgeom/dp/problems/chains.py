@@ -165,7 +165,7 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
     n = len(dims) - 1
     if n < 1:
         raise arguments.wrong("matrix_chain", "dims", "at least two numbers", len(dims))
-    # Left to right costs no more than the first sum for any part; no sum that the equation looks at is larger than both.
+    # left to right costs no more than the first sum for any part; all that the equation looks at is within both
     largest = int(dims.max())
     bound = largest * sum(map(int.__mul__, dims[:-1].tolist(), dims[1:].tolist())) + largest**3
     if bound > arguments.INT64:
