@@ -14,7 +14,15 @@ class DeviceLimit(ClgeomError):
 
 
 class KernelBuildError(ClgeomError):
-    """A kernel did not compile. Carries the numbered source, the options and the compiler's log."""
+    """A kernel did not compile. Carries the numbered source, the options and the compiler's log.
+
+    Attributes
+    ----------
+    source, log : str
+        What was compiled, and what the compiler said.
+    """
+
+    source = log = ""
 
 
 class NoDevice(ClgeomError):

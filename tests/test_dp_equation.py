@@ -5,6 +5,7 @@ import pytest
 
 from clgeom import dp
 from clgeom.dp.reach import Far, Near, Row, Split
+from clgeom.dp.text import marked, users_line
 from clgeom.errors import InvalidInput
 
 PARAMETERS = {"a": "uint8[]", "b": "uint8[]"}
@@ -141,6 +142,21 @@ def test_texts_for_kernels():
     assert "dp_inside(dp_k + 1, d_size)" in dp.Equation(chain).text(split=True, clamped=True)
     with pytest.raises(ValueError, match="no reduction"):
         equation.text(split=True)
+
+
+@pytest.mark.parametrize(
+    "log",
+    (
+        "error: /root/t.cl:5:45 <Spelling=/root/t.cl:1:2>: use of undeclared identifier",
+        "warning: k.cl:4:1: unused\n<kernel>:5:2: error: expected expression",
+        "5:3: error: x", "/tmp/a.cl(5): error: y", "1:5:8: error: unknown type name",
+    ),
+)  # fmt: skip
+def test_lines_of_compilers_logs(log):
+    """As PoCL, NVIDIA, and others write them."""
+    source = "a\nb\n" + marked("equation", "x\ny\nz") + "\nend"
+    assert users_line(source, log) == ("equation", 2)
+    assert users_line(source, log.replace("5", "8")) is None and users_line(source, "Aborted.") is None
 
 
 @pytest.mark.parametrize(

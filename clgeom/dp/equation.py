@@ -340,7 +340,7 @@ class Equation:
             *self._argument_macros(),
         ]
         if self.helpers:
-            lines += ['#line 1 "helpers"', self.helpers]
+            lines.append(text.marked("helpers", self.helpers))
         given = {}
         if split:
             given = self._split_names()
@@ -364,9 +364,8 @@ class Equation:
         head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size DP_CONTEXT"
         head += f"{parameters})"
         macros = self._argument_macros()
-        helpers = ['#line 1 "helpers"', self.helpers] if self.helpers else []
-        lines = f'#line 1 "equation"\n{body}\n#line 1 "kernel"'
-        return "\n".join([*macros, *helpers, head, "{", self._tables(lines), "}"]) + "\n"
+        helpers = [text.marked("helpers", self.helpers)] if self.helpers else []
+        return "\n".join([*macros, *helpers, head, "{", self._tables(text.marked("equation", body)), "}"]) + "\n"
 
     def _argument_macros(self):
         parameters = self.parameters.values()
@@ -465,14 +464,12 @@ class Equation:
             inside = "".join(f", {d}" for d in parameters)
             context = f"DP_CONTEXT{extra}{inside}"
             head = f"inline cell_t {name}(const int i, const int j, const int n, const int m {context})"
-        if not self.traced and self.is_expression:
-            body = f"return (\n{body}\n);" if not shown else f"return {body};"
         if shown:
-            return f"{head}\n{{\n" + "\n".join(f"    {line}" for line in body.splitlines()) + "\n}\n"
+            body = f"return {body};" if not self.traced and self.is_expression else body
+            return f"{head}\n{{\n" + "\n".join(text.indent(body.splitlines())) + "\n}\n"
         if not self.traced:
-            body = body.removeprefix("return (\n")
-            opening = "return (\n" if self.is_expression else ""
-            body = f'{opening}#line 1 "equation"\n{body}\n#line 1 "kernel"'
+            body = text.marked("equation", body)
+            body = f"return (\n{body}\n);" if self.is_expression else body
         return f"{head}\n{{\n{self._macros(body)}\n}}"
 
     def _macros(self, body):

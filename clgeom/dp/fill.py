@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 from importlib import import_module
 
 from clgeom.dp import bounds, stages
@@ -16,6 +15,7 @@ from clgeom.dp.job import Job, bind, check_shape, check_values
 from clgeom.dp.patterns import LAYOUTS, PATTERNS
 from clgeom.dp.reach import Near, Row
 from clgeom.dp.table import Table
+from clgeom.dp.text import users_line
 from clgeom.errors import DependencyError, InvalidInput, KernelBuildError
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
@@ -231,25 +231,20 @@ def _watching(progress):
             yield lambda share: bar.update(task, completed=share)
 
 
-#: Where compilers name the user's text, which starts with #line 1 "equation".
-PLACE = re.compile(r'"?(equation|helpers)"?[:(](\d+)')
-
-
 @contextlib.contextmanager
 def users_errors(source: str, *, of: str):
     """Turn a kernel that does not compile into an error that shows the user's own line."""
     try:
         yield
     except KernelBuildError as error:
-        log = str(error).rpartition("The compiler said:\n")[2]
-        found = PLACE.search(log)
+        found = users_line(error.source, error.log)
         if found is None:
             raise
-        where, number = found.group(1), int(found.group(2))
-        lines = source.splitlines()
-        line = lines[number - 1].strip() if where == "equation" and number <= len(lines) else ""
-        said = "\n".join(part.strip() for part in log.splitlines() if PLACE.search(part)) or log
-        raise KernelBuildError(
-            f"{of} does not compile: line {number} of the {where}{': ' + line if line else ''}\n"
-            f"The compiler said:\n{said}\n\n{error}"
-        ) from error
+        where, number = found
+        line = f": {source.splitlines()[number - 1].strip()}" if where == "equation" else ""
+        said = "\n".join(part.strip() for part in error.log.splitlines() if "error:" in part.lower()) or error.log
+        failure = KernelBuildError(
+            f"{of} does not compile: line {number} of the {where}{line}\nThe compiler said:\n{said}\n\n{error}"
+        )
+        failure.source, failure.log = error.source, error.log
+        raise failure from error

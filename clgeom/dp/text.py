@@ -5,6 +5,8 @@ What a kernel defines before the text, and what the text defines, is in `Equatio
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from clgeom.dp import trace
@@ -292,6 +294,29 @@ def cheap(part) -> bool:
 
 def key_of(part):
     return (part.data, *map(id, part.args[:4]))
+
+
+def marked(part: str, users: str) -> str:
+    """A user's text between lines that let its own lines be told in what compilers say."""
+    return f"// --- the user's {part}\n{users}\n// --- end of the user's {part}"
+
+
+def users_line(source: str, log: str) -> tuple[str, int] | None:
+    """(part, line in it) of the first error of a compiler's log that is in a user's text."""
+    lines, parts = source.splitlines(), {}
+    for number, line in enumerate(lines, 1):
+        if line.startswith("// --- the user's "):
+            parts[line.removeprefix("// --- the user's ")] = [number, len(lines)]
+        elif line.startswith("// --- end of the user's "):
+            parts[line.removeprefix("// --- end of the user's ")][1] = number
+    for said in log.splitlines():
+        if "error" not in said.lower():
+            continue
+        for number in map(int, re.findall(r"(?:^|[:(\s])(\d+)(?=[:,)])", said)):
+            for part, (begin, end) in parts.items():
+                if begin < number < end:
+                    return part, number - begin
+    return None
 
 
 def indent(lines):

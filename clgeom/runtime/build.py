@@ -51,10 +51,12 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
             return cl.Program(session.context, source).build(options=flags)
     except cl.Error as error:
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
-        raise KernelBuildError(
+        failure = KernelBuildError(
             f"{of} did not compile on {session.profile.name} ({session.profile.platform}).\n"
             f"Options: {' '.join(flags)}\n{numbered}\nThe compiler said:\n{error}"
-        ) from error
+        )
+        failure.source, failure.log = source, str(error)
+        raise failure from error
 
 
 def compiles(session, source: str) -> bool:
