@@ -41,7 +41,8 @@ SIZES = (1, 2, 3, 4, 5, 6, 9, 16, 17, 25, 49, 63, 64, 65, 67, 100, 129, 257, 300
 def in_shape(shape):
     blocks, wg_size = SHAPES[shape]
     merge = Policy("group", wg_size) if wg_size else Policy("serial", 1)
-    return override({"wagener/hood_blocks": blocks, "wagener/hood_merge": merge})
+    # with tiles of one point nothing is finished in one launch
+    return override({"wagener/hood_blocks": blocks, "wagener/hood_merge": merge, "hull/tile_hull": serial(1)})
 
 
 def hull(session, points, keep=False, **options):

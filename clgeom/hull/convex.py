@@ -136,7 +136,7 @@ def _merged_hull(points, ids, n, phases, *, keep, profile):
     if ids is not None:
         picked = Scratch("survivors", np.uint32, n)
         bound = {picked.name: ids}
-    ordered, order, rows, sorting = lexsort(points, picked, n, profile=profile, **bound)
+    ordered, order, rows, sorting = lexsort(points, picked, n, outer=not keep, profile=profile, **bound)
     plan, hoods = hoods_plan(session, rows, n, points.dtype, keep=keep)
     emission, vertices, shape = emit_plan(session.profile, hoods, n, order)
     merged = run(session, plan + emission, profile=profile, **{s.name: ordered[s] for s in (order, rows)})

@@ -26,7 +26,7 @@ SURVEY_FROM = 1 << 15
 ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
 
 
-def lexsort(points, ids, n, *, profile=False, **buffers):
+def lexsort(points, ids, n, *, outer=False, profile=False, **buffers):
     """The points of these ids ordered by x, y and id.
 
     Parameters
@@ -36,6 +36,8 @@ def lexsort(points, ids, n, *, profile=False, **buffers):
         Rows of points, in any order; None for all.
     n : int
         How many.
+    outer : bool
+        Of several points with one x only the lowest and the highest matter: others may become copies of the lowest.
     **buffers
         What `ids` is bound to.
 
@@ -51,13 +53,13 @@ def lexsort(points, ids, n, *, profile=False, **buffers):
     Points are sorted by x alone, which nearly always tells them apart. Then short runs of equal x are sorted where they
     are. Only if a long one is out of order all is sorted again, by id, y and x.
     """
-    run_in_order, broken, ordered, rows, phases = _sort_by_x(points, ids, n, profile, buffers)
+    run_in_order, broken, ordered, rows, phases = _sort_by_x(points, ids, n, outer, profile, buffers)
     if not run_in_order.read(broken)[0]:
         return run_in_order, ordered, rows, phases
     return _sort_fully(points, ids, n, profile, buffers, phases)
 
 
-def _sort_by_x(points, ids, n, profile, buffers):
+def _sort_by_x(points, ids, n, outer, profile, buffers):
     session = points.session
     device, dtype, narrow = session.profile, points.dtype, points.dtype.itemsize == 4
     keys = Scratch("point_keys", np.uint64, n)
@@ -75,8 +77,8 @@ def _sort_by_x(points, ids, n, profile, buffers):
     mend = Plan(
         Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1,
              {"value": "uint", "to": "0"}),
-        Step("hull/order_mend", policy, (rows, ordered, np.uint32(n), broken), groups, {"real": c_name(dtype)},
-             bytes_moved=n * points.item_bytes),
+        Step("hull/order_mend", policy, (rows, ordered, np.uint32(n), broken), groups,
+             {"real": c_name(dtype), "outer": outer}, bytes_moved=n * points.item_bytes),
     )  # fmt: skip
     result = run(session, pack + sort + unpack + mend, points=points, profile=profile, **buffers)
     return result, broken, ordered, rows, phases + result.phases

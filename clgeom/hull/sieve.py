@@ -11,6 +11,7 @@ overran its room, or that hulls of tiles do not shrink to one tile, is left to `
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -157,11 +158,17 @@ def hull_plan(tiles, shape, n) -> Plan:
 
 
 def sample_of(tiles, n):
-    """(stride, number) of the points that are looked at before all are: whole tiles, 1/64 of the points at most."""
-    most = 4 * tiles.device.compute_units if tiles.shape.variant == "serial" else 64
-    count = max(min(n // (64 * tiles.size), most), 1) * tiles.size
-    stride = max(n // count, 1)
-    return stride, min(count, ceil_div(n, stride))
+    """(stride, number) of the points that are looked at before all are, in whole tiles.
+
+    Hulls of `m` of `n` points leave about `n * h / m` points outside, h being vertices. A GPU has the groups to sort many
+    tiles at once; elsewhere sorting the sample should take as long as sorting what it leaves.
+    """
+    if tiles.shape.variant == "serial":
+        count = ceil_div(math.isqrt(20 * n), tiles.size)
+    else:
+        count = max(min(n // (64 * tiles.size), 64), 1)
+    stride = max(n // (count * tiles.size), 1)
+    return stride, min(count * tiles.size, ceil_div(n, stride))
 
 
 def sieve_step(tiles, shape, n, frame, bounds, kept):

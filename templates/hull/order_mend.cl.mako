@@ -1,12 +1,18 @@
-<%page args="real='float', variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="real='float', outer=False, variant='group', wg_size=256, items_per_thread=1"/>\
 // order_mend: points sorted by x, brought into the order of x, y and id.
 //
-//   points  | a a a | b | c c | ..      a run has one x; the work-item of its first point sorts it, by insertion
-//   ids     | 9 4 7 | 1 | 3 5 | ..      found becomes 1 when a run of more than LIMIT points is out of order: it stays so
+//   points  | a a a | b | c c | ..      a run has one x; the work-item of its first point brings it into order
+//   ids     | 9 4 7 | 1 | 3 5 | ..
+% if outer:
+//   for hulls only the lowest and the highest point of a run matter: the others become copies of the lowest
+% else:
+//   by insertion
+% endif
+//   found becomes 1 when a run of more than LIMIT points may be out of order and stays so
 //
 // Reads every point once; runs are rare and short where coordinates are not on a grid.
 #include "portable.h"
-#define LIMIT 32
+#define LIMIT ${1 << 14 if outer else 32}
 typedef ${real}2 point_t;
 
 inline int after(point_t p, uint p_id, point_t q, uint q_id)
@@ -29,8 +35,36 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
         const ${real} x = points[2 * (size_t)i];
         if (points[2 * (size_t)i + 2] != x)
             continue;
+        uint last = i + 1;
+% if outer:
+        if (i > 0 && points[2 * (size_t)i - 2] == x)
+            continue;
+        point_t low = vload2(i, points), high = low;
+        uint low_id = ids[i], high_id = low_id;
+        for (; last < n && last - i < LIMIT; ++last) {
+            const point_t p = vload2(last, points);
+            const uint id = ids[last];
+            if (p.x != x)
+                break;
+            if (after(low, low_id, p, id)) {
+                low = p;
+                low_id = id;
+            }
+            if (p.y > high.y || (p.y == high.y && id < high_id)) {
+                high = p;
+                high_id = id;
+            }
+        }
+        if (last - i == LIMIT)
+            *found = 1;
+        else
+            for (uint k = i; k < last; ++k) {
+                vstore2(k + 1 < last ? low : high, k, points);
+                ids[k] = k + 1 < last ? low_id : high_id;
+            }
+% else:
         // The run, as far as its limit shows. Sorting leaves every x as it is.
-        uint begin = i, last = i + 1;
+        uint begin = i;
         while (begin > 0 && i - begin < LIMIT && points[2 * (size_t)begin - 2] == x)
             --begin;
         while (last + 1 < n && last - begin < LIMIT && points[2 * (size_t)last + 2] == x)
@@ -58,5 +92,6 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
                 }
             }
         }
+% endif
     }
 }

@@ -156,20 +156,46 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
         sizes[WILD] = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
 
+% if variant == "serial":
+    // Those strictly inside the box between the outermost points on the diagonals go first: it lies in the hull.
+    uint rest = 0;
+    {
+        point_t far[4];                                 // NE, NW, SW, SE
+        float reach[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+        for (uint i = 0; i < count; ++i) {
+            const float sum = (float)x[i] + (float)y[i], difference = (float)y[i] - (float)x[i];
+% for q, key in enumerate(("sum", "difference", "-sum", "-difference")):
+            if (${key} > reach[${q}]) {
+                reach[${q}] = ${key};
+                far[${q}] = (point_t)(x[i], y[i]);
+            }
+% endfor
+        }
+        const int boxed = reach[0] > -INFINITY && reach[1] > -INFINITY && reach[2] > -INFINITY && reach[3] > -INFINITY;
+        const real_t west = far[1].x > far[2].x ? far[1].x : far[2].x, east = far[0].x < far[3].x ? far[0].x : far[3].x;
+        const real_t south = far[2].y > far[3].y ? far[2].y : far[3].y, north = far[0].y < far[1].y ? far[0].y : far[1].y;
+        for (uint i = 0; i < count; ++i) {
+            order[rest] = i;
+            rest += !(boxed & (x[i] > west) & (x[i] < east) & (y[i] > south) & (y[i] < north));
+        }
+    }
+% else:
+    const uint rest = count;
+% endif
     // Merge sort of places: by insertion within the ITEMS of a work-item, then runs twice as long each time.
     local ushort *from = order, *to = hoods;
 % if variant == "serial":
-    for (uint run = 0; run < count; run += 8)
-        for (uint i = run + 1; i < min(run + 8, count); ++i) {
+    for (uint run = 0; run < rest; run += 8)
+        for (uint i = run + 1; i < min(run + 8, rest); ++i) {
             const ushort moved = order[i];
             uint k = i;
             for (; k > run && BEFORE(moved, order[k - 1]); --k)
                 order[k] = order[k - 1];
             order[k] = moved;
         }
-    for (uint width = 8; width < count; width *= 2) {
-        for (uint base = 0; base < count; base += 2 * width) {
-            const uint middle = min(base + width, count), end = min(base + 2 * width, count);
+    for (uint width = 8; width < rest; width *= 2) {
+        for (uint base = 0; base < rest; base += 2 * width) {
+            const uint middle = min(base + width, rest), end = min(base + 2 * width, rest);
             uint a = base, b = middle, k = base;
             while (a < middle && b < end) {
                 const ushort left = from[a], right = from[b];
@@ -188,23 +214,23 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
         to = swap;
     }
     if (from != order)
-        for (uint i = 0; i < count; ++i)
+        for (uint i = 0; i < rest; ++i)
             order[i] = from[i];
-    const uint lower = item_hood(x, y, order, count, hoods, 0), upper = item_hood(x, y, order, count, hoods + TILE, 1);
+    const uint lower = item_hood(x, y, order, rest, hoods, 0), upper = item_hood(x, y, order, rest, hoods + TILE, 1);
 % else:
     const uint first = lid * ITEMS;
-    for (uint i = first + 1; i < min(first + ITEMS, count); ++i) {
+    for (uint i = first + 1; i < min(first + ITEMS, rest); ++i) {
         const ushort moved = order[i];
         uint k = i;
         for (; k > first && BEFORE(moved, order[k - 1]); --k)
             order[k] = order[k - 1];
         order[k] = moved;
     }
-    for (uint width = ITEMS; width < count; width *= 2) {
+    for (uint width = ITEMS; width < rest; width *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        const uint base = first & ~(2 * width - 1), middle = min(base + width, count), end = min(base + 2 * width, count);
-        if (first < count) {
-            // Of the first - base least of both runs this many are of the left one.
+        const uint base = first & ~(2 * width - 1), middle = min(base + width, rest), end = min(base + 2 * width, rest);
+        if (first < rest) {
+            // Of the first - base least of both runs this many are of the rest one.
             const uint skip = first - base;
             uint lo = skip > end - middle ? skip - (end - middle) : 0, hi = min(skip, middle - base);
             while (lo < hi) {
@@ -215,7 +241,7 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
                     lo = mid + 1;
             }
             uint a = base + lo, b = middle + skip - lo;
-            for (uint k = first; k < min(first + ITEMS, count); ++k) {
+            for (uint k = first; k < min(first + ITEMS, rest); ++k) {
                 const int later = a == middle || (b < end && BEFORE(from[b], from[a]));
                 to[k] = later ? from[b++] : from[a++];
             }
@@ -226,19 +252,19 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (from != order) {                                // the same for all
-        for (uint i = lid; i < count; i += WG_SIZE)
+        for (uint i = lid; i < rest; i += WG_SIZE)
             order[i] = from[i];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 % if sides_at_once == 2:
     const uint my_side = lid / HOOD_ITEMS;
     const merge_t merge = {merge_sizes + my_side * HOOD_ITEMS, tangent_p + my_side * HOOD_ITEMS, tangent_q + my_side * HOOD_ITEMS};
-    group_hood(x, y, order, count, hoods + my_side * TILE, merge, lid % HOOD_ITEMS, my_side);
+    group_hood(x, y, order, rest, hoods + my_side * TILE, merge, lid % HOOD_ITEMS, my_side);
     const uint lower = merge_sizes[0], upper = merge_sizes[HOOD_ITEMS];
 % else:
     const merge_t merge = {merge_sizes, tangent_p, tangent_q}, other = {merge_sizes + 1, tangent_p + 1, tangent_q + 1};
-    const uint lower = group_hood(x, y, order, count, hoods, merge, 0, 0);
-    const uint upper = group_hood(x, y, order, count, hoods + TILE, other, 0, 1);
+    const uint lower = group_hood(x, y, order, rest, hoods, merge, 0, 0);
+    const uint upper = group_hood(x, y, order, rest, hoods + TILE, other, 0, 1);
 % endif
 % endif
 % if result == "list":
