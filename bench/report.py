@@ -22,7 +22,18 @@ RESIDENT = (
 PUBLISHED = """ Published for GPU heaphull, which finishes on the
 host, on a GTX 1050 Ti, for 1e4, 1e5 .. 1e8 points: 1.64, 23.7, 427, 6,105 and 91,560 ms."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
+CASES = """Milliseconds of whole calls that leave the table on the device. table, corner: the framework, the table kept
+or its answer alone; stages: a launch for each stage; hand, hand row: a kernel for the problem alone, by the same
+algorithm (matrix chains: a launch for each diagonal); device, host: with the way to the solution, there or on the host
+after copying the table; numba: loops on one core."""
+PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
+``edit_distance``; way: with the way through the table."""
+ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
+OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outlined but not covered, and covered but
+not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
+STACK = "Milliseconds; maps on the device, outlines only."
+POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
@@ -33,6 +44,15 @@ PAGES = {
     "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
+    "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
+    "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
+    "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
+    "region-points-h200": ("Adaptive regions of points on a GPU", POINTS, None),
+    "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
+    "dp-h200": ("Dynamic programming on a GPU", CASES, None),
+    "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
+    "dp-pairs-h200": ("Two long sequences on a GPU", PAIRS, None),
+    "dp-items-pocl": ("Knapsacks against OR-Tools", ITEMS, None),
     "primitives-pocl": ("Primitives on a CPU", "GB/s of the input.", None),
     "primitives-h200": ("Primitives on a GPU", "GB/s of the input.", None),
 }
@@ -69,6 +89,10 @@ def plot(name, rows):
         "shellsort-pocl": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
         "shellsort-h200": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
     }
+    if name in ("dp-pocl", "dp-h200"):
+        from bench_dp import draw
+
+        return draw(RESULTS / f"{name}.json", DOCS / "images")
     if name not in chosen:
         return None
     import matplotlib
