@@ -234,6 +234,17 @@ def points_rows(session, n, options):
     calls = {
         "clgeom, 4096 segments": lambda: adaptive_region(points, 4096, assume_sorted=True, device=session)
     }
+    if not session.profile.is_cpu:
+        import pyopencl.array as cl_array
+
+        there = cl_array.to_device(session.queue, points)
+
+        def resident():
+            found = adaptive_region(there, 4096, assume_sorted=True)
+            session.queue.finish()
+            return found
+
+        calls["clgeom, 4096 segments, resident"] = resident
     compiled = numba_chain()
     if compiled:
         out = np.empty(n, np.uint32)
