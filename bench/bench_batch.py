@@ -1,0 +1,177 @@
+"""convex_hulls against SciPy, Shapely and OpenCV, one call for many groups, in one run, results verified first.
+
+    python bench/bench_batch.py --json bench/results/batch-pocl.json
+    python bench/bench_batch.py --device nvidia --on-device --json bench/results/batch-h200.json
+
+"clgeom" is the median of whole calls from NumPy arrays, "resident" from points and offsets that are on the device, both
+in milliseconds. Rivals go through the first groups only, as many as --rival-hulls says, with their own objects made
+beforehand; all times "us/.." are per hull, and the ratios compare those. "sizes" are the points of a group: all 64;
+zipf: as 1 / rank, shuffled, with as many points in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+import common
+
+import clgeom
+from clgeom.runtime.device import as_session
+
+CLOUDS = ("normal", "square", "circle")
+
+
+def cloud(name, n, dtype):
+    rng = np.random.default_rng(7)
+    if name == "normal":
+        points = rng.normal(size=(n, 2))
+    elif name == "square":
+        points = rng.random((n, 2))
+    else:
+        angle = rng.random(n) * 2 * np.pi
+        points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return (points * 1e6).astype(dtype)
+
+
+def offsets_of(sizes, hulls, n):
+    if sizes != "zipf":
+        return np.arange(hulls + 1) * int(sizes)
+    weights = np.random.default_rng(8).permutation(1 / np.arange(1, hulls + 1))
+    counts = np.floor(weights * (n / weights.sum())).astype(np.int64)
+    counts[0] += n - counts.sum()
+    return np.append(0, np.cumsum(counts))
+
+
+def rivals(groups, dtype):
+    """Callables over all the groups given, by package, for those that are here."""
+    found = {}
+    try:
+        import shapely
+
+        made = [shapely.multipoints(group) for group in groups]
+        found["shapely"] = lambda: shapely.convex_hull(made)
+    except ImportError:
+        pass
+    try:
+        from scipy.spatial import ConvexHull
+
+        found["scipy"] = lambda: [ConvexHull(group) for group in groups]
+    except ImportError:
+        pass
+    try:
+        import cv2
+
+        if dtype != np.float64:
+            found["cv2"] = lambda: [cv2.convexHull(group) for group in groups]
+    except ImportError:
+        pass
+    return found
+
+
+def verify(points, offsets, batch, sample):
+    """Sampled hulls have the certificate of the tests' oracle; every area is that of the vertices."""
+    from reference.hull import certify
+
+    for i in sample:
+        begin, end = int(offsets[i]), int(offsets[i + 1])
+        certify(points[begin:end], batch.vertices[batch.offsets[i] : batch.offsets[i + 1]] - begin)
+    corners = batch.points.astype(np.float64)
+    corners -= corners[np.repeat(batch.offsets[:-1], np.diff(batch.offsets))]
+    following = np.arange(1, len(corners) + 1)
+    ends = batch.offsets[1:][np.diff(batch.offsets) > 0] - 1
+    following[ends] = batch.offsets[:-1][np.diff(batch.offsets) > 0]
+    cross = corners[:, 0] * corners[following, 1] - corners[:, 1] * corners[following, 0]
+    sums = np.append(0, np.cumsum(cross))[batch.offsets]
+    np.testing.assert_allclose(np.diff(sums) / 2, batch.areas, atol=1e-9 * sums[-1] + 1e-12)
+
+
+def row_of(session, name, sizes, dtype, options):
+    hulls = int(options.hulls)
+    points = cloud(name, 64 * hulls, dtype)
+    offsets = offsets_of(sizes, hulls, len(points))
+    batch = clgeom.convex_hulls(points, offsets, device=session)
+    rng = np.random.default_rng(9)
+    verify(points, offsets, batch, rng.integers(0, hulls, 200))
+    few = min(options.rival_hulls, hulls)
+    groups = np.split(points[: offsets[few]], offsets[1:few]) if sizes != "zipf" else []
+    found = rivals(groups, dtype) if groups else {}
+    if "shapely" in found:
+        import shapely
+
+        np.testing.assert_allclose(shapely.area(found["shapely"]()), batch.areas[:few], rtol=1e-5)
+    candidates = {"clgeom": lambda: clgeom.convex_hulls(points, offsets, device=session), **found}
+    if options.on_device:
+        import pyopencl.array as cl_array
+
+        resident = [cl_array.to_device(session.queue, array) for array in (points, offsets)]
+
+        def on_device():
+            clgeom.convex_hulls(*resident, device=session)
+            session.queue.finish()
+
+        candidates["resident"] = on_device
+    taken = common.interleaved(candidates, options.repeat)
+    row = {
+        "dtype": dtype.name,
+        "cloud": name,
+        "sizes": sizes,
+        "hulls": hulls,
+        "vertices": len(batch.vertices),
+    }
+    row["clgeom"] = taken["clgeom"] * 1e3
+    row["resident"] = taken["resident"] * 1e3 if options.on_device else None
+    row["us/clgeom"] = taken["clgeom"] * 1e6 / hulls
+    for rival in ("shapely", "cv2", "scipy"):
+        row[f"us/{rival}"] = taken[rival] * 1e6 / few if rival in taken else None
+    for rival in ("shapely", "scipy"):
+        row[f"{rival}/clgeom"] = row[f"us/{rival}"] / row["us/clgeom"] if rival in taken else None
+    if options.phases:
+        resident = resident if options.on_device else (points, offsets)
+        profiled = clgeom.convex_hulls(*resident, device=session, profile=True)
+        print(f"{dtype.name} {name} {sizes}: "
+              + ", ".join(f"{phase.name} {phase.seconds * 1e3:.3f} ms" for phase in profiled.phases))  # fmt: skip
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--hulls", type=float, default=1e6)
+    parser.add_argument("--clouds", default=",".join(CLOUDS))
+    parser.add_argument("--sizes", default="64,zipf", help="64, or another number, or zipf")
+    parser.add_argument("--dtypes", default="float64,float32")
+    parser.add_argument("--device")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--rival-hulls", type=int, default=2000, help="how many groups the rivals are given")
+    parser.add_argument(
+        "--on-device", action="store_true", help="also time points that are on the device already"
+    )
+    parser.add_argument("--phases", action="store_true", help="print what each phase took")
+    parser.add_argument("--json", help="write the table to this file")
+    options = parser.parse_args()
+
+    session = as_session(options.device)
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}")
+    rows = []
+    for dtype in options.dtypes.split(","):
+        for name in options.clouds.split(","):
+            for sizes in options.sizes.split(","):
+                rows.append(row_of(session, name, sizes, np.dtype(dtype), options))
+    common.print_table(rows)
+    if options.json:
+        command = " ".join(["python", *sys.argv])
+        common.write_json(
+            options.json, command, session, rows, ("scipy", "shapely", "opencv-python-headless")
+        )
+
+
+if __name__ == "__main__":
+    main()
