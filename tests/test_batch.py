@@ -27,6 +27,7 @@ from clgeom.runtime.tuning import override
 #: Around where the sieve begins, vectors and counted runs end, and a GPU's jobs do.
 SIZES = (0, 1, 2, 3, 4, 7, 8, 9, 17, 0, 33, 64, 65, 127, 128, 129, 5)
 #: Around a CPU's jobs, and what needs several rounds of pieces.
+CROWDED_SIZES = (1025, 0, 3000, 130)
 LARGE = (1023, 3, 1024, 1025, 0, 20_000, 2049, 130)
 
 
@@ -122,8 +123,8 @@ def test_convex_hulls_of_small_integers(session, case, collinear):
 @pytest.mark.settings("as_is", "as_gpu")
 def test_convex_hulls_cuts_large_groups(any_session):
     """Some in several rounds; crowded ones on a circle or a line each by itself."""
-    clouds = ("square", "circle", "line", "duplicates")
-    parts = [cloud(name, n, np.float32) for name in clouds for n in LARGE]
+    parts = [cloud("square", n, np.float32) for n in LARGE]
+    parts += [cloud(name, n, np.float32) for name in ("circle", "line", "duplicates") for n in CROWDED_SIZES]
     points, offsets = np.concatenate(parts), np.append(0, np.cumsum([len(part) for part in parts]))
     for collinear in ("drop", "keep") if any_session.profile.is_cpu else ("drop",):
         batch = convex_hulls(points, offsets, collinear=collinear, device=any_session)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from clgeom.errors import InvalidInput
@@ -106,14 +108,17 @@ class Job:
 
     def run(self):
         listed, large, count = self._sized()
-        pieces = 2 * (self.array.n // self.capacity) + 1 if count else 0  # at most, and one for a scan's end
+        pieces = self._most_pieces(self.array.n, count) + 1 if count else 0  # and one where a scan ends
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
         if listed is None:
-            self._launch(ALL, self.groups, jobs=self.starts)
+            step, buffers = self._hulls(ALL, self.groups, "starts")
         else:
-            self._launch(LISTED, self.groups, jobs=self.starts, list=listed)
+            step, buffers = self._hulls(LISTED, self.groups, "starts", listed="listed")
+            buffers["listed"] = listed
+        self._run(Plan(step), rows=self.array.chunks[0].buffer, starts=self.starts, **buffers)
         alone = self._cut(large, count) if count else []
-        self._require_finite()
+        if not count and self.array.dtype.kind == "f":
+            self._require_finite()
         return self._emitted(alone)
 
     # Sizes
@@ -163,22 +168,15 @@ class Job:
 
     # Hulls
 
-    def _launch(self, kind, jobs_count, *, jobs, list=None, rows=None, ids=None):
-        """One launch of batch_hulls over so many jobs."""
-        if jobs_count == 0:
-            return
-        params = {**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
-                  "measures": self.measured}  # fmt: skip
-        buffers = {
-            "rows": rows or self.array.chunks[0].buffer, "jobs": jobs, "list": list or self.status,
-            "ids": ids or self.status, "slots": self.slots, "counts": self.counts, "status": self.status,
-        }  # fmt: skip
+    def _hulls(self, kind, count, jobs, *, listed="status", ids="status"):
+        """A step of batch_hulls over so many jobs, and buffers for it; the caller binds "rows" and what it names."""
+        buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
         if self.serial:
-            bounds = self._bounds(jobs_count, even=kind == PIECES)
+            bounds = self._bounds(count, even=kind == PIECES)
             buffers["bounds"] = self._given(bounds)
             share, groups = "bounds", len(bounds) - 1
         else:
-            share, groups = np.uint32(jobs_count), ceil_div(jobs_count, self.policy.wg_size)
+            share, groups = np.uint32(count), ceil_div(count, self.policy.wg_size)
         measures = ()
         if self.measured:
             buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
@@ -186,13 +184,14 @@ class Job:
         step = Step(
             HULLS,
             self.policy,
-            args=("rows", kind, "jobs", "list", share, np.uint32(ids is not None), "ids", "slots", "counts", "status",
+            args=("rows", kind, jobs, listed, share, np.uint32(ids != "status"), ids, "slots", "counts", "status",
                   *measures),
             groups=groups,
-            params=params,
+            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
+                    "measures": self.measured},
             bytes_moved=self.array.nbytes if kind != PIECES else 0,
         )  # fmt: skip
-        self._run(Plan(step), **buffers)
+        return step, buffers
 
     def _bounds(self, jobs, *, even):
         """Where each work-item's range of jobs begins, all about equally costly, and the end."""
@@ -209,55 +208,55 @@ class Job:
 
     # Groups in pieces
 
+    def _most_pieces(self, points, groups):
+        """What so many points of so many groups can come to."""
+        return points // self.capacity + min(groups, points)
+
     def _cut(self, large, groups):
-        """Solve groups of more points than one job takes; returns what `_alone` found for stalled ones."""
-        sizes = {
-            name: Scratch(name, np.uint32, groups + 1)
+        """Solve groups of more points than one job takes; returns what `_crowded` does.
+
+        A round is one run: what the pieces of the last one left becomes the points, these are cut, the pieces solved.
+        """
+        parts, first = Scratch("parts", np.uint32, groups + 1), Scratch("first", np.uint32, groups + 1)
+        memory = {
+            name: allocate(self.session, parts.nbytes)
             for name in ("begins", "sizes", "parts", "stalled", "first")
         }
-        held = {name: allocate(self.session, memory.nbytes) for name, memory in sizes.items()}
-        held |= {"large": large, "starts": self.starts, "status": self.status, "counts": self.counts}
-        rows, ids, before, alone, rounds = None, None, self.status, [], 0
-        while True:
-            plan = self._step(CUT, groups + 1, "large", np.uint32(groups), "starts", np.uint32(rounds), "first",
-                              "before", "begins", "sizes", "parts", "stalled", "status",
-                              capacity=self.capacity)  # fmt: skip
-            self._run(plan, before=before, **held)
-            stalled = int(read(self.session, self.status, np.uint32, 1, 1)[0]) if rounds else 0
+        memory |= {"large": large, "starts": self.starts, "rows": self.array.chunks[0].buffer}
+        memory |= {"before": self.status, "points": self.array}
+        plan, alone, n, count = Plan(), [], self.array.n, np.uint32(groups)
+        for rounds in itertools.count():
+            most = self._most_pieces(n, groups)
+            jobs, places = Scratch("jobs", np.uint32, 4 * most), Scratch("places", np.uint32, most)
+            left = Scratch("left", np.uint32, most + 1)
+            hulls, buffers = self._hulls(PIECES, most, jobs, ids="ids" if rounds else "status")
+            plan += self._step(
+                CUT, groups + 1, "large", count, "starts", np.uint32(rounds), "first", "before", "begins", "sizes",
+                parts, "stalled", "status", capacity=self.capacity,
+            )  # fmt: skip
+            plan += self._scan(parts, 0, groups + 1, first, "parts_scan")
+            plan += self._step(
+                PIECES_OF, most + 1, "large", count, "starts", first, np.uint32(most), "begins", "sizes",
+                np.uint32(self.groups), jobs, places, "counts",
+            )  # fmt: skip
+            plan += Plan(hulls) + self._scan("counts", self.groups, most + 1, left, "left_scan")
+            made = self._run(plan, **memory, **buffers)
+            stalled = self._require_finite()
+            total = int(made.read(left, 1, most)[0])
             if stalled:
-                alone += self._crowded(held, groups, stalled, ids, rows)
-            self._run(self._scan("parts", 0, groups + 1, sizes["first"]), **held)
-            pieces = int(read(self.session, held["first"], np.uint32, 1, groups)[0])
-            if pieces == 0:
-                return alone
-            jobs, places = Scratch("jobs", np.uint32, 4 * pieces), Scratch("places", np.uint32, pieces)
-            plan = self._step(PIECES_OF, pieces + 1, "large", np.uint32(groups), "starts", "first", np.uint32(pieces),
-                              "begins", "sizes", np.uint32(self.groups), jobs, places, "counts")  # fmt: skip
-            made = self._run(plan, **held)
-            self._launch(PIECES, pieces, jobs=made[jobs], rows=rows, ids=ids)
-            self._require_finite()
-            left = Scratch("left", np.uint32, pieces + 1)
-            scanned = self._run(self._scan("counts", self.groups, pieces + 1, left), counts=self.counts)
-            before = scanned[left]
-            total = int(scanned.read(left, 1, pieces)[0])
+                alone += self._crowded({**memory, **made.buffers}, groups, stalled)
             if total == 0:
                 return alone
-            ids, rows = self._collected(made[places], before, pieces, total)
-            rounds += 1
+            n = total
+            ids, rows = Scratch("ids", np.uint32, n), Scratch("rows", self.array.dtype, 2 * n)
+            plan = Plan(self._emission(most, n, ids, np.uint32, starts="places_before", before="before"))
+            plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
+            memory.pop("rows", None)
+            memory |= {"before": made[left], "places_before": made[places], "offsets_out": self.status}
 
-    def _collected(self, places, before, pieces, n):
-        """The vertices that pieces left in slots, one after another, and their coordinates."""
-        ids, rows = Scratch("collected", np.uint32, n), Scratch("collected_rows", self.array.dtype, 2 * n)
-        plan = Plan(self._emission(pieces, n, ids, np.uint32))
-        plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
-        result = self._run(
-            plan, points=self.array, slots=self.slots, offsets_out=self.status, starts=places, before=before
-        )
-        return result[ids], result[rows]
-
-    def _crowded(self, held, groups, stalled, ids, rows):
+    def _crowded(self, made, groups, stalled):
         """Solve stalled groups by a serial merge sort each; returns what `_alone` found for the larger ones."""
-        fill(self.session, self.status, np.uint32(0), 2)
+        fill(self.session, self.status, np.uint32(0), 2)  # stalled ones are counted anew in each round
         policy = select(self.profile, CROWDED, self.array.dtype, stalled)
         step = Step(
             CROWDED,
@@ -269,40 +268,37 @@ class Job:
             params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
                     "measures": self.measured},
         )  # fmt: skip
-        measures = {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer} if self.measured else {}
-        self._run(Plan(step), rows=rows, ids=ids, slots=self.slots, **measures, **held)
-        which = np.sort(read(self.session, held["stalled"], np.uint32, stalled))
+        self._run(Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
+        which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
         begins, sizes = (
-            read(self.session, held[name], np.uint32, groups)[which] for name in ("begins", "sizes")
+            read(self.session, made[name], np.uint32, groups)[which] for name in ("begins", "sizes")
         )
         return [
-            self._alone(held, int(which[i]), int(begins[i]), int(sizes[i]), ids, rows)
+            self._alone(made, int(which[i]), int(begins[i]), int(sizes[i]))
             for i in np.flatnonzero(sizes > policy.items_per_thread)
         ]
 
-    def _alone(self, held, k, begin, size, ids, rows):
+    def _alone(self, made, k, begin, size):
         """(group, vertices, their coordinates, dimension) of large group k by `convex_hull`."""
-        group = int(read(self.session, held["large"], np.uint32, 1, k)[0])
-        points = read(self.session, rows, self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
+        group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
+        points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
+        numbers = read(self.session, made["ids"], np.uint32, size, begin)
         collinear = "keep" if self.call.keep else "drop"
         hull = convex_hull(points, collinear=collinear, device=self.session, profile=self.call.profile)
         self.phases += hull.phases
-        return (
-            group,
-            read(self.session, ids, np.uint32, size, begin)[hull.vertices],
-            hull.points,
-            hull.dimension,
-        )
+        return group, numbers[hull.vertices], hull.points, hull.dimension
 
     # Results
 
-    def _emission(self, groups, total, values, dtype, *, first=0, offsets=None):
+    def _emission(
+        self, groups, total, values, dtype, *, first=0, offsets=None, starts="starts", before="before"
+    ):
         policy = select(self.profile, EMIT, np.dtype(dtype), total)
         reach = max(total, groups + 1 if offsets else 0)
         return Step(
             EMIT,
             policy,
-            args=("slots", "starts", "before", np.uint32(groups), np.uint32(total), np.uint32(first),
+            args=("slots", starts, before, np.uint32(groups), np.uint32(total), np.uint32(first),
                   np.uint32(offsets is not None), values, offsets or "offsets_out"),
             groups=max(ceil_div(reach, policy.tile), 1),
             params={"number": c_name(dtype)},
@@ -314,7 +310,7 @@ class Job:
         if alone:
             self._put_back(alone)
         before = Scratch("before", np.uint32, self.groups)
-        scanned = self._run(self._scan("counts", 0, self.groups, before), counts=self.counts)
+        scanned = self._run(self._scan("counts", 0, self.groups, before, "scan"), counts=self.counts)
         last = self.groups - 1
         total = int(scanned.read(before, 1, last)[0]) + int(
             read(self.session, self.counts, np.uint32, 1, last)[0]
@@ -356,21 +352,22 @@ class Job:
         measures = ragged_measures(corners, counted, flat)
         return self.call.uploaded(*measures) if self.on_device else measures
 
-    def _require_finite(self):
-        if self.array.dtype.kind == "f" and read(self.session, self.status, np.uint32, 1)[0]:
+    def _require_finite(self) -> int:
+        """Refuse points that are not finite, if a kernel met one; returns how many groups are stalled."""
+        wild, stalled = read(self.session, self.status, np.uint32, 2)
+        if wild:
             self.call.refuse()
+        return int(stalled)
 
     def _run(self, plan, **buffers):
         result = run(self.session, plan, profile=self.call.profile, **buffers)
         self.phases += result.phases
         return result
 
-    def _scan(self, name, start, n, out):
-        """Exclusive sums of `n` numbers of the buffer bound as `name`."""
-        pieces = [Piece(name, start, n)]
-        return scan_plan(
-            self.profile, pieces, out.dtype, [out], OPERATORS["sum"], exclusive=True, prefix="batch_scan"
-        )
+    def _scan(self, numbers, start, n, out, prefix):
+        """Exclusive sums of `n` numbers of a buffer."""
+        pieces, add = [Piece(numbers, start, n)], OPERATORS["sum"]
+        return scan_plan(self.profile, pieces, out.dtype, [out], add, exclusive=True, prefix=prefix)
 
     def _step(self, kernel, items, *args, **params):
         """A plan of one launch with a work-item to each of `items`."""

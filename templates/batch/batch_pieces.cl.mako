@@ -1,8 +1,8 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
 // batch_pieces: jobs for batch_hulls from groups that go into pieces.
 //
-//   first    | 0 . . | 3 . . . | 7 ..       piece i is number i - first[k] of group k's parts, all about equally large
-//   jobs     [ begin, end, place in slots, target | .. ]
+//   first    | 0 . . | 3 . . . | 7          piece i is number i - first[k] of group k's parts, all about equally large
+//   jobs     [ begin, end, place in slots, target | .. ]            for `most` pieces, those beyond the last one empty
 //
 // Pieces leave their vertices inside the group's own places. A group in one piece is done with it: the target is the group,
 // and the piece counts for nothing. Otherwise the target is piece i, behind all groups. One work-item to a piece.
@@ -12,21 +12,27 @@
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_pieces(global const uint *large, const uint groups, global const uint *starts, global const uint *first,
-                  const uint pieces, global const uint *begins, global const uint *sizes, const uint all_groups,
+                  const uint most, global const uint *begins, global const uint *sizes, const uint all_groups,
                   global uint *jobs, global uint *places, global uint *counts)
 {
     const uint i = get_global_id(0);
-    if (i == pieces)
-        counts[all_groups + i] = 0;                // where the scan of the counts ends
-    if (i >= pieces)
+    if (i > most)
         return;
-    const uint k = row_of(first, 0, groups - 1, i), parts = first[k + 1] - first[k], number = i - first[k];
-    const uint low = (uint)((ulong)sizes[k] * number / parts), high = (uint)((ulong)sizes[k] * (number + 1) / parts);
-    places[i] = starts[large[k]] + low;
-    jobs[4 * i] = begins[k] + low;
-    jobs[4 * i + 1] = begins[k] + high;
-    jobs[4 * i + 2] = places[i];
-    jobs[4 * i + 3] = parts == 1 ? large[k] : all_groups + i;
-    if (parts == 1)
-        counts[all_groups + i] = 0;
+    uint begin = 0, end = 0, place = 0, target = all_groups + i;
+    if (i < first[groups]) {
+        const uint k = row_of(first, 0, groups - 1, i), parts = first[k + 1] - first[k], number = i - first[k];
+        const uint low = (uint)((ulong)sizes[k] * number / parts);
+        begin = begins[k] + low;
+        end = begins[k] + (uint)((ulong)sizes[k] * (number + 1) / parts);
+        place = starts[large[k]] + low;
+        target = parts == 1 ? large[k] : target;
+    }
+    counts[all_groups + i] = 0;                    // stays so at the end of the scan
+    if (i == most)
+        return;
+    places[i] = place;
+    jobs[4 * i] = begin;
+    jobs[4 * i + 1] = end;
+    jobs[4 * i + 2] = place;
+    jobs[4 * i + 3] = target;
 }
