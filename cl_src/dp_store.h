@@ -1,17 +1,26 @@
 // dp_store.h: fills one cell of a stage. Included after the equation.
 //
 // Needs DP_KEEP (1: one row is kept besides, 2: one column), DP_DECISIONS (type of what is kept of decisions, if it is)
-// with DP_DECISION_CHUNKS and DP_DECISION_SHIFT.
+// with DP_DECISION_CHUNKS and DP_DECISION_SHIFT, or DP_DECISION_BITS when they are packed.
 #ifdef DP_DECISIONS
-#if DP_DECISION_CHUNKS > 1
+#if DP_DECISION_BITS
+// Several to a word, the first column's in the lowest bits; words are 0 at first. Neighbours may be set at once.
+#define DP_DECISION_TABLE , global uint *dp_d0
+#define DP_DECISION_NAMES , dp_d0
+#define DP_PER_WORD (32 / DP_DECISION_BITS)
+#define DP_KEEP_DECISION(d)                                                        \
+    if (d) atomic_or(dp_d0 + (ulong)i * ((m + DP_PER_WORD - 1) / DP_PER_WORD) + j / DP_PER_WORD, \
+                     (uint)(d) << (j % DP_PER_WORD * DP_DECISION_BITS))
+#elif DP_DECISION_CHUNKS > 1
 DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
 #define DP_DECISION_TABLE , DP_MANY(DP_DECISIONS, dp_d)
 #define DP_DECISION_NAMES , DP_MANY_NAMES(dp_d)
-#define DP_DECISION_AT(at) (*dp_decision_at(at, DP_DECISION_SHIFT DP_DECISION_NAMES))
+#define DP_KEEP_DECISION(d)                                                                          \
+    *dp_decision_at(dp_offset(DP_LAYOUT, i, j, n, m), DP_DECISION_SHIFT DP_DECISION_NAMES) = (DP_DECISIONS)(d)
 #else
 #define DP_DECISION_TABLE , DP_ONE(DP_DECISIONS, dp_d)
 #define DP_DECISION_NAMES , dp_d0
-#define DP_DECISION_AT(at) dp_d0[at]
+#define DP_KEEP_DECISION(d) dp_d0[dp_offset(DP_LAYOUT, i, j, n, m)] = (DP_DECISIONS)(d)
 #endif
 #else
 #define DP_DECISION_TABLE
@@ -43,7 +52,7 @@ inline void dp_keep_cell(const int i, const int j, const cell_t value, const uin
 {
     DP_AT(DP_OFFSET(i, j)) = (stored_t)value;
 #ifdef DP_DECISIONS
-    DP_DECISION_AT(dp_offset(DP_LAYOUT, i, j, n, m)) = (DP_DECISIONS)DP_STORED_DECISION(decision);
+    DP_KEEP_DECISION(DP_STORED_DECISION(decision));
 #endif
 #if DP_KEEP == 1
     if (i == kept_line) kept[j] = (stored_t)value;

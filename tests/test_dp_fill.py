@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from conftest import imposed_session
 from reference import dp as reference
 
 from clgeom import dp
@@ -119,6 +120,30 @@ def test_tables_larger_than_one_allocation(any_session, layout):
         dp.fill(equation, large, device=any_session, path="stages")
     last = dp.fill(equation, large, keep="last", device=any_session, path="stages")
     np.testing.assert_array_equal(last.last, np.arange(4000) + 3_999_000)
+
+
+@pytest.mark.parametrize("kind", ("cpu", "gpu"))
+@pytest.mark.parametrize("count", (2, 4))
+def test_decisions_are_packed_where_they_would_not_fit(session, kind, count):
+    small = imposed_session(session.device, kind=kind, max_alloc_bytes=1 << 20)
+
+    def cell(M, i, j):
+        # not near: rows up to i are read, so this goes stage by stage
+        far = dp.where(i < 2, 0, M[i // 2, j])
+        return far + 1, (i * 3 + j * 5 + far) % 7 % count
+
+    equation = dp.Equation(cell, pattern="RUD", decisions=count)
+    n, m = shape = (1100, 1037)
+    table = dp.fill(equation, shape, keep="decisions", device=small)
+    far = np.zeros(n, int)
+    for i in range(2, n):
+        far[i] = far[i // 2] + 1
+    i, j = np.indices(shape)
+    expected = (i * 3 + j * 5 + far[i]) % 7 % count
+    assert table.path == "stages" and table.decisions.bits == {2: 1, 4: 2}[count]
+    np.testing.assert_array_equal(table.decisions.numpy(), expected)
+    assert table.decisions.cell(1000, 1000) == expected[1000, 1000]
+    assert table.recover("out[0] = D(999, 1001); return 1;", 1)[0] == expected[999, 1001]
 
 
 @pytest.mark.parametrize("pattern", dp.PATTERNS)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.dp.decisions import PackedStore, bits_of, new_packed
 from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern
 from clgeom.dp.reach import Near, Row
@@ -46,11 +47,7 @@ def fill(job: Job) -> Filled:
         store = new_store(job.session, dtype, job.shape, layout, zero=not job.whole)
     decisions = None
     if job.equation.decisions is not None and job.keep in ("table", "decisions"):
-        kind = job.equation.decision_dtype(job.shape)
-        index = job.equation.decisions == "index"
-        decisions = new_store(
-            job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of decisions"
-        )
+        decisions = _new_decisions(job, layout)
     kept = Scratch("kept", dtype, n if job.pattern.last_is_column else m) if ring else None
     result = run_stages(job, policy, store, decisions, kept, ring)
     last = None
@@ -67,6 +64,20 @@ def fill(job: Job) -> Filled:
         last=last if job.keep in ("last", "decisions") else None,
         corner=None if last is None else last[i if job.pattern.last_is_column else j],
         decisions=decisions,
+    )
+
+
+def _new_decisions(job: Job, layout):
+    """Memory for decisions: a type of integers for each, or a few bits where they would need more than one buffer."""
+    n, m = job.shape
+    kind, bits = job.equation.decision_dtype(job.shape), bits_of(job)
+    if job.keep == "decisions" and bits in (1, 2, 4) and n * m > job.session.profile.max_alloc_bytes:
+        packed = new_packed(job, bits, multiple=32 // bits, flip_rows=False)
+        launch.fill(job.session, packed.buffer, np.uint32(0), n * packed.pitch // 4)
+        return packed
+    index = job.equation.decisions == "index"
+    return new_store(
+        job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of decisions"
     )
 
 
@@ -103,7 +114,11 @@ def run_stages(job: Job, policy, store, decisions, kept, ring):
     }
     buffers: dict = {}
     args = _pointers(store, "dp_t", buffers)
-    if decisions is not None:
+    if isinstance(decisions, PackedStore):
+        args.append("dp_d0")
+        buffers["dp_d0"] = decisions.buffer
+        params |= {"decisions": "uint", "decision_bits": decisions.bits}
+    elif decisions is not None:
         args += _pointers(decisions, "dp_d", buffers)
         params |= {"decisions": c_name(decisions.dtype), **_chunking(decisions, "decision_chunks", "decision_shift")}
     if kept is not None:

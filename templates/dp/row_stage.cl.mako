@@ -1,4 +1,4 @@
-<%page args="equation='', cell='int', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_shift=0, checked=False, rounded=False, variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="equation='', cell='int', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, checked=False, rounded=False, variant='group', wg_size=256, items_per_thread=1"/>\
 // row_stage: fills rows of a table one after the other, the cells of a row in parallel (patterns RUD, RDU).
 //
 //   stage 0   # # # # # # #    row 0 (reverse: row n - 1)
@@ -33,6 +33,7 @@ ${equation}
 #define DP_DECISIONS ${decisions}
 #define DP_DECISION_CHUNKS ${decision_chunks}
 #define DP_DECISION_SHIFT ${decision_shift}
+#define DP_DECISION_BITS ${decision_bits}
 % endif
 #include "dp_store.h"
 
