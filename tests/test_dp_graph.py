@@ -117,6 +117,7 @@ def test_graph_wrong_cell():
             graph.dependencies(cell)
 
 
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
 def test_equation_graph_of_lcs(any_session):
     a, b = b"abcbdab", b"bdcaba"
     graph = dependency_graph(LCS, (8, 7), a=a, b=b, device=any_session)
