@@ -2,22 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from clgeom.dp import text, trace
 from clgeom.dp.trace import Expr
 
 #: What a value that is the same in all of a row must not depend on.
 NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
+#: What an element of a parameter must not depend on to be read before the cell is computed.
+NOT_HELD = ("cell", "index", "reduce", "argreduce")
+#: What is known of cells that are not in the first row or column.
+FIRST_ARE_OTHER = {"i": (1, None), "j": (1, None)}
 #: For j < X, and so on: (whether it holds to the left, the first column of the right part less X).
 SIDES = {"lt": (True, 0), "le": (True, 1), "gt": (False, 1), "ge": (False, 0)}
 TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
-def inner(equation) -> str:
-    """`dp_cell_inner`, for cells that are not in the first row or column; empty for equations in C."""
+@dataclass(frozen=True)
+class Held:
+    """A cell's function that reads no parameter: their elements are held by the kernel, read where no cell asks.
+
+    Attributes
+    ----------
+    text : str
+        The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, indices moved into range.
+    cells : str
+        `dp_cell_held`, and `dp_cell_held_inner` for cells that are not in the first row or column (or the same): their
+        DP_CONTEXT ends with the elements, named `dp_held0 ..`.
+    kinds : tuple of (str, str)
+        For each element what it is the same in, "row" or "column", or "cell"; and its type.
+    """
+
+    text: str
+    cells: str
+    kinds: tuple[tuple[str, str], ...]
+
+
+def held(equation, *, inner: bool) -> Held | None:
+    """The pieces of a traced equation; None for equations in C. `inner`: the first row and column are numbered 0."""
     if not equation.traced:
-        return ""
-    assumed = {"i": (1, None), "j": (1, None)}
-    return _named(equation, "dp_cell_inner", equation._body(assume=assumed))
+        return None
+    roots = [root for root in (equation.value, equation.decision) if root is not None]
+    loads = [p for p in trace.walk(*roots) if p.op == "load" and not trace.depends_on(p, NOT_HELD)]
+    names, functions, kinds = {}, [], []
+    for place, load in enumerate(loads):
+        names[load] = f"dp_held{place}"
+        head = f"inline {load.type} dp_load{place}(const int i, const int j, const int n, const int m"
+        functions.append(_function(equation, head, *_value(equation, load)))
+        by = (trace.depends_on(load, ("i",)), trace.depends_on(load, ("j",)))
+        kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
+    cells = []
+    for name, known in (("dp_cell_held", {}), ("dp_cell_held_inner", FIRST_ARE_OTHER if inner else {})):
+        value, decision = (
+            None if root is None else trace.simplify(root, known) for root in (equation.value, equation.decision)
+        )
+        body = text.body_of(value, decision, taken=equation._taken(), given=names)
+        cells.append(_named(equation, name, body))
+    return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
 def halves(equation, first_row: int | None) -> str:

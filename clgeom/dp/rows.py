@@ -26,7 +26,7 @@ FUSED, DIRECT = "dp/rows_fused", "dp/rows_direct"
 #: Columns of tiles and of their margins are multiples of this, so that words of decisions have one writer.
 ALIGN = 32
 #: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
-MARGIN, MOST_ROWS = 4, 64
+MARGIN, MOST_ROWS = 2, 64
 #: Sizes of what tiles read and do not compute on a side: few, for each costs a build.
 GUARDS = (0, 64, 1024)
 #: Bytes of local memory that a tile may fill.
@@ -166,10 +166,6 @@ class Rows:
         place = (lambda row: n - 1 - row) if self.flip else (lambda row: row)
         return [(place(max(part.row - 1, 0)), place(part.row + part.count - 1)) for part in parts]
 
-    def ballot(self, policy):
-        """How items put their bits together: "ptx" where 32 of them are a sub-group, None by local memory."""
-        return "ptx" if self.bits == 1 and self.job.session.shuffle == "ptx" and policy.wg_size % 32 == 0 else None
-
     def step(self, kernel, policy, args, params, rows):
         """A step whose decisions and parameters are the job's."""
         n, m = self.job.shape
@@ -194,10 +190,7 @@ class Rows:
             rows = sum(part.count for part in group)
             if kernel == FUSED:
                 args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
-                params = {
-                    "table": self.keep, "guard_left": guards[0], "guard_right": guards[1],
-                    "ballot": self.ballot(fused),
-                }  # fmt: skip
+                params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
                 values = [(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(group, here)]
                 groups = [ceil_div(m, fused.tile - p.left - p.right) for p in group]
                 step = self.step(kernel, fused, args, params, rows)

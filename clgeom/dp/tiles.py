@@ -161,10 +161,13 @@ class Sweep:
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template."""
         flip_rows, flip_columns = self.flips
+        held = pieces.held(job.equation, inner=not any(self.flips))
         return {
             **job.params,
             "equation": job.equation.text(),
-            "inner": "" if any(self.flips) else pieces.inner(job.equation),
+            "loads": held.text if held else "",
+            "cells": held.cells if held else "",
+            "held": held.kinds if held else None,
             "cell": c_name(job.equation.dtype),
             "offsets": self.offsets,
             "flip_rows": flip_rows,

@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, flip_rows=False, table=True, bits=0, ballot=None, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="equation='', rounded=False, flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
 // rows_fused: several rows of a table whose cells read only the row before, each tile for itself, in local memory.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
@@ -34,14 +34,6 @@ ${equation}
 #ifndef ASSUME
 #define ASSUME(condition)
 #endif
-% if ballot == "ptx":
-inline uint ballot(uint bit)
-{
-    uint all;
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }" : "=r"(all) : "r"(bit));
-    return all;
-}
-% endif
 
 // Rows row .. row + count - 1 in the order of filling; cells of row r lie from slot r modulo slots of the memory.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -56,7 +48,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
     const int start = (int)get_group_id(0) * core, stop = min(start + core, m), base = start - left;
     local cell_t window[GUARD_LEFT + TILE + GUARD_RIGHT];
     local cell_t *tile = window + GUARD_LEFT;
-% if bits and not ballot:
+% if bits:
     local uchar won[TILE];
 % endif
     global const cell_t *source = cells + (size_t)from * pitch;
@@ -97,21 +89,13 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
                 cells[(size_t)i * pitch + j] = value[c];
         }
 % endif
-% if bits and ballot:
-        #pragma unroll
-        for (int c = 0; c < ITEMS; ++c) {
-            const int j = base + lid + c * WG_SIZE;   // bases are multiples of 32, so a sub-group has a whole word
-            const uint word = ballot(decision[c]);
-            if ((lid & 31) == 0 && j >= start && j < stop)
-                ((global uint *)(decisions + (size_t)r * decision_pitch))[j >> 5] = word;
-        }
-% elif bits:
+% if bits:
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c)
             won[lid + c * WG_SIZE] = (uchar)decision[c];
 % endif
         barrier(CLK_LOCAL_MEM_FENCE);
-% if bits and not ballot:
+% if bits:
         // a byte of memory has 8 / BITS decisions, the first column's in the lowest bits
         for (int x = lid * (8 / BITS); x < stop - start; x += WG_SIZE * (8 / BITS)) {
             uint packed = 0;

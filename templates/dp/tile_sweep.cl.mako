@@ -1,4 +1,4 @@
-<%page args="equation='', inner='', rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, bits=0, shuffle=None, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%page args="equation='', loads='', cells='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, bits=0, shuffle=None, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     rows, columns = block_rows, block_columns
@@ -16,14 +16,14 @@
 //
 // Tile (I, J) is computed by launch J + lag * I, when the lower edge of strip I - 1 has come far enough. Cells are
 // addressed in the order of filling; flip_rows and flip_columns turn that into the table's rows and columns.
-// dp_cell_inner, if given, is dp_cell where that is known not to be in the first rows and columns.
 // Work: one evaluation a cell; memory: what is kept, and 1 / ROWS + 1 / COLUMNS of a table of edges at most.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
 #include "dp_math.h"
-#define DP_CONTEXT ${"".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))}
+#define NEAR ${"".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))}
+#define DP_CONTEXT NEAR
 <%
     choice = f"dp_near{len(offsets) - 1}"
     for q, (di, dj) in reversed(list(enumerate(offsets[:-1]))):
@@ -36,7 +36,13 @@ ${equation}
 % else:
 #include "dp_sample.h"
 % endif
-${inner}
+% if held is not None:
+// Elements of parameters are read once for all cells that share them, and where no cell asks for them.
+${loads}
+#undef DP_CONTEXT
+#define DP_CONTEXT NEAR${"".join(f", const {kind} dp_held{q}" for q, (_, kind) in enumerate(held))}
+${cells}
+% endif
 #define WG_SIZE ${wg_size}
 #define ROWS ${rows}
 #define COLUMNS ${columns}
@@ -67,22 +73,40 @@ inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(min
 % endif
 % endif
 <%def name="block(inside)">\
-% for r in range(rows):
-% for c in range(columns):
 <%
-    call = f"{'dp_cell_inner' if inner and inside else 'dp_cell'}({'n - 1 - ' if flip_rows else ''}(row + {r}), {'m - 1 - ' if flip_columns else ''}(column + {c}), n, m"
-    call += "".join(f", w[{up + r + di}][{left + c + dj}]" for di, dj in offsets) + " DP_ARGUMENTS DP_DECISION(&decision))"
+    i, j = ("n - 1 - " if flip_rows else ""), ("m - 1 - " if flip_columns else "")
 %>\
-% if inside:
-            w[${up + r}][${left + c}] = ${call};
+% for c in range(columns):
+% if held is None and not inside:
+                if (column + ${c} < m) {
+% endif
+% for r in range(rows):
+<%
+    near = "".join(f", w[{up + r + di}][{left + c + dj}]" for di, dj in offsets)
+    at = f"{i}(row + {r}), {j}(column + {c}), n, m"
+    each = "" if held is None else "".join(
+        f", held{q}_{r}" if kind == "row" else f", held{q}_{c}" if kind == "column" else f", dp_load{q}({at} DP_ARGUMENTS)"
+        for q, (kind, _) in enumerate(held))
+    function = "dp_cell" if held is None else "dp_cell_held_inner" if inside else "dp_cell_held"
+    call = f"{function}({at}{near}{each} DP_ARGUMENTS DP_DECISION(&decision))"
+%>\
+% if held is None and not inside:
+                    if (row + ${r} < bottom) {
+% if r and c:
+                        ASSUME(row + ${r} >= 1 && column + ${c} >= 1);
+% endif
+                        w[${up + r}][${left + c}] = ${call};
+                    }
 % else:
-            if (row + ${r} < bottom && column + ${c} < m)
-                w[${up + r}][${left + c}] = ${call};
+                    w[${up + r}][${left + c}] = ${call};
 % endif
 % if bits:
-            won[${r}] |= (packed_t)decision << ${c * bits};
+                    won[${r}] |= (packed_t)decision << ${c * bits};
 % endif
 % endfor
+% if held is None and not inside:
+                }
+% endif
 % endfor
 </%def>\
 % if bits:
@@ -126,7 +150,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         global cell_t *mine = state + (size_t)strip * STATE * WG_SIZE + lid;
         cell_t w[UP + ROWS][LEFT + COLUMNS];   // the block, the rows above it, the columns to its left
         cell_t pass[UP][COLUMNS];              // the lower rows of the block before, on their way to the item below
-        const bool fresh = tile_column == 0, inside = begin > 0 && begin + STRIP < bottom;   // the same for all items
+        const bool fresh = tile_column == 0, inside = begin > 0 && begin + STRIP < bottom${" && tile_column * STEPS >= WG_SIZE && (tile_column + 1) * STEPS * COLUMNS < m" if held is not None else ""};   // the same for all items
 % for r in range(up + rows):
 % for c in range(left):
         w[${r}][${c}] = fresh ? (cell_t)0 : mine[${r * left + c} * WG_SIZE];
@@ -157,6 +181,13 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % if wg_size > 1:
         barrier(CLK_LOCAL_MEM_FENCE);
 % endif
+% for q, (kind, type) in enumerate(held or ()):
+% if kind == "row":
+% for r in range(rows):
+        const ${type} held${q}_${r} = dp_load${q}(${"n - 1 - " if flip_rows else ""}(row + ${r}), 0, n, m DP_ARGUMENTS);
+% endfor
+% endif
+% endfor
         for (int step = 0; step < STEPS; ++step) {
             const int at = tile_column * STEPS + step - lid, column = at * COLUMNS;
 % if shuffle:
@@ -184,37 +215,56 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 #if DP_HAS_DECISION
                 uint decision = 0;
 #endif
-                if (inside && at >= 1 && column + COLUMNS < m) {
+% if held is None:
+                const bool straight = inside && at >= 1 && column + COLUMNS < m;
+% else:
+                const bool straight = inside;
+% for q, (kind, type) in enumerate(held):
+% if kind == "column":
+% for c in range(columns):
+                const ${type} held${q}_${c} = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}(column + ${c}), n, m DP_ARGUMENTS);
+% endfor
+% endif
+% endfor
+% endif
+                if (straight) {
                     ASSUME(row >= ROWS && column >= COLUMNS);
 ${block(True)}\
+                } else {
+${block(False)}\
+% if last:
+% for r in range(rows):
+% for c in range(columns):
+                    if (row + ${r} == n - 1 && column + ${c} < m)
+                        last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
+% endfor
+% endfor
+% endif
+                }
 % if table:
+                global cell_t *target = table + (size_t)${"(n - 1 - row)" if flip_rows else "row"} * pitch + ${"(m - 1 - column)" if flip_columns else "column"};
+                const long down = ${"-" if flip_rows else ""}(long)pitch;
+                if (straight || (row + ROWS <= bottom && column + COLUMNS <= m)) {
 % for r in range(rows):
 % if flip_columns:
 % for c in range(columns):
-                    table[(size_t)(${"n - 1 - " if flip_rows else ""}(row + ${r})) * pitch + (m - 1 - column - ${c})] = w[${up + r}][${left + c}];
+                    target[${r} * down - ${c}] = w[${up + r}][${left + c}];
 % endfor
 % else:
 % for c in range(0, columns, vector):
-                    *(global ${cell}${vector} *)(table + (size_t)(${"n - 1 - " if flip_rows else ""}(row + ${r})) * pitch + column + ${c}) = (${cell}${vector})(${", ".join(f"w[{up + r}][{left + c + v}]" for v in range(vector))});
+                    *(global ${cell}${vector} *)(target + ${r} * down + ${c}) = (${cell}${vector})(${", ".join(f"w[{up + r}][{left + c + v}]" for v in range(vector))});
 % endfor
 % endif
 % endfor
-% endif
                 } else {
-${block(False)}\
 % for r in range(rows):
 % for c in range(columns):
-% if table:
                     if (row + ${r} < bottom && column + ${c} < m)
-                        table[(size_t)(${"n - 1 - " if flip_rows else ""}(row + ${r})) * pitch + (${"m - 1 - " if flip_columns else ""}(column + ${c}))] = w[${up + r}][${left + c}];
-% endif
-% if last:
-                    if (row + ${r} == n - 1 && column + ${c} < m)
-                        last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
-% endif
+                        target[${r} * down ${"-" if flip_columns else "+"} ${c}] = w[${up + r}][${left + c}];
 % endfor
 % endfor
                 }
+% endif
 % if bits:
 % for r in range(rows):
                 if (row + ${r} < bottom)
