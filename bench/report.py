@@ -21,6 +21,8 @@ RESIDENT = (
 )
 PUBLISHED = """ Published for GPU heaphull, which finishes on the
 host, on a GTX 1050 Ti, for 1e4, 1e5 .. 1e8 points: 1.64, 23.7, 427, 6,105 and 91,560 ms."""
+BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
+per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
 CASES = """Milliseconds of whole calls that leave the table on the device. table, corner: the framework, the table kept
 or its answer alone; stages: a launch for each stage; hand, hand row: a kernel for the problem alone, by the same
@@ -38,6 +40,8 @@ PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
     "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT + PUBLISHED, HULL),
+    "batch-pocl": ("Many hulls in one call, on a CPU", BATCH, None),
+    "batch-h200": ("Many hulls in one call, on a GPU", BATCH, None),
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
     "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
