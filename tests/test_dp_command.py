@@ -92,7 +92,8 @@ def test_knapsack(here):
 
 def test_knapsack_columns(here):
     write("items.tsv", "3\t2.5\t1\n4\t1\t1\n")
-    assert json.loads(done("dp", "knapsack", "items.tsv", "--columns", "2,1", "--capacity", "3", "--json"))["value"] == 2.5
+    facts = json.loads(done("dp", "knapsack", "items.tsv", "--columns", "2,1", "--capacity", "3", "--json"))
+    assert facts["value"] == 2.5
     write("two.csv", "3,2\n4,1\n")
     assert json.loads(done("dp", "knapsack", "two.csv", "--capacity", "1", "--json"))["chosen"] == [2]
 

@@ -1,4 +1,4 @@
-"""Dependency graphs: stages as their definition has them, cycles and reads outside named, tables filled by both ways."""
+"""Dependency graphs: stages as defined, cycles and reads outside named, tables filled by both algorithms."""
 
 import hypothesis.strategies as st
 import numpy as np

@@ -1,4 +1,4 @@
-"""Solutions of small problems by trying everything, or by the plainest recursion. Exact: whole numbers and Fractions."""
+"""Small problems solved by trying everything, or by the plainest recursion. Exact: whole numbers and Fractions."""
 
 from fractions import Fraction
 from functools import lru_cache
