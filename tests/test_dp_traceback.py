@@ -1,6 +1,5 @@
 """Ways back from checkpoints equal those through the whole table of decisions."""
 
-import numpy as np
 import pytest
 from test_dp_tiles import lcs, words
 

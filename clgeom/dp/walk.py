@@ -1,7 +1,7 @@
 """The way back through a table in memory for a few rows: decisions of one band of rows at a time, from checkpoints.
 
-The table is filled once, and of every so many rows the last is held. Then, from the lowest band upwards, a band is filled
-again from the row above it, its decisions are kept, and the walk goes on through them.
+The table is filled once, and of every so many rows the last is held. Then, from the lowest band upwards, a band is
+filled again from the row above it, its decisions are kept, and the walk goes on through them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ def _moves(moves, equation, pattern, of):
         if move is not None:
             move = tuple(int(by) for by in move)
             if len(move) != 2 or not pattern.allows(*move):
-                raise InvalidInput(f"The 'moves' parameter of {of} must lead where {pattern.name} reads. Got {move} instead.")
+                raise InvalidInput(
+                    f"The 'moves' parameter of {of} must lead where {pattern.name} reads. Got {move} instead."
+                )
         found.append(move)
     if len(found) != equation.decisions:
         raise InvalidInput(
