@@ -49,6 +49,8 @@ def test_source_of_c():
         == "long up(int i, int j, int n, int m)\n{\n    return i == 0 ? 1 :  // base\n        M(i - 1, j) + 1;\n}\n"
     )
     assert dp.Equation("i + j;").source.splitlines()[2] == "    return i + j;"
+    assert dp.Equation("i /* ; */ + ';'; // so; ").body == "i /* ; */ + ';' // so;"
+    assert dp.Equation("a[i] == '(' ? 1 : a[i] == '\\'' ? 2 : 0", parameters={"a": "uint8[]"}).reach == Near(())
     body = "int k = i;\nreturn k;"
     assert dp.Equation(body).source.splitlines()[2:4] == ["    int k = i;", "    return k;"]
 
@@ -190,7 +192,7 @@ def test_counts_of_decisions():
 
 
 @pytest.mark.parametrize(
-    "name", ("i", "M", "dp_x", "float", "DP_CELL", "while", "lambda", "2x", "x y", "__x", "decision")
+    "name", ("i", "M", "D", "out", "dp_x", "float", "DP_CELL", "while", "lambda", "2x", "x y", "__x", "decision")
 )
 def test_names_of_parameters(name):
     with pytest.raises(InvalidInput, match="parameter"):

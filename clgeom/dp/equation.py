@@ -23,8 +23,8 @@ CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "d
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64")
 #: What parameters must not be called: words of OpenCL C, and what every cell's function has already.
 RESERVED = frozenset(
-    "i j n m M decision cell_t index_t auto break case char const continue default do double else enum extern float "
-    "for goto if inline int long register restrict return short signed sizeof static struct switch typedef union "
+    "i j n m M D out out_size out_t decision cell_t index_t auto break case char const continue default do double else "
+    "enum extern float for goto if inline int long register restrict return short signed sizeof static struct switch typedef union "
     "unsigned void volatile while bool half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t "
     "image2d_t image3d_t sampler_t true false NULL global local constant private kernel read_only write_only "
     "read_write NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
@@ -33,7 +33,8 @@ RESERVED_STEMS = (
     "dp_", "DP_", "CLGEOM", "__", "FLT_", "DBL_", "INT_", "LONG_", "UINT_", "ULONG_", "CL_", "CLK_", "M_", "FP_",
 )  # fmt: skip
 C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+#: Comments, and literals of characters and texts, which may hold brackets.
+NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -465,7 +466,8 @@ class Equation:
             context = f"DP_CONTEXT{extra}{inside}"
             head = f"inline cell_t {name}(const int i, const int j, const int n, const int m {context})"
         if shown:
-            body = f"return {body};" if not self.traced and self.is_expression else body
+            if not self.traced and self.is_expression:
+                body = f"return {body}" + ("\n;" if "//" in body.splitlines()[-1] else ";")
             return f"{head}\n{{\n" + "\n".join(text.indent(body.splitlines())) + "\n}\n"
         if not self.traced:
             body = text.marked("equation", body)
@@ -561,7 +563,12 @@ def _declared(p: Parameter, prefix="") -> list[str]:
 
 
 def uncommented(source: str) -> str:
-    return COMMENTS.sub(" ", source)
+    """C without comments and with literals of characters as 0, line for line."""
+
+    def instead(found):
+        return "0" if found.group()[0] in "'\"" else "\n" * found.group().count("\n") + " "
+
+    return NOT_CODE.sub(instead, source)
 
 
 def c_text(source, *, of, name="what", empty=False) -> str:
@@ -595,7 +602,8 @@ def c_text(source, *, of, name="what", empty=False) -> str:
             if ";" in statements:
                 raise InvalidInput("An equation of several statements must end with 'return ...;'.")
             if bare.rstrip().endswith(";"):  # an expression may end as a statement does
-                return re.sub(r";\s*\Z", "", bare)
+                at = _last_semicolon(source)
+                return source[:at] + source[at + 1 :].rstrip()
     return source.rstrip()
 
 
@@ -613,6 +621,13 @@ def _calls_are_pure(body) -> bool:
 
 
 OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(\d+)\s*)?\)*\s*\Z")
+
+
+def _last_semicolon(source):
+    """Where the last semicolon is that is code."""
+    hidden = [found.span() for found in NOT_CODE.finditer(source)]
+    places = [match.start() for match in re.finditer(";", source)]
+    return max(at for at in places if not any(a <= at < b for a, b in hidden))
 
 
 def _near_of_text(body):
