@@ -23,11 +23,12 @@ CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "d
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64")
 #: What parameters must not be called: words of OpenCL C, and what every cell's function has already.
 RESERVED = frozenset(
-    "i j n m M D out out_size out_t decision cell_t index_t auto break case char const continue default do double else "
-    "enum extern float for goto if inline int long register restrict return short signed sizeof static struct switch typedef union "
-    "unsigned void volatile while bool half uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t "
-    "image2d_t image3d_t sampler_t true false NULL global local constant private kernel read_only write_only "
-    "read_write NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
+    "i j n m M D out out_size out_t decision cell_t index_t auto break case char const continue "
+    "default do double else enum extern float for goto if inline int long register restrict return "
+    "short signed sizeof static struct switch typedef union unsigned void volatile while bool half "
+    "uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t image2d_t image3d_t "
+    "sampler_t true false NULL global local constant private kernel read_only write_only read_write "
+    "NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
 )
 RESERVED_STEMS = (
     "dp_", "DP_", "CLGEOM", "__", "FLT_", "DBL_", "INT_", "LONG_", "UINT_", "ULONG_", "CL_", "CLK_", "M_", "FP_",
