@@ -528,6 +528,9 @@ BAD = [
     (lambda p: p.integer_program([1], [[1]], [1 << 30]), "'limits' parameter of integer_program is too large"),
     (lambda p: p.replacement([[1]]), "'costs' parameter of replacement must be square, with at least two rows"),
     (lambda p: p.shortest_paths([[0]], 1), "'source' parameter of shortest_paths must be a whole number from 0 to 0"),
+    (lambda p: p.knapsack(np.ma.array([1, 2], mask=[0, 1]), [1, 2], 3), "'values' parameter .* Got masked elements"),
+    (lambda p: p.stagecoach(None), "'legs' parameter of stagecoach must be a sequence of tables"),
+    (lambda p: p.matrix_chain([1, 2, 3], order=False).tree, "solved with order=False: only its value is known"),
     (lambda p: p.fibonacci(93), "'n' parameter of fibonacci must be a whole number from 0 to 92"),
 ]
 

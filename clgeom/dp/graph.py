@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from clgeom.dp.equation import Equation
 from clgeom.dp.job import bind, build_options, check_values
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput
@@ -240,7 +241,7 @@ def dependency_graph(equation, shape, *, device=None, of="dependency_graph", **p
     >>> graph.depth, len(graph.base_cases), graph.patterns()
     (5, 6, ('NOSE',))
     """
-    if not hasattr(equation, "text"):
+    if callable(equation):
         return graph_of(equation, shape)
     return _watch(equation, shape, parameters, device, of)[0]
 
@@ -302,6 +303,10 @@ class Cells:
     """An equation bound to a device, to be computed cell by cell."""
 
     def __init__(self, equation, shape, parameters, device, of):
+        if not isinstance(equation, Equation):
+            raise InvalidInput(
+                f"The first parameter of {of} must be a dp.Equation. Got {type(equation).__name__} instead."
+            )
         self.equation, self.shape, self.session = equation, shape, as_session(device)
         if equation.dtype == np.float64 and not self.session.profile.fp64:
             raise DeviceLimit(f"{of} needs float64, which {self.session.profile.name} cannot compute.")

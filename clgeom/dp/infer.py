@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.dp import trace
+from clgeom.dp.equation import Equation
+from clgeom.dp.job import check_shape
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.reach import Near
 from clgeom.errors import InvalidInput
@@ -103,8 +105,10 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
     >>> dp.infer_pattern(equation, (5, 9)).best
     'NOSE'
     """
-    from clgeom.dp.job import check_shape
-
+    if not isinstance(equation, Equation):
+        raise InvalidInput(
+            f"The first parameter of infer_pattern must be a dp.Equation. Got {type(equation).__name__} instead."
+        )
     n, m = check_shape(shape, of="infer_pattern")
     if method not in ("auto", "prove", "probe"):
         raise InvalidInput(

@@ -42,6 +42,8 @@ def numbers(values, name, *, of, ndim=1, size=None, least=None, infinite=False, 
     `size` is the number of elements, or the shape, and what it has to equal in words: (3, "as many as 'weights'").
     """
     what = f"{'an array' if ndim == 1 else 'a table'} of numbers"
+    if np.ma.is_masked(values):
+        raise wrong(of, name, what, "masked elements")
     try:
         array = np.asarray(values)
     except ValueError:
@@ -94,6 +96,8 @@ def sequence(value, name, *, of) -> np.ndarray:
         return array.astype(np.uint8) if array.size == 0 or array.max() < 256 else array
     if isinstance(value, (bytes, bytearray, memoryview)):
         return np.frombuffer(value, np.uint8)
+    if np.ma.is_masked(value):
+        raise wrong(of, name, "a sequence without masked elements", "some")
     try:
         array = np.asarray(value)
     except ValueError:

@@ -90,12 +90,12 @@ class MatrixChain:
     @property
     def parenthesisation(self) -> str:
         """The product with all brackets, as "((A0 A1) A2)"."""
-        return _written(self.splits, lambda k: f"A{k}", "({} {})")
+        return _written(_asked_for(self.splits, "order"), lambda k: f"A{k}", "({} {})")
 
     @property
     def tree(self):
         """The product as nested pairs of matrix numbers."""
-        return _nested(self.splits)
+        return _nested(_asked_for(self.splits, "order"))
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class AlphabeticTree:
     @property
     def codes(self) -> tuple[str, ...]:
         """A binary code for each leaf, in alphabetic order: "0" is left."""
-        codes = [""] * (len(self.splits) + 1)
+        codes = [""] * (len(_asked_for(self.splits, "tree")) + 1)
         for first, middle, last in self.splits.tolist():
             for k in range(first, last + 1):
                 codes[k] += "01"[k > middle]
@@ -303,6 +303,12 @@ return m - 1;
 def _splits(table, n) -> np.ndarray:
     """What SPLITS finds; the stack never holds more parts than there are things."""
     return table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2).astype(np.int64).reshape(-1, 3)
+
+
+def _asked_for(splits, name):
+    if splits is None:
+        raise InvalidInput(f"This was solved with {name}=False: only its value is known.")
+    return splits
 
 
 def _nested(splits):
