@@ -272,15 +272,15 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },
-    # LCS of 16384^2 on the H200: 204 ms with diagonals side by side, 219 ms with rows; 6 us a launch, whatever the shape.
+    # LCS of 16384^2 on the H200: 204 ms with diagonals side by side, 219 ms with rows; 6 us a launch.
     # Diagonals on PoCL, 2 cores of an EPYC: LCS of 2048^2 in 79 ms with diagonals side by side, 29 ms with rows; matrix
     # chain of 512 in 276 and 56 ms.
     "dp/diagonal_stage": {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1, layout="ROWS"),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },
-    # Groups that reduce together fill stages of up to groups_per_unit cells a compute unit. H200: matrix chain of 1024 in
-    # 15.6 ms, 183 ms without; 1 x 4000 cells with a minimum over all before in 6.3 and 67 ms.
+    # Groups that reduce together fill stages of up to groups_per_unit cells a compute unit. H200: matrix chain of 1024
+    # in 15.6 ms, 183 ms without; 1 x 4000 cells with a minimum over all before in 6.3 and 67 ms.
     "dp/wide_stage": {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=64, groups_per_unit=64),
