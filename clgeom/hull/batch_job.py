@@ -325,9 +325,12 @@ class Job:
         if not self.measured:
             return *found, *self._measures_on_host(*found), self.phases
         areas, perimeters = self.areas.finished(), self.perimeters.finished()
-        for group, _, corners, dimension in alone:
-            area, perimeter = ragged_measures(corners, np.array([0, len(corners)]), np.array([dimension < 2]))
-            areas[group], perimeters[group] = area[0], perimeter[0]
+        if alone:
+            which, _, corners, dimensions = zip(*alone)
+            ends = np.append(0, np.cumsum(list(map(len, corners))))
+            measures = ragged_measures(np.concatenate(corners), ends, np.array(dimensions) < 2)
+            for group, area, perimeter in zip(which, *measures):
+                areas[group], perimeters[group] = area, perimeter
         return *found, areas, perimeters, self.phases
 
     def _put_back(self, alone):

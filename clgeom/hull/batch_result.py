@@ -250,9 +250,13 @@ def _summed(values, offsets):
 def _in_order(values, begin, length):
     """Sums of ``values[begin[i]:begin[i] + length[i]]``, each from left to right."""
     sums = np.zeros(len(begin))
-    order = np.argsort(-length, kind="stable")
+    whole = np.flatnonzero(length == RUN)
+    for some in np.array_split(whole, len(whole) // 4096 + 1):
+        rows = values[begin[some, None] + np.arange(RUN)]
+        sums[some] = np.add.accumulate(rows, axis=1)[:, -1] + 0.0  # never pairwise
+    rest = np.flatnonzero(length != RUN)
+    order = rest[np.argsort(-length[rest], kind="stable")]
     begin, length = begin[order], length[order]
-    acting = len(begin)
     for k in range(int(length.max(initial=0))):
         acting = int(np.searchsorted(-length, -k, side="left"))  # those longer than k
         sums[order[:acting]] += values[begin[:acting] + k]
