@@ -53,6 +53,7 @@ def ours(values, session, segments):
         f"clgeom, one outline, {segments} segments": call(segments=segments, parts=False),
         f"clgeom, parts, {segments} segments": call(segments=segments),
         f"clgeom, parts, {4 * segments} segments": call(segments=4 * segments),
+        f"clgeom, parts, {segments} segments of both axes": call(segments=segments, axis="both"),
         f"clgeom, parts, {segments} segments, simplify(2)": simplified,
         f"clgeom, parts and holes, {segments} segments": call(segments=segments, holes=large),
     }  # fmt: skip

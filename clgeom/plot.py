@@ -397,11 +397,11 @@ def plot_coverage(regions, ax=None, *, raster=None, unit="dBm", title=None):
     for region in regions:
         colour = LEVEL_LINES[levels.index(region.level) % len(LEVEL_LINES)]
         holes = [region.grid.to_map(ring) for rings in region.hole_rings for ring in rings]
-        closed = [np.vstack([ring, ring[:1]]) for ring in (region.exterior, *holes)]
+        closed = [np.vstack([ring, ring[:1]]) for ring in (*region.rings, *holes)]
         if raster is None:
             _fill_rings(ax, closed, colour, alpha=0.12)
-        for ring in closed:  # what is cut out has a thinner line
-            ax.plot(*ring.T, color=colour, linewidth=1.2 if ring is closed[0] else 0.5, zorder=4)
+        for number, ring in enumerate(closed):  # what is cut out has a thinner line
+            ax.plot(*ring.T, color=colour, linewidth=1.2 if number < len(region.rings) else 0.5, zorder=4)
     for level in levels:
         of = next(region for region in regions if region.level == level)
         ax.plot([], [], color=LEVEL_LINES[levels.index(level) % len(LEVEL_LINES)], linewidth=1.6,
@@ -440,8 +440,8 @@ def save_comparison_plot(
     for k in segments:
         shapes[f"{k} segments"] = coverage_regions(mask, 1, segments=k, parts=False, **options)[0]
     large = max(mask.size // 2000, 1)
-    shapes[f"{segments[-1]}, parts and holes"] = coverage_regions(
-        mask, 1, segments=segments[-1], holes=large, **options
+    shapes[f"{segments[-1]}, both axes, parts"] = coverage_regions(
+        mask, 1, segments=segments[-1], axis="both", holes=large, **options
     )
     figure = _new_figure((13, 8.6))
     panels, exact = figure.subplots(2, 3).ravel(), mask_polygons(mask)

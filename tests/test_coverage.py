@@ -118,6 +118,62 @@ def test_any_small_mask(session, mask, k):
         assert not inside[(areas[:, None] == own)].any()
 
 
+@given(mask=hnp.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9))), k=st.integers(1, 12))
+def test_both_axes_of_any_small_mask(session, mask, k):
+    """The intersection of the regions of columns and of rows; parts are the same, however they are numbered there."""
+    cells = [tuple(cell) for cell in np.argwhere(mask).tolist()]
+    for how in ({"parts": False}, {"parts": False, "holes": 0}, {"holes": 0}):
+        found = coverage_regions(mask, 1, segments=k, axis="both", device=session, **how)
+        sets = reference.parts_of(mask) if "parts" not in how else [cells]
+        assert len(found) == len(sets)
+        for region, part in zip(found, sets):
+            assert bool(region) == bool(part)
+            if not part:
+                continue
+            across = shapely.transform(
+                reference.region([(c, r) for r, c in part], k)[0], lambda xy: xy[:, ::-1]
+            )
+            expected = reference.region(part, k)[0].intersection(across)
+            outline = shapely.union_all([shapely.Polygon(ring) for ring in region.rings])
+            assert outline.symmetric_difference(expected).area < 2e-3
+            rows, columns = np.array(sorted(part)).T
+            for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                assert region.outline.contains(
+                    np.stack([columns + i, rows + j], axis=1).astype(np.float64)
+                ).all()
+            shape = region.to_shapely()
+            assert shape.is_valid and shape.area == pytest.approx(region.area, abs=1e-6)
+            assert reference.boxes(part).difference(shape).area < 1e-9
+            assert region.axis == "both" and len(region) == sum(map(len, region.rings)) and repr(region)
+
+
+def test_both_axes_of_stacks(any_session):
+    stack = np.stack([shadowing((61, 83), correlation=8, seed=s) for s in range(3)])
+    options = {"segments": 9, "axis": "both", "device": any_session}
+    for how in ({"parts": False}, {}):
+        found = coverage_regions(stack, (2, 7), **options, **how)
+        plain = coverage_regions(stack, (2, 7), segments=9, device=any_session, **how)
+        assert (found.maps == plain.maps).all() and (found.parts == plain.parts).all()
+        for a, b in zip(found, plain):
+            np.testing.assert_array_equal(a.outline.x.lower, b.outline.lower)
+            assert a.area <= b.area * (1 + 1e-9) and a.cells == b.cells
+        np.testing.assert_allclose(found.areas, [region.area for region in found])
+        masks = stack[found.maps[-1]] >= found[-1].level
+        last = [r for r in found if r.map == found.maps[-1] and r.level == found[-1].level]
+        assert measure(last, masks, hausdorff=False).missed == pytest.approx(0, abs=1e-6)
+
+
+def test_regions_in_several_pieces(session):
+    mask = np.zeros((40, 40), bool)
+    mask[[2, 37, 20], [2, 37, 20]] = True
+    mask[5:9, 30:36] = True
+    (found,) = coverage_regions(mask, 1, segments=40, axis="both", parts=False, device=session)
+    assert len(found.rings) > 1 and found.__geo_interface__["type"] == "MultiPolygon"
+    with pytest.raises(InvalidInput, match="pieces: see CoverageRegion.rings"):
+        found.exterior  # noqa: B018
+    assert found.bounds == (2, 2, 38, 38) and found.simplify(1).area >= found.area
+
+
 def test_levels_and_stacks_are_single_calls_in_order(any_session):
     stack = np.stack([shadowing((61, 83), correlation=8, seed=s) for s in range(2)])
     levels = (-4, 8, 0, 2.5, -9, 30, 3)
@@ -252,9 +308,11 @@ def test_device_rasters_are_read_where_they_are(session):
 
     raster = np.stack([shadowing((90, 70), correlation=9, seed=s) for s in (0, 1)])
     there = cl_array.to_device(session.queue, raster)
-    for how in ({"parts": False}, {"holes": 0}):
+    for how in ({"parts": False}, {"holes": 0}, {"axis": "both"}):
         a, b = coverage_regions(there, (0, 4), **how), coverage_regions(raster, (0, 4), device=session, **how)
-        assert [r.exterior.tolist() for r in a] == [r.exterior.tolist() for r in b]
+        assert [list(map(np.ndarray.tolist, r.rings)) for r in a] == [
+            list(map(np.ndarray.tolist, r.rings)) for r in b
+        ]
 
 
 # Degenerate and bad input -------------------------------------------------------------------------------------------
@@ -305,6 +363,7 @@ def test_one_pixel_one_column_one_row(session):
         ({"segments": 0}, "'segments' .* must be a whole number from 1 on. Got 0 instead"),
         ({"segments": 2.5}, "'segments' .* Got 2.5 instead"),
         ({"segments": True}, "'segments' .* Got True instead"),
+        ({"axis": "y"}, "'axis' .* must be 'x' or 'both'. Got 'y' instead"),
         ({"cuts": "area"}, "'cuts' .* must be 'count' or 'width'. Got 'area' instead"),
         ({"holes": -1}, "'holes' .* must be the least area of a hole, 0 or more. Got -1 instead"),
         ({"holes": "big"}, "'holes' .* Got 'big' instead"),

@@ -27,6 +27,8 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
               help="Segments of each region: its resolution. 1 is the convex hull.")  # fmt: skip
 @click.option("--cuts", type=click.Choice(["count", "width"]), default="count", show_default=True,
               help="Segments of equally many occupied columns, or equally wide.")  # fmt: skip
+@click.option("--axis", type=click.Choice(["x", "both"]), default="x", show_default=True,
+              help="Segments of columns; both: within segments of rows, too, which is tighter.")  # fmt: skip
 @click.option("--parts/--no-parts", default=True, show_default=True,
               help="A region for each connected part, or one for each level.")  # fmt: skip
 @click.option("--holes", type=float, metavar="AREA",
@@ -171,7 +173,8 @@ def _regions(raster, levels, session, profile, options):
 
     return coverage_regions(
         raster.values, levels, direction=options["direction"], transform=raster.transform, crs=raster.crs,
-        nodata=raster.nodata, segments=options["segments"], cuts=options["cuts"], parts=options["parts"],
+        nodata=raster.nodata, segments=options["segments"], cuts=options["cuts"], axis=options["axis"],
+        parts=options["parts"],
         holes=options["holes"], device=session, profile=profile,
     )  # fmt: skip
 
@@ -328,7 +331,7 @@ def _print_levels(kept, levels, options):
         km2 = _km2(own)
         rows.append((
             f"{options['direction']} {level:g} {options['unit']}", f"{len(own):,}",
-            f"{sum(len(one.exterior) for one in own):,}",
+            f"{sum(len(one) for one in own):,}",
             f"{sum(len(one.holes) for one in own):,}", f"{area:,.6g}" if km2 is None else f"{km2:,.4g} km2",
         ))  # fmt: skip
     click.echo()
@@ -359,7 +362,7 @@ def _as_json(raster, kept, levels, session, seconds, measured, phases):
             {
                 "level": level,
                 "regions": sum(one.level == level for one in kept),
-                "vertices": sum(len(one.exterior) for one in kept if one.level == level),
+                "vertices": sum(len(one) for one in kept if one.level == level),
                 "area": float(sum(one.area for one in kept if one.level == level)),
                 "area_km2": _km2([one for one in kept if one.level == level]),
             }

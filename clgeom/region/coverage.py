@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,7 @@ def coverage_regions(
     nodata=None,
     segments=64,
     cuts="count",
+    axis="x",
     parts=True,
     holes=None,
     device=None,
@@ -80,6 +81,9 @@ def coverage_regions(
         has columns are as good as one a column; ``region.segments`` says how many there were.
     cuts : {"count", "width"}
         Whether segments hold equally many occupied columns or are equally wide.
+    axis : {"x", "both"}
+        "both": what the region has in common with the one whose segments are of rows, which fills no bay; it may be in
+        several pieces, and its polygons need Shapely. The raster is read a second time, turned on the host.
     parts : bool
         Give each connected part (cells that touch, corners included) a region of its own. Otherwise there is one
         region, maybe empty, for each map and level, which also covers what lies between its parts.
@@ -114,11 +118,13 @@ def coverage_regions(
     segments = _count(segments, "segments", of)
     if cuts not in CUTS:
         raise InvalidInput(f"The 'cuts' parameter of {of} must be 'count' or 'width'. Got {cuts!r} instead.")
+    if axis not in ("x", "both"):
+        raise InvalidInput(f"The 'axis' parameter of {of} must be 'x' or 'both'. Got {axis!r} instead.")
     stack = as_stack(raster, device, of=of)
     chosen = as_levels(levels, direction, nodata, stack.dtype, of=of)
     grid = as_grid(transform, crs, (stack.rows, stack.columns), of=of)
     least = _least_cells(holes, grid, of)
-    outline = Outlining(stack.session, segments, cuts, profile)
+    outline = Outlining(stack.session, segments, cuts, profile, stack.turned() if axis == "both" else None)
     finder = _by_extent if not parts and least is None else _by_runs
     groups, phases = [], ()
     for first, maps in _batches(stack, chosen, by_runs=finder is _by_runs):
@@ -154,7 +160,7 @@ def _least_cells(holes, grid: Grid, of):
 def _batches(stack, levels, *, by_runs):
     """(first map, number of maps) of each part of the work, so that none of its memory is too large."""
     allowed = stack.session.profile.max_alloc_bytes
-    each = len(levels.given) * (stack.columns + 1)
+    each = len(levels.given) * (max(stack.columns, stack.rows) + 1)
     at_once = min(CANDIDATES_AT_ONCE // each, allowed // (8 * each))
     if by_runs:
         at_once = min(at_once, CELLS_AT_ONCE // (len(levels.given) * stack.rows * stack.columns))
@@ -171,6 +177,7 @@ class Outlining:
     segments: int
     cuts: str
     profile: bool
+    turned: object = None  # the Stack with rows and columns exchanged, for axis="both"
 
     def chains(self, count, segments, **memory):
         return chains_of(
@@ -188,6 +195,7 @@ class Group:
     parts: np.ndarray
     cells: np.ndarray | None = None
     holes: dict | None = None
+    across: list | None = None  # for axis="both": (chains, region number) of each region's segments of rows
 
 
 @dataclass(frozen=True)
@@ -237,9 +245,15 @@ def _by_extent(stack, levels, first_map, maps, outline, parts, least, of):
         regions * lines, outline.segments, lower=lower, upper=upper, starts=starts, regions=regions,
         **{s.name: made[s] for s in (lower, upper, starts)},
     )  # fmt: skip
-    each = np.arange(regions)
-    group = Group(chains, first_map + each // count, each % count, np.zeros(regions, np.int64))
-    return Found([group], made.phases + chains.phases)
+    each, across, phases = np.arange(regions), None, made.phases + chains.phases
+    if outline.turned is not None:
+        other = _by_extent(
+            outline.turned, levels, first_map, maps, replace(outline, turned=None), parts, least, of
+        )
+        across = [(other.groups[0].chains, i) for i in range(regions)]
+        phases += other.phases
+    group = Group(chains, first_map + each // count, each % count, np.zeros(regions, np.int64), across=across)
+    return Found([group], phases)
 
 
 def _extents_plan(stack, levels, pieces, first_map, maps, of):
@@ -361,7 +375,33 @@ def _by_runs(stack, levels, first_map, maps, outline, parts, least, of):
         holes, joining = _holes(stack.session, runs, owner, least, outline.profile, of)
         phases += joining
     about = (first_map + mask_of // len(levels.given), mask_of % len(levels.given), part, cells)
-    return _outlined(_lines(runs, owner, len(mask_of)), about, holes, outline, phases)
+    across = None
+    if outline.turned is not None:
+        across, more = _across(outline, levels, first_map, maps, parts, runs, owner, of)
+        phases += more
+    return _outlined(_lines(runs, owner, len(mask_of)), about, holes, outline, phases, across)
+
+
+def _across(outline, levels, first_map, maps, parts, runs, owner, of):
+    """For each region (chains, number) of its outline along the other axis; and the phases that found them."""
+    turned, phases = _covered_runs(outline.turned, levels, first_map, maps, outline.profile, of)
+    regions = int(owner.max(initial=-1)) + 1 if parts else turned.columns // turned.width
+    if not parts:
+        found = np.arange(regions)
+        owner_there = turned.column // turned.width
+    else:
+        roots, joining = _components(outline.session, turned, 1, outline.profile, of)
+        phases += joining
+        _, owner_there = np.unique(roots, return_inverse=True)
+        # the same part there: that of the first cell of the region's first run here
+        first = np.unique(owner, return_index=True)[1]
+        mask, column = np.divmod(runs.column[first], runs.width)
+        keys = (mask * turned.width + runs.top[first]) * turned.rows + column
+        found = owner_there[np.searchsorted(turned.keys, keys, side="right") - 1]
+    about = tuple(np.zeros(regions, np.int64) for _ in range(3)) + (np.arange(regions),)
+    made = _outlined(_lines(turned, owner_there, regions), about, {}, replace(outline, turned=None), ())
+    where = {int(r): (group.chains, i) for group in made.groups for i, r in enumerate(group.cells.tolist())}
+    return [where[r] for r in found.tolist()], phases + made.phases
 
 
 def _covered_runs(stack, levels, first_map, maps, profile_it, of) -> tuple[Runs, tuple]:
@@ -543,7 +583,7 @@ def _lines(runs: Runs, owner, regions) -> Lines:
     return Lines(x, low, high, np.searchsorted(whose, np.arange(regions + 1)))
 
 
-def _outlined(lines: Lines, about, holes, outline: Outlining, phases) -> Found:
+def _outlined(lines: Lines, about, holes, outline: Outlining, phases, across=None) -> Found:
     """Chains of all regions, those of like size in one call."""
     maps, levels, parts, cells = about
     sizes = np.diff(lines.starts)
@@ -566,7 +606,8 @@ def _outlined(lines: Lines, about, holes, outline: Outlining, phases) -> Found:
                 coverage_starts=_sent(outline.session, starts),
             )  # fmt: skip
             own = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes}
-            groups.append(Group(chains, maps[some], levels[some], parts[some], cells[some], own))
+            other = None if across is None else [across[r] for r in some.tolist()]
+            groups.append(Group(chains, maps[some], levels[some], parts[some], cells[some], own, other))
             phases += chains.phases
     return Found(groups, phases)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.contours import twice_area
-from clgeom.region.result import Region, _signs, require_shapely
+from clgeom.region.result import CrossRegion, Region, _signs, require_shapely
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
@@ -77,7 +77,7 @@ class CoverageRegion:
 
     Parameters
     ----------
-    outline : Region
+    outline : Region or CrossRegion
         In columns and rows of the raster, exactly; rows count downwards.
     grid : Grid
     level : float
@@ -90,7 +90,7 @@ class CoverageRegion:
         What is cut out.
     """
 
-    outline: Region
+    outline: Region | CrossRegion
     grid: Grid
     level: float
     direction: str
@@ -102,25 +102,34 @@ class CoverageRegion:
     def __repr__(self) -> str:
         where = f"map {self.map}, part {self.part}: " if self.map or self.part else ""
         holes = f", {len(self.holes)} hole{'s' * (len(self.holes) > 1)}" if self.holes else ""
-        if not len(self.outline):
+        if not self:
             return f"CoverageRegion({where}empty, {self.direction} {self.level:g})"
+        counted = f"{self.segments:,} segment{'s' * (self.segments != 1)}"
+        if self.axis == "both":
+            counted = "{} x {} segments".format(*self.outline.segments)
         return (
-            f"CoverageRegion({where}{self.direction} {self.level:g}, {len(self):,} vertices in {self.segments:,} "
-            f"segment{'s' * (self.segments != 1)}{holes}, area {self.area:.6g})"
+            f"CoverageRegion({where}{self.direction} {self.level:g}, {len(self):,} vertices in {counted}"
+            f"{holes}, area {self.area:.6g})"
         )
 
     def __len__(self) -> int:
         """Number of vertices of the outline."""
-        return max(len(self.outline), 0)
+        return sum(map(len, self.rings))
 
     def __bool__(self) -> bool:
         """Whether anything is covered."""
-        return len(self.outline) > 0
+        return len(self.outline.x if self.axis == "both" else self.outline) > 0
+
+    @property
+    def axis(self) -> str:
+        """Along what the segments are: "x" (columns) or "both"."""
+        return self.outline.axis
 
     @property
     def segments(self) -> int:
-        """How many segments held cells."""
-        return self.outline.segments
+        """How many segments held cells; of both axes together with axis="both"."""
+        found = self.outline.segments
+        return sum(found) if self.axis == "both" else found
 
     @property
     def transform(self) -> tuple:
@@ -136,12 +145,21 @@ class CoverageRegion:
         return tuple(hole.rings() for hole in self.holes)
 
     @functools.cached_property
+    def rings(self) -> tuple[np.ndarray, ...]:
+        """The outline in map coordinates: rings of shape (m, 2), float64, counter-clockwise, not closed.
+
+        There is one, but for an empty region and for some with axis="both", which are in several pieces.
+        """
+        made = [self.grid.to_map(ring) for ring in self.outline.rings] if self else []
+        turned = self.grid.determinant < 0
+        return tuple(np.concatenate([ring[:1], ring[:0:-1]]) if turned else ring for ring in made)
+
+    @property
     def exterior(self) -> np.ndarray:
-        """The outline as a ring in map coordinates, counter-clockwise, not closed; shape (m, 2), float64."""
-        if not self:
-            return np.empty((0, 2))
-        ring = self.grid.to_map(self.outline.polygon)
-        return ring if self.grid.determinant > 0 else np.concatenate([ring[:1], ring[:0:-1]])
+        """The only ring of `rings`; no vertices for an empty region, InvalidInput for one in several pieces."""
+        if len(self.rings) > 1:
+            raise InvalidInput(f"This region is in {len(self.rings)} pieces: see CoverageRegion.rings.")
+        return self.rings[0] if self.rings else np.empty((0, 2))
 
     @functools.cached_property
     def area(self) -> float:
@@ -161,7 +179,8 @@ class CoverageRegion:
         """Least x, least y, greatest x, greatest y; NaN where nothing is covered."""
         if not self:
             return (math.nan,) * 4
-        return (*self.exterior.min(axis=0).tolist(), *self.exterior.max(axis=0).tolist())
+        corners = np.concatenate(self.rings)
+        return (*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
 
     def contains(self, points) -> np.ndarray:
         """Whether points, in map coordinates, are in the region or on its boundary.
@@ -207,7 +226,8 @@ class CoverageRegion:
         def ring(corners):
             return corners if cells else self.grid.to_map(corners)
 
-        shape = shapely.geometry.Polygon(self.outline.polygon if cells else self.exterior)
+        pieces = [shapely.geometry.Polygon(piece) for piece in (self.outline.rings if cells else self.rings)]
+        shape = pieces[0] if len(pieces) == 1 else shapely.geometry.MultiPolygon(pieces)
         if not self.holes:
             return shape
         holes = [
@@ -222,8 +242,10 @@ class CoverageRegion:
         """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
         if self.holes:
             return require_shapely().geometry.mapping(self.to_shapely())
-        ring = [tuple(corner) for corner in self.exterior.tolist()]
-        return {"type": "Polygon", "coordinates": ((*ring, ring[0]),) if ring else ()}
+        closed = [tuple(map(tuple, (*ring.tolist(), ring[0].tolist()))) for ring in self.rings]
+        if len(closed) > 1:
+            return {"type": "MultiPolygon", "coordinates": tuple((ring,) for ring in closed)}
+        return {"type": "Polygon", "coordinates": tuple(closed)}
 
     def plot(self, ax=None, **options):
         """Draw the region with Matplotlib. Returns the axes."""
@@ -298,9 +320,12 @@ class CoverageRegions(Sequence):
             raise IndexError(f"There are {len(self)} regions, and no region {index}.")
         group_number, i = self._where[:, index].tolist()
         group = self._groups[group_number]
-        lower, upper = (_straightened(chain) for chain in group.chains[i])
+        outline = _region_of(group.chains, i)
+        if group.across is not None:
+            chains, number = group.across[i]
+            outline = CrossRegion(outline, _region_of(chains, number, axis="y"))
         return CoverageRegion(
-            Region(lower, upper, segments=group.chains.effective[i]),
+            outline,
             self.grid,
             self.given[int(group.levels[i])],
             self.direction,
@@ -318,6 +343,8 @@ class CoverageRegions(Sequence):
     @property
     def areas(self) -> np.ndarray:
         """The areas of all outlines in the square of the map's unit, holes not left out; shape (n,), float64."""
+        if any(group.across is not None for group in self._groups):
+            return np.array([region.outline.area * self.grid.cell_area for region in self])
         found = np.empty(len(self._order))
         start = 0
         for group in self._groups:
@@ -339,6 +366,11 @@ class CoverageRegions(Sequence):
         from clgeom.plot import plot_coverage
 
         return plot_coverage(self, ax=ax, **options)
+
+
+def _region_of(chains, number, axis="x"):
+    lower, upper = (_straightened(chain) for chain in chains[number])
+    return Region(lower, upper, segments=chains.effective[number], axis=axis)
 
 
 def _straightened(chain):

@@ -9,6 +9,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
+from clgeom.runtime.launch import read
 
 #: Types that kernels read, and the type that a value and a level are compared in.
 THRESHOLDS = {
@@ -46,6 +47,15 @@ class Stack:
     @property
     def value(self) -> str:
         return c_name(self.dtype)
+
+    def turned(self) -> Stack:
+        """The maps with rows and columns exchanged, on the host."""
+        array = self.array
+        if array is None:
+            flat = read(self.session, self.buffer, self.dtype, self.maps * self.rows * self.columns)
+            array = flat.reshape(self.maps, self.rows, self.columns)
+        turned = np.ascontiguousarray(array.swapaxes(1, 2))
+        return Stack(self.session, self.dtype, *turned.shape, turned)
 
     def pieces(self, first_map, maps, *, halo, of):
         """Some of the maps, in pieces of whole maps, or of whole rows of one map, that are no larger than allowed.
