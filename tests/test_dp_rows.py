@@ -52,8 +52,13 @@ def test_knapsack(any_session):
         taken[1:] = table[1:] > table[:-1]
         for keep in ("table", "last", "corner", "decisions") if capacity == 5000 else ("corner", "decisions"):
             found = dp.fill(knapsack, table.shape, keep=keep, device=any_session, **given_items)
-            small = table.size * 4 + 4096 > any_session.profile.max_alloc_bytes  # one buffer does not hold the table
-            assert found.path == ("stages" if small and keep == "table" else "rows") and found.corner == table[-1, -1]
+            small = (
+                table.size * 4 + 4096 > any_session.profile.max_alloc_bytes
+            )  # one buffer does not hold the table
+            assert (
+                found.path == ("stages" if small and keep == "table" else "rows")
+                and found.corner == table[-1, -1]
+            )
             if keep != "corner":
                 np.testing.assert_array_equal(found.last, table[-1])
             if keep == "table":

@@ -28,7 +28,9 @@ def dearest(M, i, j, p):
 @dp.equation(parameters={"w": "float32[,]"}, pattern="SONE", dtype="float32")
 def tree(M, i, j, w):
     """An optimal binary search tree: reads below the diagonal, no term in the reduction, more rows than columns."""
-    return dp.where((i == 0) | (j < i), 0.0, dp.min_over("k", i, j + 1, lambda k: M[i, k - 1] + M[k + 1, j]) + w[i, j])
+    return dp.where(
+        (i == 0) | (j < i), 0.0, dp.min_over("k", i, j + 1, lambda k: M[i, k - 1] + M[k + 1, j]) + w[i, j]
+    )
 
 
 def dims(n, seed=1):
@@ -74,11 +76,15 @@ def test_known_answers(session):
 
 def test_equations_that_are_no_such_reduction(session):
     far = dp.Equation(
-        lambda M, i, j: dp.where(i >= j, 1, dp.min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + M[i + 1, j])),
+        lambda M, i, j: dp.where(
+            i >= j, 1, dp.min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + M[i + 1, j])
+        ),
         pattern="SONE",
     )
     part = dp.Equation(
-        lambda M, i, j: dp.where(i >= j, 1, dp.min_over("k", i, (i + j) // 2, lambda k: M[i, k] + M[k + 1, j])),
+        lambda M, i, j: dp.where(
+            i >= j, 1, dp.min_over("k", i, (i + j) // 2, lambda k: M[i, k] + M[k + 1, j])
+        ),
         pattern="SONE",
     )
     for equation in (far, part):

@@ -25,7 +25,9 @@ def lcs(M, i, j, x, y):
     """The length, and whence it comes: 0 up-left, 1 up, 2 left."""
     up, left = M[i - 1, j], M[i, j - 1]
     apart = (dp.maximum(up, left), 1 + dp.which_max(up, left))
-    return dp.where((i == 0) | (j == 0), (0, 0), dp.where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart))
+    return dp.where(
+        (i == 0) | (j == 0), (0, 0), dp.where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart)
+    )
 
 
 @dp.equation(pattern="SONE", dtype="int64")
@@ -79,7 +81,9 @@ def test_what_is_kept(session, keep):
 def test_other_tiles(session, wg_size):
     """Several strips an item, tiles much shorter or longer than the slant."""
     variant, strips = ("serial", 3) if wg_size == 1 else ("group", 1)
-    policy = TilePolicy(variant, wg_size, block_rows=2, block_columns=4, steps=5 if wg_size < 64 else 96, strips=strips)
+    policy = TilePolicy(
+        variant, wg_size, block_rows=2, block_columns=4, steps=5 if wg_size < 64 else 96, strips=strips
+    )
     with override({"dp/tile_sweep": policy}):
         check(session, "table", ((1, 1), (50, 61), (139, 200)))
 
@@ -111,7 +115,9 @@ def test_offsets_beyond_the_next_cell(session, wg_size):
         with override({"dp/tile_sweep": policy}):
             found = dp.fill(far, shape, device=session)
         assert found.path == "tiles"
-        np.testing.assert_array_equal(found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy())
+        np.testing.assert_array_equal(
+            found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy()
+        )
 
 
 def test_too_far_for_tiles(session):
@@ -187,7 +193,10 @@ def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
         if column:
             assert times[row, column - 1] < (launch, step)
         if row and row % wg_size:
-            assert times[row - 1, column] == (launch, step - 1) or times[row - 1, column] == (launch - 1, step - 1)
+            assert times[row - 1, column] == (launch, step - 1) or times[row - 1, column] == (
+                launch - 1,
+                step - 1,
+            )
         elif row:
             assert times[row - 1, column][0] < launch
             assert times[row - 1, column][0] >= launch - 2 * sweep.lag  # two rows of edges are held

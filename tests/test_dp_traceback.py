@@ -31,7 +31,9 @@ def test_longest_common_subsequence(any_session, band_bytes):
         whole = dp.fill(lcs, shape, path="stages", device=any_session, **given)
         decisions = whole.decisions.numpy()
         assert found.value == whole.corner
-        assert list(map(tuple, found.cells.tolist())) == list(way(decisions, shape[0] - 1, shape[1] - 1, MOVES))
+        assert list(map(tuple, found.cells.tolist())) == list(
+            way(decisions, shape[0] - 1, shape[1] - 1, MOVES)
+        )
         assert found.decisions.tolist() == decisions[tuple(found.cells.T)].tolist()
 
 

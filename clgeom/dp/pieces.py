@@ -54,7 +54,8 @@ def held(equation, *, inner: bool) -> Held | None:
     cells = []
     for name, known in (("dp_cell_held", {}), ("dp_cell_held_inner", FIRST_ARE_OTHER if inner else {})):
         value, decision = (
-            None if root is None else trace.simplify(root, known) for root in (equation.value, equation.decision)
+            None if root is None else trace.simplify(root, known)
+            for root in (equation.value, equation.decision)
         )
         body = text.body_of(value, decision, taken=equation._taken(), given=names)
         cells.append(_named(equation, name, body))
@@ -82,7 +83,9 @@ def halves(equation, first_row: int | None) -> str:
         return ""
     _, more, other, (lines, value) = next(iter(found.values()))
     parts = [
-        _function(equation, "inline int dp_cut(const int i, const int n, const int m", lines, f"({value}) + {more}")
+        _function(
+            equation, "inline int dp_cut(const int i, const int n, const int m", lines, f"({value}) + {more}"
+        )
     ]
     for name, side in (("dp_cell_left", True), ("dp_cell_right", False)):
         known = {part: Expr("const", (), "bool", left == side) for part, (left, *_) in found.items()}

@@ -126,7 +126,9 @@ def fill(job: Job) -> Filled:
     left, right = reaches_of(job)
     serial = direct.variant == "serial"
     rows = Rows(job, step_of(job) > 0, left, right)
-    parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
+    parts = (
+        rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
+    )
     result = job.run(Plan(*parts), **rows.buffers)
     last = None
     if rows.table is None:
@@ -145,7 +147,9 @@ class Rows:
         self.pitch, self.keep = _pitch(m), job.keep == "table"
         self.bits = bits_of(job)
         slots = n if self.keep else 2
-        self.buffers = {"cells": launch.allocate(job.session, slots * self.pitch * job.equation.dtype.itemsize)}
+        self.buffers = {
+            "cells": launch.allocate(job.session, slots * self.pitch * job.equation.dtype.itemsize)
+        }
         self.table = self.decisions = None
         if self.keep:
             self.table = CellStore(
@@ -223,8 +227,12 @@ class Rows:
             np.int32(self.keep), "cells", "cells", np.int32(self.pitch), scratch,
         )  # fmt: skip
         slots = self.slots(parts)
-        values = np.array([(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(parts, slots)], np.int64)
-        step = self.step(DIRECT, policy, args, {"halves": pieces.halves(job.equation, None if self.flip else 1)}, n)
+        values = np.array(
+            [(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(parts, slots)], np.int64
+        )
+        step = self.step(
+            DIRECT, policy, args, {"halves": pieces.halves(job.equation, None if self.flip else 1)}, n
+        )
         return [Series(step, tuple(range(2, 8)), values, np.full(len(parts), groups))]
 
 

@@ -79,7 +79,9 @@ def _pitch(m):
 def shapes_of(job: Job):
     """Side of the tiles, and the policies of the product and of the tiles' own splits."""
     n, m = job.shape
-    product, finish = (select(job.session.profile, kernel, job.equation.dtype, n * m) for kernel in (PRODUCT, FINISH))
+    product, finish = (
+        select(job.session.profile, kernel, job.equation.dtype, n * m) for kernel in (PRODUCT, FINISH)
+    )
     if product.variant == "serial":
         return product.items_per_thread, product, replace(finish, variant="serial", wg_size=1)
     side = math.isqrt(1 << (product.wg_size.bit_length() - 1) // 2 * 2)  # items along a side: a power of two
@@ -104,7 +106,9 @@ def fill(job: Job) -> Filled:
         kind = equation.decision_dtype(job.shape)
         buffers["decisions"] = launch.allocate(session, n * pitch * kind.itemsize)
         index = equation.decisions == "index"
-        decisions = CellStore(session, (buffers["decisions"],), kind, job.shape, "ROWS", pitch=pitch, index=index)
+        decisions = CellStore(
+            session, (buffers["decisions"],), kind, job.shape, "ROWS", pitch=pitch, index=index
+        )
         kept = ("decisions",)
     cells = (np.int32(n), np.int32(m))
     neutral = literal_of(trace.neutral(reach.op, reach.node.type), reach.node.type)
@@ -122,7 +126,11 @@ def fill(job: Job) -> Filled:
     ks = Scratch("k_of", np.dtype(np.int32), most * tile * tile if track else 1)
     policy, groups = select(session.profile, EMPTY, dtype, n * m), min(n, 8 * session.profile.compute_units)
     args = (*cells, "table", np.int32(pitch), *kept, *job.arguments)
-    steps = [Step(EMPTY, policy, args, groups, {**common, **ends, **kind}, n * m // 2 * dtype.itemsize, job.options)]
+    steps = [
+        Step(
+            EMPTY, policy, args, groups, {**common, **ends, **kind}, n * m // 2 * dtype.itemsize, job.options
+        )
+    ]
     for diagonal, (tiles, parts) in enumerate(diagonals):
         place = (*cells, np.int32(diagonal), np.int32(parts), "table", np.int32(pitch), best, ks)
         moved = tiles * tile * tile * dtype.itemsize
@@ -130,7 +138,9 @@ def fill(job: Job) -> Filled:
             args = (*place, *job.arguments)
             steps.append(Step(PRODUCT, product, args, tiles * parts, sums, 2 * diagonal * moved, job.options))
         args = (*place, *kept, *job.arguments)
-        steps.append(Step(FINISH, finish, args, tiles, {**sums, **kind, "tile": tile}, 4 * moved, job.options))
+        steps.append(
+            Step(FINISH, finish, args, tiles, {**sums, **kind, "tile": tile}, 4 * moved, job.options)
+        )
     job.run(Plan(*steps), **buffers)
     last = table.row(job.pattern.last(n, m)) if job.keep != "table" else None
     return Filled(
@@ -162,7 +172,11 @@ def leaves_parameters(job: Job, bounds: Bounds) -> bool:
     if term is None:
         return False
     n, m = job.shape
-    ranges = {"i": (0, n - 1), "j": (0, m - 1), "index": (bounds.first, max(m + bounds.last - 2, bounds.first))}
+    ranges = {
+        "i": (0, n - 1),
+        "j": (0, m - 1),
+        "index": (bounds.first, max(m + bounds.last - 2, bounds.first)),
+    }
     ranges |= {"n": (n, n), "m": (m, m)}
     for part in trace.walk(term):
         if part.op != "load":

@@ -155,7 +155,10 @@ class Sweep:
         n, m = self.shape
         bottom = n if bottom is None else bottom
         return tuple(
-            map(np.int32, (n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch))
+            map(
+                np.int32,
+                (n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch),
+            )
         )
 
     def params(self, job: Job, *, last: bool) -> dict:
@@ -209,12 +212,16 @@ def fill(job: Job) -> Filled:
         args += [kept]
     if sweep.bits:
         columns = sweep.policy.block_columns
-        decisions = new_packed(job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
+        decisions = new_packed(
+            job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns
+        )
         buffers["decisions"] = decisions.buffer
         args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
     launches, groups = sweep.launches()
     params = sweep.params(job, last=not sweep.table)
-    moved = dtype.itemsize * (n * m * sweep.table + sweep.edges * sweep.rows + 2 * sweep.state * sweep.columns)
+    moved = dtype.itemsize * (
+        n * m * sweep.table + sweep.edges * sweep.rows + 2 * sweep.state * sweep.columns
+    )
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), 1, params, moved, job.options)
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
     last = None if sweep.table else result.read(kept)

@@ -48,7 +48,9 @@ class Walk:
         return len(self.decisions)
 
 
-def walk_back(equation, shape, moves, *, band_bytes=BAND_BYTES, values=None, device=None, **parameters) -> Walk:
+def walk_back(
+    equation, shape, moves, *, band_bytes=BAND_BYTES, values=None, device=None, **parameters
+) -> Walk:
     """Follow the decisions of an equation from the last cell, with memory for a few rows of the table.
 
     Parameters
@@ -90,7 +92,9 @@ def walk_back(equation, shape, moves, *, band_bytes=BAND_BYTES, values=None, dev
 
 def _job(equation, shape, values, device, parameters, of) -> Job:
     if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
-        raise InvalidInput(f"{of} needs an equation that returns one of up to 256 decisions, not {equation.decisions}.")
+        raise InvalidInput(
+            f"{of} needs an equation that returns one of up to 256 decisions, not {equation.decisions}."
+        )
     shape = check_shape(shape, of=of)
     held = check_values(equation, {**(values or {}), **parameters}, of=of)
     session = as_session(device)

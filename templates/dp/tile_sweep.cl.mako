@@ -47,6 +47,7 @@ ${cells}
 #define ROWS ${rows}
 #define COLUMNS ${columns}
 #define STEPS ${steps}
+typedef ${cell}${vector} cells_t;   // stored at once: the table is our own memory, and rows are aligned for that
 #define UP ${up}         // rows above a block that its cells read
 #define LEFT ${left}       // columns to the left
 #define STRIP (WG_SIZE * ROWS)
@@ -252,7 +253,7 @@ ${block(False)}\
 % endfor
 % else:
 % for c in range(0, columns, vector):
-                    *(global ${cell}${vector} *)(target + ${r} * down + ${c}) = (${cell}${vector})(${", ".join(f"w[{up + r}][{left + c + v}]" for v in range(vector))});
+                    *(global cells_t *)(target + ${r} * down + ${c}) = (cells_t)(${", ".join(f"w[{up + r}][{left + c + v}]" for v in range(vector))});
 % endfor
 % endif
 % endfor
