@@ -2,10 +2,10 @@
 #define ARC_CHUNK 16
 #define ARC_CHUNKS ((WG_SIZE + ARC_CHUNK - 1) / ARC_CHUNK)
 
-// The sum of the values of the work-items before, and in `sums[ARC_CHUNKS]` that of all. Called by all of the group.
-inline uint group_before(uint value, uint lid, local uint *values, local uint *sums)
+// The sum of the values of the work-items before; in `all` that of all. Called by all of the group, with a barrier between
+// one call and the next.
+inline uint group_before(uint value, uint lid, local uint *values, local uint *sums, uint *all)
 {
-    barrier(CLK_LOCAL_MEM_FENCE);
     values[lid] = value;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint c = lid; c < ARC_CHUNKS; c += WG_SIZE) {
@@ -16,16 +16,13 @@ inline uint group_before(uint value, uint lid, local uint *values, local uint *s
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint mine = lid / ARC_CHUNK;
-    uint before = 0, all = 0;
+    uint before = 0, sum = 0;
     for (uint c = 0; c < ARC_CHUNKS; ++c) {
         before += c < mine ? sums[c] : 0;
-        all += sums[c];
+        sum += sums[c];
     }
     for (uint k = mine * ARC_CHUNK; k < lid; ++k)
         before += values[k];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lid == 0)
-        sums[ARC_CHUNKS] = all;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    *all = sum;
     return before;
 }

@@ -1,5 +1,5 @@
 // arc_chain.h: Andrew's monotone chain for candidates of ascending x, of which several may share an x: the highest of
-// these counts for an upper side, the lowest for a lower one. The includer has orient2d.h, point_t, KEEP 0, hood.h and
+// these counts for an upper side, the lowest for a lower one. The includer has orient2d.h, point_t, KEEP 0, hood.h, arc_turn.h and
 //
 //   ARC_ID(i)        the number of candidate i
 //   ARC_LOAD(id)     its coordinates
@@ -23,7 +23,7 @@
                     below = ARC_LOAD(ARC_STACK(size - 2));                                                        \
             }                                                                                                     \
             while (size > 1) {                                                                                    \
-                const int turn = TURN(side, below, top, p);                                                       \
+                const int turn = arc_turn(side, below, top, p);                                                   \
                 if (IS_CORNER(turn))                                                                              \
                     break;                                                                                        \
                 --size;                                                                                           \

@@ -45,7 +45,7 @@ inline uint arc_next(global const uint *cuts, uint s, uint end)
 // (p left of q; as published, both). From 2 * segments on: 1 where a segment is not empty.
 inline uint arc_count(global const uint *cuts, global const uint *links, uint segments, uint i, uint in_valley)
 {
-    const uint block = i / segments, s = i - block * segments;
+    const uint block = (i >= segments) + (i >= 2 * segments), s = i - block * segments;
     if (arc_is_empty(cuts, s))
         return 0;
     if (block == 2)

@@ -1,5 +1,5 @@
 // arc_tangent.h: the common tangent of two hulls side by side, by nested binary search. The includer has orient2d.h,
-// real_t, point_t, KEEP 0 and hood.h, and defines
+// real_t, point_t, KEEP 0, hood.h and arc_turn.h, and defines
 //
 //   hull_t                          what corners are read through
 //   arc_corner(hull, place)         the coordinates of a corner
@@ -12,7 +12,7 @@ inline uint arc_touch(const hull_t *hull, uint side, point_t p, uint lo, uint hi
 {
     while (lo < hi) {
         const uint mid = lo + (hi - lo) / 2;
-        const int turn = TURN(side, p, arc_corner(hull, mid), arc_corner(hull, mid + 1));
+        const int turn = arc_turn(side, p, arc_corner(hull, mid), arc_corner(hull, mid + 1));
         if (BEYOND_Q(turn))
             lo = mid + 1;
         else
@@ -25,11 +25,13 @@ inline uint arc_touch(const hull_t *hull, uint side, point_t p, uint lo, uint hi
 inline uint2 arc_tangent(const hull_t *hull, uint side, uint2 p_range, uint2 q_range)
 {
     uint lo = p_range.x, hi = p_range.y, from_lo = q_range.x, from_hi = q_range.x;   // where tangents from lo and hi touch
-    while (lo < hi) {
+    while (1) {
         const uint mid = lo + (hi - lo) / 2;
         const point_t from = arc_corner(hull, mid);
         const uint at = arc_touch(hull, side, from, min(from_lo, from_hi), q_range.y);
-        const int turn = TURN(side, from, arc_corner(hull, at), arc_corner(hull, mid + 1));
+        if (lo >= hi)
+            return (uint2)(lo, at);
+        const int turn = arc_turn(side, from, arc_corner(hull, at), arc_corner(hull, mid + 1));
         if (BEYOND_P(turn)) {
             lo = mid + 1;
             from_lo = at;
@@ -38,5 +40,4 @@ inline uint2 arc_tangent(const hull_t *hull, uint side, uint2 p_range, uint2 q_r
             from_hi = at;
         }
     }
-    return (uint2)(lo, arc_touch(hull, side, arc_corner(hull, lo), min(from_lo, from_hi), q_range.y));
 }

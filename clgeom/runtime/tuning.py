@@ -258,9 +258,11 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=64),
     },
     # PoCL, 2 cores of an EPYC, 65536 x 65536, four letters, GCUPS with 4, 8, 16 words: lcs 71 119 101, edit 49 55 58.
+    # H200, 262144 x 262144, groups of 32 with 1, 2, 4 words, of 64 with 1: lcs 2122 2306 2123 1922, edit 1527 1707 1406
+    # 1248; tiles of 16, 32 or 64 blocks: within 15 %.
     "dp/bits_tiles": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8),
-        "any": Policy("group", wg_size=32),
+        "any": Policy("group", wg_size=32, items_per_thread=2),
     },
     "dp/bits_traceback": {"any": Policy("group", wg_size=1)},
     # Dynamic programming, stage by stage. Small stages go together: up to wg_size * items_per_thread cells each.

@@ -19,6 +19,7 @@ typedef ${real} real_t;
 typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood.h"
+#include "arc_turn.h"
 #include "arc_segments.h"
 #include "arc_order.h"
 % if sieve:

@@ -16,8 +16,8 @@
 % if variant == "serial":
 // A work-item takes a block; of a strip's heights it keeps the extremes, and looks again where they are records.
 % else:
-// One work-item a side adds them to a monotone chain in local memory. A block where they are too many goes through global
-// memory, a strip to a work-item, and merges.
+// They gather in local memory; each then looks at all others for a line that they are on or below. A block where they are
+// too many goes through global memory, a strip to a work-item, and merges.
 % endif
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
@@ -31,6 +31,7 @@ typedef ${real} real_t;
 typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood.h"
+#include "arc_turn.h"
 #define WG_SIZE ${wg_size}
 #define POINT(points, id) CLGEOM_LOAD2(${real}, points, id)
 #include "arc_order.h"
@@ -53,7 +54,7 @@ inline uint item_push(global const real_t *points, global uint *stack, uint size
     }
     while (size > 1) {
         const point_t below = POINT(points, stack[size - 2]);
-        const int turn = TURN(side, below, top, p);
+        const int turn = arc_turn(side, below, top, p);
         if (IS_CORNER(turn))
             break;
         --size;
@@ -181,42 +182,76 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
 % else:
 #define STRIP ${items_per_thread}          // even, at most 32
 #define TILE (WG_SIZE * STRIP)
-#define ROOM 256                           // records of a tile and side, and corners of a block and side, kept in local memory
+#define ROOM 256                           // candidates of a side kept in local memory
+#define FULL 48                            // above so many only their corners are kept
 #include "arc_group.h"
 
 typedef ${height} height_t;                // wider than a coordinate, or with infinities
 typedef ${height}2 heights_t;              // greatest, least
 #define LOWEST ((height_t)${lowest})
 #define HIGHEST ((height_t)${highest})
-#define CHAIN_ITEM(side) (WG_SIZE > 32 ? 32 * (side) : 0)     // not in one warp
-typedef struct { real_t x[ROOM], y[ROOM]; uint id[ROOM]; } list_t;
+typedef struct { real_t x[2 * ROOM], y[2 * ROOM]; uint id[2 * ROOM]; } list_t;      // of the lower side, of the upper one
+typedef struct { uint low, high; } sizes_t;
 
-// Andrew's chain goes on with the records of a tile; returns the new size, or ROOM + 1 when it does not fit.
-inline uint item_chain_on(local list_t *stack, uint size, local const list_t *records, uint count, uint side)
+// Whether entry i of a side's n is a corner of their hull: the steepest line to it from the left turns towards the side on
+// its way to the right. n tests; those of different entries are side by side.
+inline int item_is_corner(local const list_t *list, uint first, uint n, uint i, uint side)
 {
-    for (uint k = 0; k < count; ++k) {
-        const point_t p = (point_t)(records->x[k], records->y[k]);
-        if (size > 0 && p.x == stack->x[size - 1]) {
-            const real_t top = stack->y[size - 1];
-            if (side ? p.y <= top : p.y >= top)
-                continue;
-            --size;
+    const point_t p = (point_t)(list->x[first + i], list->y[first + i]);
+    point_t left = p, right = p;
+    for (uint j = 0; j < n; ++j) {
+        const point_t q = (point_t)(list->x[first + j], list->y[first + j]);
+        const int before = q.x < p.x;
+        if (q.x == p.x) {
+            if ((side ? q.y > p.y : q.y < p.y) || (q.y == p.y && j < i))
+                return 0;
+        } else if ((before ? left.x : right.x) == p.x || arc_turn(side, before ? left : p, before ? p : right, q) < 0) {
+            if (before)
+                left = q;
+            else
+                right = q;
         }
-        while (size > 1) {
-            const point_t below = (point_t)(stack->x[size - 2], stack->y[size - 2]);
-            const point_t top = (point_t)(stack->x[size - 1], stack->y[size - 1]);
-            const int turn = TURN(side, below, top, p);
-            if (IS_CORNER(turn))
-                break;
-            --size;
-        }
-        if (size == ROOM)
-            return ROOM + 1;
-        stack->x[size] = p.x;
-        stack->y[size] = p.y;
-        stack->id[size++] = records->id[k];
     }
-    return size;
+    if (left.x == p.x || right.x == p.x)
+        return 1;
+    const int turn = arc_turn(side, left, p, right);
+    return IS_CORNER(turn);
+}
+
+// Leaves the corners of both lists. Called by all of the group.
+inline sizes_t group_corners(local list_t *list, const sizes_t sizes, uint lid, local uchar *stays, local uint *values,
+                             local uint *sums)
+{
+    const uint all = sizes.low + sizes.high;
+    sizes_t left = {0, 0};
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint e = lid; e < all; e += WG_SIZE) {
+        const uint side = e >= sizes.low;
+        stays[e] = item_is_corner(list, side ? ROOM : 0, side ? sizes.high : sizes.low, side ? e - sizes.low : e, side);
+    }
+    for (uint base = 0; base < all; base += WG_SIZE) {
+        const uint e = base + lid, side = e >= sizes.low, from = side ? ROOM + e - sizes.low : e;
+        const uint mine = e < all && stays[e];
+        real_t x = 0, y = 0;
+        uint id = 0;
+        if (mine) {
+            x = list->x[from];
+            y = list->y[from];
+            id = list->id[from];
+        }
+        uint counts;
+        const uint at = group_before(mine << 16 * side, lid, values, sums, &counts);      // after that all have read
+        if (mine) {
+            const uint to = side ? ROOM + left.high + (at >> 16) : left.low + (at & 0xffff);
+            list->x[to] = x;
+            list->y[to] = y;
+            list->id[to] = id;
+        }
+        left.low += counts & 0xffff;
+        left.high += counts >> 16;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return left;
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -224,16 +259,16 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
                       global uint *corners, global uint *ranges, global uint *flag)
 {
     local heights_t strips[WG_SIZE], chunks[ARC_CHUNKS];
-    local uint values[WG_SIZE], sums[ARC_CHUNKS + 1], parts[3 * WG_SIZE], sizes[2];
-    local list_t records[2], stacks[2];
+    local uint values[WG_SIZE], sums[ARC_CHUNKS], parts[3 * WG_SIZE];
+    local list_t list;
+    local uchar stays[2 * ROOM];
     const uint lid = get_local_id(0), block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
-    if (lid == 0)
-        sizes[0] = sizes[1] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    sizes_t sizes = {0, 0};
+    heights_t passed = (heights_t)(LOWEST, HIGHEST);       // the greatest and the least height of all tiles before
 
     // Tiles begin at even numbers, so that two points are one aligned load.
     uint fits = 1;
-    for (uint tile = begin & ~1u; tile < end && fits; tile += TILE) {
+    for (uint tile = begin & ~1u;; tile += TILE) {         // after the last one, one without candidates
         const uint first = tile + lid * STRIP;
         height_t y[STRIP];
         heights_t own = (heights_t)(LOWEST, HIGHEST);
@@ -275,10 +310,11 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
             chunks[c] = all;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        heights_t before = (heights_t)(LOWEST, HIGHEST), after = before;
+        heights_t before = passed, after = (heights_t)(LOWEST, HIGHEST);
         const uint mine = lid / ARC_CHUNK;
         for (uint c = 0; c < ARC_CHUNKS; ++c) {
             const heights_t chunk = chunks[c];
+            passed = (heights_t)(max(passed.x, chunk.x), min(passed.y, chunk.y));
             if (c < mine)
                 before = (heights_t)(max(before.x, chunk.x), min(before.y, chunk.y));
             if (c > mine)
@@ -312,45 +348,47 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
                 }
             }
         }
-        const uint at = group_before(popcount(low) | popcount(high) << 16, lid, values, sums);
-        const uint counts = sums[ARC_CHUNKS];
-        fits = (counts & 0xffff) <= ROOM && counts >> 16 <= ROOM;
+        uint counts;
+        const uint at = group_before(popcount(low) | popcount(high) << 16, lid, values, sums, &counts);
+        const uint new_low = counts & 0xffff, new_high = counts >> 16;
+        if (tile >= end || sizes.low + new_low > FULL || sizes.high + new_high > FULL)
+            sizes = group_corners(&list, sizes, lid, stays, values, sums);
+        if (tile >= end)
+            break;
+        fits = sizes.low + new_low <= ROOM && sizes.high + new_high <= ROOM;
         if (fits && (low | high)) {
-            uint to_low = at & 0xffff, to_high = at >> 16;
+            uint to_low = sizes.low + (at & 0xffff), to_high = ROOM + sizes.high + (at >> 16);
             for (uint k = 0; k < STRIP; ++k)
                 if ((low | high) >> k & 1) {
                     const point_t p = POINT(points, first + k);
                     if (low >> k & 1) {
-                        records[0].x[to_low] = p.x;
-                        records[0].y[to_low] = p.y;
-                        records[0].id[to_low++] = first + k;
+                        list.x[to_low] = p.x;
+                        list.y[to_low] = p.y;
+                        list.id[to_low++] = first + k;
                     }
                     if (high >> k & 1) {
-                        records[1].x[to_high] = p.x;
-                        records[1].y[to_high] = p.y;
-                        records[1].id[to_high++] = first + k;
+                        list.x[to_high] = p.x;
+                        list.y[to_high] = p.y;
+                        list.id[to_high++] = first + k;
                     }
                 }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint side = 0; side < 2; ++side)
-            if (fits && lid == CHAIN_ITEM(side))
-                sizes[side] = item_chain_on(&stacks[side], sizes[side], &records[side],
-                                            side ? counts >> 16 : counts & 0xffff, side);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        fits = fits && sizes[0] <= ROOM && sizes[1] <= ROOM;
+        sizes.low += new_low;
+        sizes.high += new_high;
+        if (!fits)
+            break;
     }
     for (uint side = 0; side < 2; ++side) {
-        global uint *list = corners + (size_t)side * m + begin;
-        uint size = sizes[side];
+        global uint *out = corners + (size_t)side * m + begin;
+        uint size = side ? sizes.high : sizes.low;
         if (fits)
             for (uint k = lid; k < size; k += WG_SIZE)
-                list[k] = stacks[side].id[k];
+                out[k] = list.id[side * ROOM + k];
         else {
             for (uint k = lid; k < end - begin; k += WG_SIZE)
-                list[k] = begin + k;
+                out[k] = begin + k;
             ARC_FENCE();
-            size = group_hull_of_list(points, list, end - begin, side, lid, values, parts);
+            size = group_hull_of_list(points, out, end - begin, side, lid, values, parts);
         }
         if (lid == 0)
             vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)side * blocks + block, ranges);

@@ -13,6 +13,7 @@ typedef ${real} real_t;
 typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood.h"
+#include "arc_turn.h"
 #define WG_SIZE ${wg_size}
 #define POINT(points, id) CLGEOM_LOAD2(${real}, points, id)
 #include "arc_group.h"
@@ -23,7 +24,7 @@ void arc_join(global const real_t *points, const uint m, global const uint *cuts
               global const uint *block_corners, global const uint *block_ranges, global uint *corners,
               global uint *ranges)
 {
-    local uint values[WG_SIZE], sums[ARC_CHUNKS + 1], parts[3 * WG_SIZE];
+    local uint values[WG_SIZE], sums[ARC_CHUNKS], parts[3 * WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0) & 1, s = get_group_id(0) / 2, begin = cuts[s];
     global uint *list = corners + (size_t)side * m + begin;
     global const uint *from = block_corners + (size_t)side * m;
@@ -32,8 +33,9 @@ void arc_join(global const real_t *points, const uint m, global const uint *cuts
     for (uint base = 0; base < fan; base += WG_SIZE) {
         const uint2 range = base + lid < fan ? vload2(first_block + base + lid, block_ranges) : (uint2)(1, 0);
         const uint size = range.y + 1 - range.x;                      // 0 for (1, 0)
-        const uint at = total + group_before(size, lid, values, sums);
-        total += sums[ARC_CHUNKS];
+        uint all;
+        const uint at = total + group_before(size, lid, values, sums, &all);
+        total += all;
         if (size <= LONG)
             for (uint k = 0; k < size; ++k)
                 list[at + k] = from[range.x + k];

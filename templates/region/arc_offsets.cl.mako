@@ -14,17 +14,18 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_offsets(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
                  global uint *offsets)
 {
-    local uint values[WG_SIZE], sums[ARC_CHUNKS + 1];
-    const uint all = 3 * segments, run = (all + WG_SIZE - 1) / WG_SIZE, lid = get_local_id(0);
-    const uint first = min(lid * run, all), last = min(first + run, all);
-    uint sum = 0;
-    for (uint i = first; i < last; ++i)
-        sum += arc_count(cuts, links, segments, i, in_valley);
-    uint at = group_before(sum, lid, values, sums);
+    local uint values[WG_SIZE], sums[ARC_CHUNKS];
+    const uint n = 3 * segments, run = (n + WG_SIZE - 1) / WG_SIZE, lid = get_local_id(0);
+    const uint first = min(lid * run, n), last = min(first + run, n);
+    uint sum = 0, all;
     for (uint i = first; i < last; ++i) {
-        offsets[i] = at;
-        at += arc_count(cuts, links, segments, i, in_valley);
+        const uint count = arc_count(cuts, links, segments, i, in_valley);
+        offsets[i] = sum;                          // of the run, so far
+        sum += count;
     }
+    const uint before = group_before(sum, lid, values, sums, &all);
+    for (uint i = first; i < last; ++i)
+        offsets[i] += before;
     if (lid == 0)
-        offsets[all] = sums[ARC_CHUNKS];
+        offsets[n] = all;
 }

@@ -14,6 +14,7 @@ typedef ${real} real_t;
 typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood.h"
+#include "arc_turn.h"
 #include "arc_segments.h"
 typedef struct { global const real_t *points; global const uint *corners; } hull_t;
 
