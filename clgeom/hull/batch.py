@@ -229,10 +229,13 @@ class _Call:
 
     def _solved(self, points, offsets, on_device):
         """`_solve` for all groups, in parts that one allocation holds."""
-        array = as_device_points(self.session, points, of=self.of)
-        if on_device or (len(array.chunks) < 2 and len(offsets) <= _most_groups(self.session.profile)):
-            return _solve(self, array, offsets, on_device)
-        return _joined([_solve_part(self, points, offsets, *part) for part in _parts(array, offsets)])
+        most_points, most_groups = _limits(self.session.profile, points.dtype)
+        if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
+            return _solve(self, as_device_points(self.session, points, of=self.of), offsets, on_device)
+        offsets = on_host(offsets)
+        checked_offsets(offsets, len(points), of=self.of)
+        parts = _parts(offsets, most_points, most_groups)
+        return _joined([_solve_part(self, points, offsets, *part) for part in parts])
 
     def _ordered(self, points, order):
         """points[order], where the points are."""
@@ -263,28 +266,27 @@ class _Call:
 # Parts that one allocation holds --------------------------------------------------------------------------------
 
 
-def _most_groups(profile) -> int:
-    """How many groups one run takes: two numbers of 8 bytes each must fit into an allocation."""
-    return min(profile.max_alloc_bytes // 8 // 2, MOST_POINTS)
+def _limits(profile, dtype):
+    """How many points, and how many groups with two numbers of 8 bytes each, one run takes."""
+    largest = profile.max_alloc_bytes
+    return min(largest // (2 * dtype.itemsize), MOST_POINTS), min(largest // 16, MOST_POINTS)
 
 
-def _parts(array, offsets):
-    """(first, last) of runs of groups that one allocation holds, and of larger groups, each alone."""
-    profile = array.session.profile
-    most = profile.max_alloc_bytes // array.item_bytes
+def _parts(offsets, most_points, most_groups):
+    """(first, last) of runs of groups that one run takes, and of groups that are too large for any, each alone."""
     first = 0
     while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
-        last = min(max(last, first + 1), first + _most_groups(profile), len(offsets) - 1)
+        last = int(np.searchsorted(offsets, offsets[first] + most_points, side="right")) - 1
+        last = min(max(last, first + 1), first + most_groups, len(offsets) - 1)
         yield first, last
         first = last
 
 
 def _solve_part(call, points, offsets, first, last):
-    """`_solve` for the groups from first to last; one that no allocation holds goes through `convex_hull`'s chunks."""
+    """`_solve` for the groups from first to last; `convex_hull` for one that is too large."""
     begin, end = int(offsets[first]), int(offsets[last])
-    array = as_device_points(call.session, points[begin:end], of=call.of)
-    if len(array.chunks) < 2:
+    if end - begin <= _limits(call.session.profile, points.dtype)[0]:
+        array = as_device_points(call.session, points[begin:end], of=call.of)
         places, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
         return places + begin, *rest
     collinear = "keep" if call.keep else "drop"
