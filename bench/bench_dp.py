@@ -136,8 +136,10 @@ class ByHand:
         self.cl.enqueue_fill_buffer(self.session.queue, buffer, np.uint8(0), 0, int(nbytes))
         return buffer
 
-    def launch(self, kernel, groups, wg, *args):
-        kernel.set_args(*args)
+    def launch(self, kernel, groups, wg, changed):
+        """Launch again with other numbers: {place: NumPy scalar}, set as raw bytes, for that is quickest."""
+        for place, number in changed.items():
+            kernel._set_arg_buf(place, number)
         self.cl.enqueue_nd_range_kernel(self.session.queue, kernel, (groups * wg,), (wg,))
 
     def get(self, buffer, dtype, count, start=0):
@@ -163,6 +165,8 @@ class ByHand:
             self.cl.enqueue_fill_buffer(self.session.queue, table, np.int32(1), 0, 4)
         kernel = self.kernel("fused_rows", WG_SIZE=wg, TILE=tile, KEEP=int(keep), **macros)
         scratch = self.buffer(8 * tile * groups_of(0) if self.cpu else 4)
+        zero, none = np.int32(0), np.uint64(0)
+        kernel.set_args(w, v, zero, zero, zero, np.int32(m), np.uint64(pitch), table, none, none, scratch)
         first, turn, sums = 1, 0, np.concatenate([[0], np.cumsum(reaches)])
         while first < n:
             if self.cpu and core >= m:
@@ -171,11 +175,9 @@ class ByHand:
                 count = int(np.searchsorted(sums, sums[first - 1] + room, "right")) - first
                 count = min(max(count, 1), 64, n - first)
             margin = room if self.cpu else int(sums[first - 1 + count] - sums[first - 1])
-            places = np.uint64(pitch * (first - 1 if keep else turn)), np.uint64(pitch * (1 - turn))
-            self.launch(
-                kernel, groups_of(margin), wg, w, v, *map(np.int32, (first, count, margin, m)), np.uint64(pitch), table,
-                *places, scratch,
-            )  # fmt: skip
+            changed = dict(zip((2, 3, 4), map(np.int32, (first, count, margin))))
+            changed |= {8: np.uint64(pitch * (first - 1 if keep else turn)), 9: np.uint64(pitch * (1 - turn))}
+            self.launch(kernel, groups_of(margin), wg, changed)
             first, turn = first + count, 1 - turn
         self.session.queue.finish()
         return table, pitch, (n - 1 if keep else turn)
@@ -198,23 +200,26 @@ class ByHand:
         padded = [np.concatenate([s, np.full(size - len(s), fill, np.int32)])
                   for s, size, fill in ((a, height, -1), (b, width, -2))]  # fmt: skip
         table = self.buffer(4 * height * width if keep else 4)
-        buffers = (*map(self.put, padded), np.uint32(len(b)), np.uint64(width), table,
-                   self.zeros(4 * width), self.zeros(4 * height // rows * (rows + 1)))  # fmt: skip
+        edge, items = self.zeros(4 * width), height // rows
+        buffers = (*map(self.put, padded), np.uint32(len(b)), np.uint64(width), table, edge,
+                   self.zeros(4 * items * (rows + 1)), self.zeros(4 * items * columns))  # fmt: skip
+        kernel.set_args(*buffers, np.uint32(0), np.uint32(0), np.uint32(lag))
         for launch in range(lag * (strips - 1) + tiles):
             first = max(0, ceil_div(launch - tiles + 1, lag))
             count = min(strips - 1, launch // lag) - first + 1
             if count > 0:
-                self.launch(kernel, count, wg, *buffers, *map(np.uint32, (launch, first, lag)))
+                self.launch(kernel, count, wg, {8: np.uint32(launch), 9: np.uint32(first)})
         self.session.queue.finish()
-        return table, width, buffers[5]
+        return table, width, edge
 
     def matrix_chain(self, d):
         n, wg = len(d) - 1, 1 if self.cpu else 128
         table, mirror, dims = self.buffer(4 * n * n), self.buffer(4 * n * n), self.put(d)
         kernel = self.kernel("matrix_chain_diagonal", WG_SIZE=wg)
+        kernel.set_args(np.uint32(n), np.uint32(0), dims, table, mirror)
         for gap in range(n):
             groups = min(n - gap, 4 * self.session.profile.compute_units) if self.cpu else ceil_div(n - gap, wg)
-            self.launch(kernel, groups, wg, np.uint32(n), np.uint32(gap), dims, table, mirror)
+            self.launch(kernel, groups, wg, {1: np.uint32(gap)})
         self.session.queue.finish()
         return table
 

@@ -93,7 +93,7 @@ void fused_rows(global const int *restrict w, global const int *restrict v, cons
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void lcs_tiles(global const int *restrict a, global const int *restrict b, const uint m, const ulong pitch,
                global int *restrict table, global int *restrict edge, global int *restrict left,
-               const uint launch, const uint first, const uint lag)
+               global int *restrict passed, const uint launch, const uint first, const uint lag)
 {
 #if WG_SIZE > 1
     local int pass[2][WG_SIZE][COLUMNS];
@@ -107,6 +107,11 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
             x[r] = a[row + r];
         for (int r = 0; r <= ROWS; ++r)
             side[r] = left[item * (ROWS + 1) + r];
+#if WG_SIZE > 1
+        for (int c = 0; c < COLUMNS; ++c)
+            pass[1][lid][c] = passed[item * COLUMNS + c];       // in the last step of the tile before; STEPS is even
+        barrier(CLK_LOCAL_MEM_FENCE);
+#endif
         for (int s = 0; s < STEPS; ++s) {
             const int block = tile * STEPS + s - (int)lid;
             if (block >= 0 && block < (int)blocks) {
@@ -154,6 +159,10 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
         }
         for (int r = 0; r <= ROWS; ++r)
             left[item * (ROWS + 1) + r] = side[r];
+#if WG_SIZE > 1
+        for (int c = 0; c < COLUMNS; ++c)
+            passed[item * COLUMNS + c] = pass[1][lid][c];
+#endif
     }
 }
 #endif
