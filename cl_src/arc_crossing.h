@@ -52,10 +52,35 @@ inline int arc_is_above(uint side, point_t a, point_t b, real_t x, long key)
     return side ? turn >= 0 : turn <= 0;
 }
 
+#if CLGEOM_FILTERED && CLGEOM_FP64 && CLGEOM_DENORMALS && !defined(CLGEOM_COORD_double)
+#define ARC_CERTAIN 1
+// The least key whose value is not below v.
+inline long arc_key_above(double v, uint side)
+{
+#if defined(CLGEOM_COORD_int)
+    return key_of(convert_int_sat(side ? ceil(v) : floor(v)), side);
+#else
+    const long key = key_of((float)v, side);
+    const double value = value_of(key, side);
+    return key + (side ? value < v : value > v);
+#endif
+}
+#else
+#define ARC_CERTAIN 0
+#endif
+
 // The least key whose value is on or above the line a -> b at x, which is between a and b. It does not depend on the
 // guess, which only saves tests.
 inline long arc_above(uint side, point_t a, point_t b, real_t x)
 {
+#if ARC_CERTAIN
+    // In double the height is off by less than 2^-49 of the sum; seldom is that between two values' heights.
+    const double height = a.y + ((double)b.y - a.y) * (((double)x - a.x) / ((double)b.x - a.x));
+    const double loss = 0x1p-44 * (fabs((double)a.y) + fabs((double)b.y));
+    const long from_below = arc_key_above(height - loss, side), from_above = arc_key_above(height + loss, side);
+    if (from_below == from_above)
+        return from_below;
+#endif
     const long ka = key_of(a.y, side), kb = key_of(b.y, side);
     long lo = min(ka, kb), hi = max(ka, kb);
     if (x == a.x)
@@ -188,8 +213,12 @@ inline point_t arc_crossing(uint side, point_t a, point_t b, point_t c, point_t 
     x = width < ARC_LARGE ? c.x + share * width : (1 - share) * c.x + share * b.x;
     x = fmin(fmax(x, c.x), b.x);
     key = arc_above(side, a, b, x);
+#if ARC_CERTAIN
+    key = max(key, arc_above(side, c, d, x));
+#else
     if (!arc_is_above(side, c, d, x, key))
         key = arc_above(side, c, d, x);
+#endif
 #endif
     return (point_t)(x, value_of(key, side));
 }

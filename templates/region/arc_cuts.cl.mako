@@ -76,7 +76,10 @@ void arc_cuts(global const real_t *points, const uint n, global const uint *star
         }
 % else:
         if (lo < hi) {
-            hi = first + (uint)((ulong)k * (last - first) / segments);
+            const uint whole = (last - first) / segments, rest = last - first - whole * segments;
+            hi = first + k * whole;
+            if (rest)                                        // divisions of 64 bits are slow
+                hi += (uint)((ulong)k * rest / segments);
             const real_t x = X(hi);
             if (hi == first || X(hi - 1) != x)
                 lo = hi;
