@@ -36,6 +36,7 @@ _HOMES = {
     "localize": "region.localize",
     "lower_hood": "hull.hoods",
     "orient2d": "hull.predicates",
+    "pinned_empty": "runtime.arrays",
     "shellsort": "sort.shellsort",
     "sort_by_key": "sort.radix",
     "upper_hood": "hull.hoods",

@@ -250,9 +250,9 @@ def hull(file, columns, by, array, output, picture, trace, collinear, nonfinite,
 
         check_traceable(points)
     session = as_session(device)
-    found, computing = terminal.timed(
-        convex_hull, points, collinear=collinear, nonfinite=nonfinite, device=session, profile=profile
-    )
+    options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
+    with terminal.progress("hull", hidden=as_json) as progress:
+        found, computing = terminal.timed(convex_hull, points, device=session, progress=progress, **options)
     if picture:  # first, for it may be refused: then nothing is written
         from clgeom.plot import save_hull_plot
 

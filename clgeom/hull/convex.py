@@ -11,14 +11,23 @@ from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve import sieved_hull
+from clgeom.hull.stream import chunks_on_device, is_mapped, streams
 from clgeom.hull.wagener import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
-from clgeom.runtime.arrays import as_device_points, leave_out, refuse_nonfinite, session_of, to_device
+from clgeom.runtime.arrays import (
+    as_device_points,
+    canonical_points,
+    is_device_array,
+    leave_out,
+    refuse_nonfinite,
+    session_of,
+    to_device,
+)
 from clgeom.runtime.launch import Scratch, run
 
 
 def convex_hull(
-    points, *, collinear="drop", nonfinite="raise", filter="auto", device=None, profile=False
+    points, *, collinear="drop", nonfinite="raise", filter="auto", device=None, profile=False, progress=None
 ) -> Hull:
     """Convex hull of points in the plane, exactly.
 
@@ -32,11 +41,14 @@ def convex_hull(
     nonfinite : {"raise", "drop"}
         What to do with points that have a NaN or infinite coordinate.
     filter : {"auto", "octagon", "none"}
-        Whether to throw away first what is strictly inside the octagon of the extreme points. Never changes the result.
+        What to throw away before sorting: what is certainly inside the hull of a sample, what is strictly inside the
+        octagon of the extreme points, or nothing. Never changes the result.
     device : str, pyopencl.Device or Session, optional
         Part of a device's name or kind ("gpu", "pocl", "nvidia"); ``CLGEOM_DEVICE``, else the fastest kind, by default.
     profile : bool
         Measure each phase with the device's clock.
+    progress : callable, optional
+        Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks.
 
     Returns
     -------
@@ -70,9 +82,16 @@ def convex_hull(
     _check_choice("filter", filter, ("auto", "octagon", "none"))
     session = session_of(points, device)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
-    array = as_device_points(session, left, of=of)
-    found = hull_of(array, keep=collinear == "keep", filter=filter, profile=profile)
-    if array.host is None and isinstance(found.vertices, VerticesOnDevice):
+    options = {"keep": collinear == "keep", "filter": filter, "profile": profile}
+    if not is_device_array(left) and not is_mapped(left):
+        left = canonical_points(left, of=of)
+    array = found = None
+    if not is_device_array(left) and streams(session, left):
+        found = _hull_of_stream(session, left, options, progress)
+    if found is None:
+        array = as_device_points(session, left, of=of)
+        found = hull_of(array, **options)
+    if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice):
         return HullOnDevice(found.vertices, found.dimension, len(points), found.phases, session)
     vertices, corners = found.read()
     return Hull(
@@ -144,6 +163,23 @@ def _merged_hull(points, ids, n, phases, *, keep, profile):
     return Found(
         VerticesOnDevice(points, merged[vertices], count), dimension, phases + sorting + merged.phases
     )
+
+
+def _hull_of_stream(session, points, options, progress):
+    """The hull of points of the host, chunk by chunk; None when hulls of chunks do not get smaller."""
+    ids, corners, phases = [], [], ()
+    for chunk in chunks_on_device(session, points, progress):
+        part = hull_of(chunk, **options)
+        vertices, of_chunk = part.read()
+        if 2 * len(vertices) > chunk.n and not is_mapped(points):
+            return None
+        ids.append(chunk.first + vertices)
+        corners.append(of_chunk)
+        phases += part.phases
+    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), of="convex_hull")
+    whole = hull_of(union, **options)
+    vertices, corners = whole.read()
+    return Found(ids[vertices], whole.dimension, phases + whole.phases, corners)
 
 
 def _hull_of_chunks(points, **options):

@@ -13,11 +13,15 @@ from clgeom.io.columns import KNOWN_PAIRS, choose_columns
 #: What numpy.load raises for files that are not what their names say.
 MALFORMED = (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, SyntaxError, UnicodeError)
 
+#: Bytes of a .npy file from which on it is not read before its points are wanted.
+MAP_FROM = 1 << 28
+
 
 def read_npy(path, *, columns=None) -> np.ndarray:
-    """The array of a .npy file as (n, 2) points."""
+    """The array of a .npy file as (n, 2) points; a large file is mapped, not read."""
     try:
-        values = np.load(path, allow_pickle=False)
+        large = path.stat().st_size >= MAP_FROM
+        values = np.load(path, allow_pickle=False, mmap_mode="r" if large else None)
     except MALFORMED as error:
         raise InvalidInput(f"The file '{path}' is not a NumPy array file: {_first_line(error)}") from error
     if not isinstance(values, np.ndarray):

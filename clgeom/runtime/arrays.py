@@ -44,6 +44,7 @@ class DeviceArray:
     """Items in device memory: `n` rows of `width` numbers of `dtype`, in one or more chunks.
 
     `host` is the NumPy array that the chunks are (or were copied from), None for arrays that came on the device.
+    `first` is the number of the first item in the caller's array, for messages.
     """
 
     session: object
@@ -52,6 +53,7 @@ class DeviceArray:
     width: int
     chunks: tuple[Chunk, ...]
     host: np.ndarray | None = None
+    first: int = 0
 
     @property
     def item_bytes(self) -> int:
@@ -212,7 +214,7 @@ def refuse_nonfinite(array: DeviceArray, *, of: str, name: str = "points"):
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise _not_finite(values[row], chunk.start + row, of=of, name=name)
+            raise _not_finite(values[row], array.first + chunk.start + row, of=of, name=name)
 
 
 def _not_finite(point, row, *, of, name="points"):
@@ -262,7 +264,7 @@ def as_device_values(session, values, *, of: str, name: str = "values", types=No
 # Buffers --------------------------------------------------------------------------------------------------------
 
 
-def to_device(session, array: np.ndarray, *, of: str) -> DeviceArray:
+def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceArray:
     """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
     import pyopencl as cl
 
@@ -282,7 +284,41 @@ def to_device(session, array: np.ndarray, *, of: str) -> DeviceArray:
         )
     except cl.MemoryError as error:
         raise DeviceLimit(f"{profile.name} has no room for the {array.nbytes:,} bytes of {of}.") from error
-    return DeviceArray(session, array.dtype, len(array), width, chunks, array)
+    return DeviceArray(session, array.dtype, len(array), width, chunks, array, first)
+
+
+def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
+    """A new array in page-locked memory, from which a GPU takes data several times as fast as from other memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : data-type
+    device : str, pyopencl.Device or Session, optional
+        The device that the data are for.
+
+    Returns
+    -------
+    ndarray
+        Not initialised. Its memory is unlocked when the last array that uses it goes.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> points = clgeom.pinned_empty((1000, 2), "float32")
+    >>> points[:] = 0
+    """
+    import pyopencl as cl
+
+    session, dtype = devices.as_session(device), np.dtype(dtype)
+    nbytes = max(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, 1)
+    try:
+        memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
+        flags = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
+    except cl.Error as error:
+        raise DeviceLimit(f"{nbytes:,} bytes of page-locked memory are not to be had: {error}") from error
+    return mapped
 
 
 def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:

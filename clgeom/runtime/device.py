@@ -196,6 +196,13 @@ class Session:
             return None
         return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
 
+    @functools.cached_property
+    def copy_queue(self):
+        """A queue beside the others, for copies while kernels run."""
+        import pyopencl as cl
+
+        return cl.CommandQueue(self.context, self.device)
+
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
         with self.lock:

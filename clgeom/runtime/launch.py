@@ -283,6 +283,13 @@ def write(session, buffer, values: np.ndarray) -> None:
     cl.enqueue_copy(session.queue, buffer, np.ascontiguousarray(values))
 
 
+def copy_in(session, buffer, values: np.ndarray):
+    """Begin to copy a contiguous array into a buffer, beside what the device is doing; returns the event of its end."""
+    import pyopencl as cl
+
+    return cl.enqueue_copy(session.copy_queue, buffer, values, is_blocking=False)
+
+
 def fill(session, buffer, value: np.generic, count: int) -> None:
     """Set the first `count` elements of a buffer."""
     import pyopencl as cl

@@ -1,0 +1,131 @@
+"""Hulls of points that come in pieces: from the host to a device with memory of its own, or from a file.
+
+    copy to the device    | chunk 0 | chunk 1 | chunk 2 | ..
+    hull on the device              | chunk 0 | chunk 1 | chunk 2 |
+
+Chunk k + 1 is on its way while the hull of chunk k is computed, and the hull of all is that of the chunks' hulls. Only
+two chunks are in memory at a time, so neither the device nor, for files, the host needs room for all points.
+"""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, pinned_empty, to_device
+from clgeom.runtime.launch import allocate, copy_in
+
+CHUNK_BYTES = 1 << 26
+
+
+def streams(session, points) -> bool:
+    """Whether points of the host are better brought in chunks."""
+    if points.nbytes < 2 * CHUNK_BYTES:
+        return False
+    return is_mapped(points) or not session.profile.is_cpu
+
+
+def is_mapped(points) -> bool:
+    """Whether these are points in a file that is mapped to memory, as they are in the file."""
+    return (
+        isinstance(points, np.memmap)
+        and isinstance(points.base, mmap.mmap)  # not a part of one, whose place in the file is not known
+        and points.filename is not None
+        and points.dtype in POINT_TYPES
+        and points.ndim == 2
+        and points.shape[1] == 2
+        and points.flags.c_contiguous
+    )
+
+
+def chunks_on_device(session, points, progress=None):
+    """The points, one DeviceArray after the other; each is valid until the next but one is asked for.
+
+    Parameters
+    ----------
+    session : Session
+    points : ndarray or memmap of a point type, shape (n, 2)
+    progress : callable, optional
+        Called as progress(bytes_done, bytes_in_all) when the work on a chunk is done.
+    """
+    profile = session.profile
+    item_bytes = 2 * points.itemsize
+    rows = min(CHUNK_BYTES, profile.max_alloc_bytes) // item_bytes
+    bounds = [(start, min(rows, len(points) - start)) for start in range(0, len(points), rows)]
+    source = _FileChunks(session, points, rows) if is_mapped(points) else _ArrayChunks(points)
+    with source:
+        bring = _in_place if profile.is_cpu else _Copies(session, rows * item_bytes)
+        coming = bring(session, source, 0, *bounds[0])
+        for k, (start, count) in enumerate(bounds):
+            array, arrived = coming
+            if k + 1 < len(bounds):
+                coming = bring(session, source, k + 1, *bounds[k + 1])
+            if arrived is not None:
+                arrived.wait()
+            yield array
+            if progress is not None:
+                progress((start + count) * item_bytes, points.nbytes)
+
+
+def _in_place(session, source, k, start, count):
+    return to_device(session, source.rows(k, start, count), of="convex_hull", first=start), None
+
+
+class _Copies:
+    """Two buffers on the device, filled in turn by a queue of their own."""
+
+    def __init__(self, session, nbytes):
+        self.buffers = [allocate(session, nbytes) for _ in range(2)]
+
+    def __call__(self, session, source, k, start, count):
+        rows = source.rows(k, start, count)
+        buffer = self.buffers[k % 2]
+        arrived = copy_in(session, buffer, rows)
+        return DeviceArray(session, rows.dtype, count, 2, (Chunk(buffer, 0, count),), rows, start), arrived
+
+
+class _ArrayChunks:
+    """Rows of an array, where they are."""
+
+    def __init__(self, points):
+        self.points = points
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def rows(self, k, start, count):
+        return self.points[start : start + count]
+
+
+class _FileChunks:
+    """Rows of a mapped file, read into page-locked memory: a mapping would end the process if the file were cut."""
+
+    def __init__(self, session, points, rows):
+        self.path, self.offset, self.item_bytes = points.filename, points.offset, 2 * points.itemsize
+        self.staging = [pinned_empty((rows, 2), points.dtype, device=session) for _ in range(2)]
+
+    def __enter__(self):
+        self.file = open(self.path, "rb", buffering=0)
+        return self
+
+    def __exit__(self, *error):
+        self.file.close()
+
+    def rows(self, k, start, count):
+        into = self.staging[k % 2][:count]
+        left = memoryview(into).cast("B")
+        self.file.seek(self.offset + start * self.item_bytes)
+        while left:
+            got = self.file.readinto(left)
+            if not got:
+                raise InvalidInput(
+                    f"The file '{self.path}' must hold {start + count:,} points and more. "
+                    f"It ended within them: it was cut while it was read."
+                )
+            left = left[got:]
+        return into

@@ -1,0 +1,115 @@
+"""Points that come in chunks: from host arrays to devices with memory of their own, and from mapped files."""
+
+import numpy as np
+import pytest
+from clouds import CLOUDS, DTYPES, cloud
+from conftest import imposed_session
+
+import clgeom
+from clgeom.errors import InvalidInput
+from clgeom.hull import stream
+from clgeom.hull.convex import convex_hull
+
+#: Bytes of a chunk: of 16, 21 (an odd number that fits no tile) and 1024 points of float32.
+CHUNKS = (128, 168, 8192)
+
+
+@pytest.fixture
+def gpu(session):
+    """The device, said to have memory of its own."""
+    return imposed_session(session.device, kind="gpu")
+
+
+@pytest.fixture
+def chunks(monkeypatch):
+    return lambda nbytes: monkeypatch.setattr(stream, "CHUNK_BYTES", nbytes)
+
+
+def allowed(session, dtype):
+    return np.dtype(dtype) != np.float64 or session.profile.fp64
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_hull_of_chunks(gpu, session, chunks, name, dtype):
+    if not allowed(session, dtype):
+        return
+    points = cloud(name, 1500, dtype)
+    expected = convex_hull(points, device=session)
+    for nbytes in CHUNKS[:: 2 if dtype == np.float32 else 1]:
+        chunks(nbytes)
+        found = convex_hull(points, device=gpu)
+        np.testing.assert_array_equal(found.vertices, expected.vertices)
+        np.testing.assert_array_equal(found.points, expected.points)
+        assert found.dimension == expected.dimension and found.n == 1500
+
+
+@pytest.mark.parametrize("collinear", ("drop", "keep"))
+@pytest.mark.parametrize("name", ("grid", "three_positions", "normal"))
+def test_hull_of_chunks_keeps_ties(gpu, session, chunks, name, collinear):
+    """The lowest of equal points, and every point on an edge, though they are in other chunks."""
+    points = cloud(name, 3000, np.int32)
+    chunks(1000)
+    found = convex_hull(points, collinear=collinear, device=gpu)
+    expected = convex_hull(points, collinear=collinear, device=session)
+    np.testing.assert_array_equal(found.vertices, expected.vertices)
+
+
+def test_chunks_come_whole_and_in_order(gpu, chunks):
+    points = cloud("normal", 1001, np.float32)
+    chunks(800)
+    seen = []
+    for chunk in stream.chunks_on_device(gpu, points, lambda *bytes_: seen.append(bytes_)):
+        np.testing.assert_array_equal(chunk.to_host(), points[chunk.first : chunk.first + chunk.n])
+    assert [done for done, _ in seen] == [*range(800, 8001, 800), 8008]
+    assert {total for _, total in seen} == {points.nbytes}
+
+
+@pytest.mark.parametrize("kind", ("cpu", "gpu"))
+def test_mapped_file(session, chunks, tmp_path, kind):
+    points = cloud("disc", 5000, np.float32)
+    np.save(tmp_path / "points.npy", points)
+    chunks(4000)
+    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
+    assert stream.is_mapped(mapped) and not stream.is_mapped(mapped[1:]) and not stream.is_mapped(points)
+    device, done = imposed_session(session.device, kind=kind), []
+    found = convex_hull(mapped, device=device, progress=lambda *bytes_: done.append(bytes_))
+    np.testing.assert_array_equal(found.vertices, convex_hull(points, device=session).vertices)
+    assert done[-1] == (points.nbytes, points.nbytes) and len(done) == 10
+
+
+@pytest.mark.parametrize("cut", (1, 4, 30_001))
+def test_file_that_is_cut_while_it_is_read(session, chunks, tmp_path, cut):
+    points = cloud("disc", 5000, np.float32)
+    path = tmp_path / "points.npy"
+    np.save(path, points)
+    chunks(4000)
+    mapped = np.load(path, mmap_mode="r")
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size - cut)
+    with pytest.raises(InvalidInput, match="points.npy' must hold .* points and more. It ended within them"):
+        convex_hull(mapped, device=session)
+
+
+@pytest.mark.parametrize("mapped", (False, True))
+def test_chunks_name_the_first_that_is_not_finite(gpu, chunks, tmp_path, mapped):
+    points = cloud("normal", 4000, np.float32)
+    points[3210, 1] = np.nan
+    points[3999, 0] = np.inf
+    chunks(4000)
+    if mapped:
+        np.save(tmp_path / "points.npy", points)
+        points = np.load(tmp_path / "points.npy", mmap_mode="r")
+    with pytest.raises(InvalidInput, match=r"nan at index \[3210, 1\]"):
+        convex_hull(points, device=gpu)
+    assert len(convex_hull(points, nonfinite="drop", device=gpu)) > 2
+
+
+def test_pinned_points(gpu, chunks):
+    points = clgeom.pinned_empty((3000, 2), np.float32, device=gpu)
+    points[:] = cloud("disc", 3000, np.float32)
+    chunks(4000)
+    np.testing.assert_array_equal(
+        convex_hull(points, device=gpu).vertices, convex_hull(points.copy(), device=gpu).vertices
+    )
+    assert clgeom.pinned_empty(3, "int32", device=gpu).shape == (3,)
