@@ -41,7 +41,7 @@ def localisation():
     ]
     stack = np.stack([one.values for one in maps])
     transform = maps[0].transform
-    found = coverage_regions(stack, level, segments=64, transform=transform)
+    found = coverage_regions(stack, level, segments=64, axis="both", transform=transform)
     by_map = [[region for region in found if region.map == k] for k in range(3)]
     answers = {
         "the masks themselves": localize_masks(stack >= level, transform=transform),
@@ -52,7 +52,8 @@ def localisation():
     for ax, (name, answer) in zip(panels, answers.items()):
         for k, colour in enumerate(("#2171b5", "#238b45", "#d94801")):
             for region in by_map[k]:
-                ax.plot(*np.vstack([region.exterior, region.exterior[:1]]).T, color=colour, linewidth=0.9)
+                for ring in region.rings:
+                    ax.plot(*np.vstack([ring, ring[:1]]).T, color=colour, linewidth=0.9)
             row, column = places[k]
             ax.plot(
                 transform[0] * column + transform[2], transform[4] * row + transform[5], "^", color=colour
