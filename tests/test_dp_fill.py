@@ -146,8 +146,10 @@ def test_decisions_are_packed_where_they_would_not_fit(session, kind, count):
     assert table.recover("out[0] = D(999, 1001); return 1;", 1)[0] == expected[999, 1001]
 
 
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("pattern", dp.PATTERNS)
-def test_what_is_kept(session, pattern):
+def test_what_is_kept(any_session, pattern):
+    session = any_session
     for shape in ((5, 9), (9, 5), (1, 1)):
         expected = reference.mixed(pattern, shape, "int32")
         equation = mixed(pattern, "int32")
@@ -179,10 +181,15 @@ def test_what_is_kept(session, pattern):
 
 def test_few_lines_are_held_when_the_table_is_not_kept(session):
     job = type("Job", (), {})()
-    job.keep, job.check, job.stages = "last", False, 100
+    job.keep, job.check, job.stages, job.shape = "last", False, 100, (100, 100)
+    job.session = imposed_session(session.device, kind="gpu")
     for pattern, depth in (("RUD", 2), ("CLR", 2), ("NOSE", 3), ("SONE", 3)):
         job.equation, job.pattern = mixed(pattern, "int32"), dp.PATTERNS[pattern]
         assert ring_of(job) == depth
+    job.session = imposed_session(session.device, kind="cpu", max_alloc_bytes=8 * 40_000)
+    assert ring_of(job) == 0  # on CPUs, only where the table is large
+    job.shape = (101, 100)
+    assert ring_of(job) == 3
     job.equation = dp.Equation("int k = i - 1; return M(k, j);")
     assert ring_of(job) == 0  # not proven: all lines
 

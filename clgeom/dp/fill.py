@@ -205,6 +205,8 @@ def _path(job, forced):
         if forced not in (None, "stages"):
             raise InvalidInput(f"check=True takes the path 'stages'. Got path={forced!r}.")
         return stages
+    if forced is None and stages.is_quickest(job):
+        return stages
     for name in (forced,) if forced else PATHS:
         module = import_module(f"clgeom.dp.{name}")
         if module.applies(job):

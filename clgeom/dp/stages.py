@@ -31,11 +31,27 @@ def applies(job: Job) -> bool:
     return True
 
 
+def is_quickest(job: Job) -> bool:
+    """Whether one group does all rows (or columns) in one launch or few: nothing else starts as fast.
+
+    PoCL, 2 cores, and H200, in ms: knapsack of 1000 x 999 1.0 and 0.9, as fused rows 5.5 and 2.9; 1000^2 binomial
+    coefficients 0.5 and 0.6, as fused rows 1.3 and 1.2.
+    """
+    if job.pattern.kind not in ("rows", "columns") or job.equation.loops or job.keep == "decisions":
+        return False
+    policy = _policy(job)
+    return job.shape[1 if job.pattern.kind == "rows" else 0] <= policy.tile
+
+
+def _policy(job):
+    return select(job.session.profile, KERNELS[job.pattern.kind], job.equation.dtype, job.shape[0] * job.shape[1])
+
+
 def fill(job: Job) -> Filled:
     """Fill the table of a job."""
     n, m = job.shape
     ring = ring_of(job)
-    policy = select(job.session.profile, KERNELS[job.pattern.kind], job.equation.dtype, n * m)
+    policy = _policy(job)
     layout = job.layout or (job.pattern.layout if policy.layout == "stages" else policy.layout)
     dtype = job.equation.dtype
     width = {"rows": m, "columns": n}.get(job.pattern.kind, min(n, m))
@@ -86,6 +102,9 @@ def ring_of(job: Job) -> int:
     reach, pattern = job.equation.reach, job.pattern
     if job.keep == "table" or job.check or not job.equation.reach_proven:
         return 0
+    profile = job.session.profile
+    if profile.is_cpu and job.shape[0] * job.shape[1] * job.equation.dtype.itemsize <= profile.max_alloc_bytes // 8:
+        return 0  # a table that is there costs less than finding the line
     if isinstance(reach, Near):
         depth = max((abs(_stages_between(pattern, di, dj)) for di, dj in reach.offsets), default=0)
     elif isinstance(reach, Row) and pattern.kind == "rows":
