@@ -43,8 +43,8 @@ def test_chain(any_session):
         cost, split = reference.chain_table(p.tolist())
         upper = np.triu_indices(n)
         for keep in ("table", "last", "corner", "decisions"):
-            found = dp.fill(chain, (n, n), keep=keep, p=p, device=any_session)
-            assert found.path == "splits" and found.corner == cost[0, -1]
+            found = dp.fill(chain, (n, n), keep=keep, path="splits", p=p, device=any_session)
+            assert found.corner == cost[0, -1]
             if keep == "table":
                 np.testing.assert_array_equal(found.numpy()[upper], cost[upper])
                 assert not found.numpy()[np.tril_indices(n, -1)].any()
@@ -58,13 +58,11 @@ def test_chain(any_session):
 def test_other_forms(any_session):
     for n in (1, 33, 100):
         shape, p = (n + 1, n + 1), dims(n)
-        found = dp.fill(dearest, shape, p=p, device=any_session)
-        assert found.path == "splits"
+        found = dp.fill(dearest, shape, p=p, path="splits", device=any_session)
         plain = dp.fill(dearest, shape, p=p, path="stages", device=any_session)
         np.testing.assert_array_equal(found.numpy(), plain.numpy())
         shape, w = (n + 1, n), np.random.default_rng(2).random((n + 1, n)).astype(np.float32)
-        found = dp.fill(tree, shape, w=w, device=any_session)
-        assert found.path == "splits"
+        found = dp.fill(tree, shape, w=w, path="splits", device=any_session)
         plain = dp.fill(tree, shape, w=w, path="stages", device=any_session)
         np.testing.assert_array_equal(found.numpy(), plain.numpy())
 

@@ -55,8 +55,8 @@ def check(session, keep, shapes=SHAPES):
     for shape in shapes:
         given = words(shape)
         table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
-        found = dp.fill(lcs, shape, keep=keep, device=session, **given)
-        assert found.path == "tiles" and found.corner == table[-1, -1]
+        found = dp.fill(lcs, shape, keep=keep, path="tiles", device=session, **given)
+        assert found.corner == table[-1, -1]
         if keep != "corner":
             np.testing.assert_array_equal(found.last, table[-1])
         if keep == "table":
@@ -113,8 +113,7 @@ def test_offsets_beyond_the_next_cell(session, wg_size):
     policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)
     for shape in ((1, 2), (40, 71), (270, 30)):
         with override({"dp/tile_sweep": policy}):
-            found = dp.fill(far, shape, device=session)
-        assert found.path == "tiles"
+            found = dp.fill(far, shape, path="tiles", device=session)
         np.testing.assert_array_equal(
             found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy()
         )
@@ -136,7 +135,7 @@ def test_part_of_the_stages_goes_by_stages(session):
 def test_recovery_reads_packed_decisions(session):
     shape = (90, 77)
     given = words(shape)
-    found = dp.fill(lcs, shape, keep="decisions", device=session, **given)
+    found = dp.fill(lcs, shape, keep="decisions", path="tiles", device=session, **given)
     source = """
         int i = n - 1, j = m - 1, count = 0;
         while (i > 0 && j > 0) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from clgeom.dp import text, trace
@@ -38,6 +39,21 @@ class Held:
     kinds: tuple[tuple[str, str], ...]
 
 
+def once(function):
+    """Keep what a function found on the equation: fills of small tables take no longer than its text."""
+
+    @functools.wraps(function)
+    def kept(equation, **options):
+        found = equation.__dict__.setdefault("_pieces", {})
+        key = (function.__name__, *sorted(options.items()))
+        if key not in found:
+            found[key] = function(equation, **options)
+        return found[key]
+
+    return kept
+
+
+@once
 def held(equation, *, inner: bool) -> Held | None:
     """The pieces of a traced equation; None for equations in C. `inner`: the first row and column are numbered 0."""
     if not equation.traced:
@@ -62,7 +78,8 @@ def held(equation, *, inner: bool) -> Held | None:
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
-def halves(equation, first_row: int | None) -> str:
+@once
+def halves(equation, *, first_row: int | None) -> str:
     """For an equation that asks one thing of columns, j < X with X the same in all of a row: `dp_cut`, the first column
     of the right part, and `dp_cell_left`, `dp_cell_right`, which do not ask. Empty for others.
 
