@@ -137,13 +137,14 @@ inline int orient2d_integer(coord_t ax, coord_t ay, coord_t bx, coord_t by, coor
 #define CLGEOM_THETA_float 1.787994676760718e-07f
 
 // The filter in one precision: returns the sign, or continues below where the bound does not decide. Overflow makes
-// the comparison false. The constant covers products that underflow, flushed or not.
+// the comparison false. The constant covers products that underflow, flushed or not. No fabs: PoCL calls a function.
 #define CLGEOM_FILTER(real, SMALLEST)                                                              \
     {                                                                                              \
         const real left = ((real)ax - (real)cx) * ((real)by - (real)cy);                           \
         const real right = ((real)ay - (real)cy) * ((real)bx - (real)cx);                          \
         const real det = left - right;                                                             \
-        if (fabs(det) > CLGEOM_THETA_##real * fabs(left + right) + 4 * SMALLEST)                   \
+        const real sum = left + right, size = sum < 0 ? -sum : sum;                                \
+        if ((det < 0 ? -det : det) > CLGEOM_THETA_##real * size + 4 * SMALLEST)                    \
             return det > 0 ? 1 : -1;                                                               \
     }
 
