@@ -256,6 +256,8 @@ def allocate(session, nbytes: int):
             f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}."
         )
     try:
+        if nbytes + nbytes // 16 >= limit:  # the pool rounds up by as much, which the device may not allow
+            return cl.tools.ImmediateAllocator(session.queue)(nbytes)
         with session.lock:
             return session.pool.allocate(max(nbytes, 1))
     except cl.MemoryError as error:
