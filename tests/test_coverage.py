@@ -501,6 +501,8 @@ def test_measure(session, name):
     assert metrics.iou == pytest.approx(metrics.mask_area / found[0].area)
     assert metrics.superfluous_of_map == pytest.approx(metrics.superfluous / mask.size)
     assert metrics.vertices == len(found[0].exterior) and metrics.hausdorff >= 0
+    boundaries = found[0].to_shapely().boundary, mask_polygons(mask).boundary
+    assert metrics.hausdorff == pytest.approx(shapely.hausdorff_distance(*boundaries))
     lost = measure(shapely.box(0, 0, 5, 5), mask)
     assert lost.missed == np.count_nonzero(mask) - np.count_nonzero(mask[:5, :5])
 

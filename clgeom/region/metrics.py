@@ -86,7 +86,7 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
     both = area + missed
     distance = float("nan")
     if hausdorff and not shape.is_empty and mask_area:
-        distance = shapely.hausdorff_distance(shape.boundary, exact.boundary)
+        distance = max(_farthest(shape, exact, shapely), _farthest(exact, shape, shapely))
     return Metrics(
         area=area,
         mask_area=mask_area,
@@ -99,6 +99,17 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
         hausdorff=distance,
         vertices=int(shapely.get_num_coordinates(shape)) - _rings(shape),
     )
+
+
+def _farthest(shape, other, shapely) -> float:
+    """Largest distance from a vertex of one boundary to the other boundary, found in a tree of its edges."""
+    edges = []
+    for ring in shapely.get_rings(shapely.get_parts(other)):
+        at = shapely.get_coordinates(ring)
+        edges.append(np.stack([at[:-1], at[1:]], axis=1))
+    tree = shapely.STRtree(shapely.linestrings(np.concatenate(edges)))
+    vertices = shapely.points(np.unique(shapely.get_coordinates(shape), axis=0))
+    return float(tree.query_nearest(vertices, return_distance=True, all_matches=False)[1].max())
 
 
 def _share(part, whole):
