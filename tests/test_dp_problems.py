@@ -256,6 +256,26 @@ def test_bits_and_equation_find_the_same_way(session):
             assert one == other
 
 
+@pytest.mark.settings("small_allocations")
+def test_more_symbols_than_masks_fit(any_session):
+    """Permutations: every symbol once. Their masks do not fit one buffer, so the equation takes over."""
+    rng = np.random.default_rng(6)
+    a, b = rng.permutation(3000), np.concatenate([rng.permutation(2990), np.arange(5000, 5200)])
+    with pytest.raises(DeviceLimit, match="masks of 3,000 symbols"):
+        problems.lcs(a, b, method="bits", device=any_session)
+    found = problems.lcs(a, b, device=any_session)
+    places = {symbol: j for j, symbol in enumerate(b.tolist())}
+    tails = []  # the longest rising run of places, by patience
+    for place in (places[symbol] for symbol in a.tolist() if symbol in places):
+        at = int(np.searchsorted(tails, place)) if tails else 0
+        tails[at : at + 1] = [place]
+    assert found.length == len(tails) and np.array_equal(a[found.a_indices], b[found.b_indices])
+    assert (np.diff(found.a_indices) > 0).all() and (np.diff(found.b_indices) > 0).all()
+    way = problems.edit_distance(a, b, device=any_session)
+    made, cost = reference.apply_edits(a.tolist(), b.tolist(), way.operations)
+    assert made == b.tolist() and cost == way.distance == both_tables(a, b)[1]
+
+
 def test_sequences_of_types():
     assert problems.lcs(b"abc", "xbc").subsequence == b"bc"
     assert problems.lcs("naïve", "native").subsequence == "nave"

@@ -25,15 +25,23 @@ MOST_KEPT = 1 << 30
 
 
 def as_codes(a, b):
-    """Two sequences as numbers 0, 1 .. of the narrowest type, and how many symbols there are."""
+    """Two sequences as numbers 0, 1 .. of the narrowest type, and how many there are.
+
+    Of many symbols, those that one sequence alone has need no number of their own: they match nothing.
+    """
     if a.dtype == b.dtype and a.dtype.itemsize == 1:  # letters: count instead of sort
         both = np.bincount(a.view(np.uint8), minlength=256) + np.bincount(b.view(np.uint8), minlength=256)
         number = (np.cumsum(both > 0) - 1).astype(np.uint8)
         return number[a.view(np.uint8)], number[b.view(np.uint8)], int((both > 0).sum())
-    symbols, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
-    dtype = np.min_scalar_type(max(len(symbols) - 1, 0))
-    codes = codes.astype(dtype)
-    return codes[: len(a)], codes[len(a) :], len(symbols)
+    common = np.intersect1d(a, b)
+    count = len(common)
+
+    def coded(sequence, lone):
+        places = np.minimum(np.searchsorted(common, sequence), max(count - 1, 0))
+        found = common[places] == sequence if count else np.zeros(len(sequence), bool)
+        return np.where(found, places, lone).astype(np.min_scalar_type(count + 1))
+
+    return coded(a, count), coded(b, count + 1), count + 2
 
 
 class Pair:

@@ -11,7 +11,8 @@ from clgeom.dp.fill import fill
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.bits import Pair
 from clgeom.dp.trace import maximum, minimum, where, which_max, which_min
-from clgeom.errors import InvalidInput
+from clgeom.dp.walk import walk_back
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
 
 METHODS = ("auto", "bits", "equation")
@@ -41,7 +42,9 @@ LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
 EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
 
 
-#: The steps from the last cell to the first, on the device.
+#: Where each decision leads.
+MOVES = ((-1, -1), (-1, -1), (-1, 0), (0, -1))
+#: The steps from the last cell to the first, on the device, from kept decisions.
 STEPS = """
 int i = n - 1, j = m - 1, count = 0;
 while (i > 0 || j > 0) {
@@ -97,7 +100,8 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
     subsequence : bool
         Also find the subsequence, not only its length.
     method : {"auto", "bits", "equation"}
-        "bits": 32 or 64 cells in a word; what "auto" takes. "equation": fill the table of the equation `LCS`.
+        "bits": 32 or 64 cells in a word; what "auto" takes unless there are too many symbols. "equation": by the table
+        of the equation `LCS`.
     device : str, pyopencl.Device or Session, optional
 
     Returns
@@ -164,15 +168,23 @@ def _way(session, problem, equation, a, b, *, wanted, method):
         value = 0 if problem == "lcs" else len(a) + len(b)
         return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])
     if method != "equation":
-        pair = Pair(session, problem, a, b)
-        return pair.steps() if wanted else (pair.solve(), None)
+        try:
+            pair = Pair(session, problem, a, b)
+        except DeviceLimit:  # too many symbols
+            if method == "bits":
+                raise
+        else:
+            return pair.steps() if wanted else (pair.solve(), None)
     symbols, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     a, b = np.split(codes.astype(np.int32), [len(a)])
     shape = len(a) + 1, len(b) + 1
     if not wanted:
         return int(fill(equation, shape, a=a, b=b, keep="corner", device=session).corner), None
-    table = fill(equation, shape, a=a, b=b, keep="decisions", device=session)
-    return int(table.corner), table.recover(STEPS, len(a) + len(b), dtype="uint8")[::-1]
+    band = min(1 << 28, session.profile.max_alloc_bytes // 2)
+    walk = walk_back(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
+    i, j = walk.cells[-1]  # at the edge of the table, where one way is left
+    inside = walk.decisions[: len(walk) - 1] if i == 0 or j == 0 else walk.decisions
+    return int(walk.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
 
 
 def _taken(a, indices):
