@@ -479,8 +479,13 @@ def test_pattern_that_the_equation_breaks(session):
         DependencyError, match=r"reads M\(i - 1, j - 1\), and the pattern SENO allows down, right"
     ):
         dp.fill(mixed("NOSE", "int32"), (3, 3), pattern="SENO", device=session)
+    for pattern, words in (("RDU", "rows below"), ("CLR", "columns to the left")):
+        message = rf"reads M\(i - 1, j\), and the pattern {pattern} allows {words} only"
+        with pytest.raises(DependencyError, match=message):
+            dp.fill(knapsack(), (6, 9), pattern=pattern, device=session, **KNAPSACK)
+    shifted = dp.Equation(lambda M, i, j, w: M[i - 1, j + w], parameters={"w": "int32"})
     with pytest.raises(DependencyError, match="reads row i - 1, and the pattern RDU allows rows below only"):
-        dp.fill(knapsack(), (6, 9), pattern="RDU", device=session, **KNAPSACK)
+        dp.fill(shifted, (6, 9), pattern="RDU", w=1, device=session)
 
 
 def test_no_float64(session):

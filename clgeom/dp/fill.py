@@ -13,7 +13,7 @@ from clgeom.dp import bounds, stages
 from clgeom.dp.equation import Equation, _pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values
 from clgeom.dp.patterns import LAYOUTS, PATTERNS
-from clgeom.dp.reach import Near, Row
+from clgeom.dp.reach import Row, constant_offsets
 from clgeom.dp.table import Table
 from clgeom.dp.text import users_line
 from clgeom.errors import DependencyError, InvalidInput, KernelBuildError
@@ -178,16 +178,15 @@ def _inferred(equation, shape, session, held) -> str:
 
 def hold_to_pattern(equation, pattern):
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
+    reach = equation.reach
+    for di, dj in constant_offsets(equation):
+        if not pattern.allows(di, dj):
+            raise DependencyError(
+                f"{equation.name} reads M({_step('i', di)}, {_step('j', dj)}), and the pattern {pattern.name} "
+                f"allows {pattern.reads()} only."
+            )
     if not equation.reach_proven:
         return
-    reach = equation.reach
-    if isinstance(reach, Near):
-        for di, dj in reach.offsets:
-            if not pattern.allows(di, dj):
-                raise DependencyError(
-                    f"{equation.name} reads M({_step('i', di)}, {_step('j', dj)}), and the pattern {pattern.name} "
-                    f"allows {pattern.reads()} only."
-                )
     if isinstance(reach, Row) and pattern.kind == "rows" and not pattern.allows(reach.step, 0):
         raise DependencyError(
             f"{equation.name} reads row {_step('i', reach.step)}, and the pattern {pattern.name} allows "
