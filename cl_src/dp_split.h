@@ -1,5 +1,14 @@
 // dp_split.h: the best of several sums, ties to the lowest k. Whoever includes it has defined cell_t, SPLIT_TRACK
-// (whether k is wanted), SPLIT_BETTER(a, b) and, unless SPLIT_BARE, dp_split_term.
+// (whether k is wanted), SPLIT_BETTER(a, b), SPLIT_TURNED and, unless SPLIT_BARE, dp_split_term.
+
+// Kernels see the table of pattern SONE; that of NESO is its mirror image, with rows for columns.
+#if SPLIT_TURNED
+#define SPLIT_PLACE(i, j) (j), (i)
+#define SPLIT_SHAPE m, n
+#else
+#define SPLIT_PLACE(i, j) (i), (j)
+#define SPLIT_SHAPE n, m
+#endif
 
 // Take candidate v of k: candidates come in the order of k. The first equal to the start is taken for its k.
 #if SPLIT_TRACK
@@ -30,5 +39,5 @@
 #if SPLIT_BARE
 #define SPLIT_SUM(i, j, k, a, b) ((a) + (b))
 #else
-#define SPLIT_SUM(i, j, k, a, b) ((a) + (b) + dp_split_term(i, j, k, n, m DP_ARGUMENTS))
+#define SPLIT_SUM(i, j, k, a, b) ((a) + (b) + dp_split_term(SPLIT_PLACE(i, j), k, SPLIT_SHAPE DP_ARGUMENTS))
 #endif

@@ -5,7 +5,7 @@ import pytest
 from reference import dp as reference
 
 from clgeom import dp
-from clgeom.dp.splits import Bounds, leaves_parameters
+from clgeom.dp.splits import Frame, leaves_parameters
 from clgeom.errors import InvalidInput
 
 SIZES = (1, 2, 31, 33, 64, 65, 150)
@@ -37,6 +37,7 @@ def dims(n, seed=1):
     return np.random.default_rng([seed, n]).integers(1, 4, n + 1).astype(np.int32)
 
 
+@pytest.mark.settings("as_is", "small_allocations", "as_gpu", "odd_shapes")
 def test_chain(any_session):
     for n in SIZES:
         p = dims(n)
@@ -67,6 +68,33 @@ def test_other_forms(any_session):
         np.testing.assert_array_equal(found.numpy(), plain.numpy())
 
 
+@dp.equation(parameters={"p": "int32[]"}, pattern="NESO")
+def mirrored(M, i, j, p):
+    """`chain` with rows for columns."""
+    k = dp.index("k")
+    cost = M[k, j] + M[i, k + 1] + p[j] * p[k + 1] * p[i + 1]
+    return dp.where(j >= i, (0, -1), (dp.min_over(k, j, i, cost), dp.argmin_over(k, j, i, cost)))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_the_other_corner(any_session):
+    for n in (1, 40, 70):
+        p = dims(n)
+        cost, split = reference.chain_table(p.tolist())
+        lower = np.tril_indices(n)
+        for keep in ("table", "last", "decisions"):
+            found = dp.fill(mirrored, (n, n), keep=keep, path="splits", p=p, device=any_session)
+            assert found.corner == cost[0, -1]
+            np.testing.assert_array_equal(found.last, cost[:, -1])
+            if keep == "table":
+                np.testing.assert_array_equal(found.numpy()[lower], cost.T[lower])
+            if keep != "last":
+                np.testing.assert_array_equal(found.decisions.numpy()[lower], split.T[lower])
+    found = dp.fill(mirrored, (33, 50), path="splits", p=dims(50), device=any_session)
+    plain = dp.fill(mirrored, (33, 50), path="stages", p=dims(50), device=any_session)
+    np.testing.assert_array_equal(found.numpy(), plain.numpy())
+
+
 def test_known_answers(session):
     assert dp.fill(chain, (6, 6), p=[30, 35, 15, 5, 10, 20, 25], device=session).corner == 15125
     assert dp.fill(chain, (4, 4), p=[3, 4, 5, 2, 2], device=session).corner == 76
@@ -95,7 +123,8 @@ def test_indices_are_clamped_only_where_they_may_leave():
     class Job:
         def __init__(self, equation, shape, **values):
             self.equation, self.shape, self.values = equation, shape, values
+            self.pattern = dp.PATTERNS[equation.pattern]
 
     for equation, size, expected in ((chain, 11, False), (chain, 10, True), (dearest, 11, True)):
         job = Job(equation, (10, 10), p=np.zeros(size, np.int32))
-        assert leaves_parameters(job, Bounds.of(equation.reach)) == expected
+        assert leaves_parameters(job, Frame.of(job)) == expected

@@ -32,17 +32,52 @@ PITCH = 32
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """k runs from i + first to j + last - 1."""
+class Frame:
+    """The fill as kernels see it: NESO is SONE with rows for columns.
 
+    Attributes
+    ----------
+    shape : tuple of int
+    left, right : int
+        A split has the operands (i, k + left) and (k + right, j).
+    first, last : int
+        k runs from i + first to j + last - 1.
+    pitch : int
+        Cells from one row in memory to the next.
+    """
+
+    turned: bool
+    shape: tuple[int, int]
+    left: int
+    right: int
     first: int
     last: int
+    pitch: int
 
     @classmethod
-    def of(cls, reach: Split) -> Bounds | None:
-        """The bounds of a reduction, None when they are of another form."""
-        first, last = (_offset(bound, axis) for bound, axis in ((reach.lo, "i"), (reach.hi, "j")))
-        return None if first is None or last is None else cls(first, last)
+    def of(cls, job: Job) -> Frame | None:
+        """The frame of a job, None when its reduction is of another form."""
+        reach, turned = job.equation.reach, job.pattern.name == "NESO"
+        if not isinstance(reach, Split) or job.pattern.name not in ("SONE", "NESO"):
+            return None
+        first, last = (
+            _offset(bound, axis) for bound, axis in zip((reach.lo, reach.hi), "ji" if turned else "ij")
+        )
+        if first is None or last is None:
+            return None
+        n, m = job.shape
+        if turned:
+            return cls(True, (m, n), reach.right, reach.left, first, last, n)
+        return cls(False, (n, m), reach.left, reach.right, first, last, ceil_div(m, PITCH) * PITCH)
+
+    @property
+    def layout(self) -> str:
+        return "COLUMNS" if self.turned else "ROWS"
+
+    def store(self, job: Job, buffer, dtype, *, index=False) -> CellStore:
+        """Cells in this frame's order as the caller's table."""
+        pitch = None if self.turned else self.pitch
+        return CellStore(job.session, (buffer,), dtype, job.shape, self.layout, pitch=pitch, index=index)
 
 
 def _offset(expr, axis):
@@ -55,25 +90,20 @@ def _offset(expr, axis):
 
 
 def applies(job: Job) -> bool:
-    """Whether the equation is such a reduction, reads left and down only, and its table fits in one buffer."""
-    reach = job.equation.reach
-    if not isinstance(reach, Split) or reach.outer or job.pattern.name != "SONE" or not job.whole:
+    """Whether the equation is such a reduction, of the pattern's reads, and its table fits in one buffer."""
+    frame, reach = Frame.of(job), job.equation.reach
+    if frame is None or reach.outer or not job.whole or job.layout not in (None, frame.layout):
         return False
-    if job.layout not in (None, "ROWS") or reach.node.type != CELL_TYPES[job.equation.dtype.name]:
+    if reach.node.type != CELL_TYPES[job.equation.dtype.name]:
         return False
-    bounds = Bounds.of(reach)
-    if bounds is None or bounds.first + reach.right < 1 or bounds.last + reach.left > 0:
+    if frame.first + frame.right < 1 or frame.last + frame.left > 0:
         return False  # a split reads its own row or column, or beyond
-    if bounds.first - bounds.last < -1:
+    if frame.first - frame.last < -1:
         return False  # cells with splits would lie in tiles below the main diagonal
-    n, m = job.shape
+    n = frame.shape[0]
     tile, _, _ = shapes_of(job)
-    most = max(n * _pitch(m), ceil_div(n, tile) * tile * tile)
+    most = max(n * frame.pitch, ceil_div(n, tile) * tile * tile)
     return most * max(job.equation.dtype.itemsize, 4) <= job.session.profile.max_alloc_bytes
-
-
-def _pitch(m):
-    return ceil_div(m, PITCH) * PITCH
 
 
 def shapes_of(job: Job):
@@ -93,46 +123,44 @@ def shapes_of(job: Job):
 
 def fill(job: Job) -> Filled:
     """Fill the table of a job."""
-    n, m = job.shape
     session, equation, dtype = job.session, job.equation, job.equation.dtype
-    reach, bounds, pitch = equation.reach, Bounds.of(equation.reach), _pitch(m)
+    frame, reach = Frame.of(job), equation.reach
+    n, m = frame.shape
     tile, product, finish = shapes_of(job)
     decided = equation.decisions is not None and job.keep in ("table", "decisions")
     track = decided or dtype.kind == "f"  # of two zeros the one of the lower k
-    buffers = {"table": launch.allocate(session, n * pitch * dtype.itemsize)}
-    table = CellStore(session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=pitch)
+    buffers = {"table": launch.allocate(session, n * frame.pitch * dtype.itemsize)}
+    table = frame.store(job, buffers["table"], dtype)
     decisions, kept = None, ()
     if decided:
         kind = equation.decision_dtype(job.shape)
-        buffers["decisions"] = launch.allocate(session, n * pitch * kind.itemsize)
-        index = equation.decisions == "index"
-        decisions = CellStore(
-            session, (buffers["decisions"],), kind, job.shape, "ROWS", pitch=pitch, index=index
-        )
+        buffers["decisions"] = launch.allocate(session, n * frame.pitch * kind.itemsize)
+        decisions = frame.store(job, buffers["decisions"], kind, index=equation.decisions == "index")
         kept = ("decisions",)
-    cells = (np.int32(n), np.int32(m))
-    neutral = literal_of(trace.neutral(reach.op, reach.node.type), reach.node.type)
-    text = equation.text(split=True, clamped=leaves_parameters(job, bounds))
-    common = {**job.params, "equation": text, "start": neutral}
-    ends = {"first": bounds.first, "last": bounds.last}
+    cells, memory = (np.int32(n), np.int32(m)), ("table", np.int32(frame.pitch))
+    common = {
+        **job.params,
+        "equation": equation.text(split=True, clamped=leaves_parameters(job, frame)),
+        "turned": frame.turned,
+        "start": literal_of(trace.neutral(reach.op, reach.node.type), reach.node.type),
+        "first": frame.first,
+        "last": frame.last,
+    }
     sums = {
-        **common, **ends, "better": "<" if reach.op == "min" else ">", "bare": reach.term is None, "track": track,
-        "left": reach.left, "right": reach.right,
+        **common, "better": "<" if reach.op == "min" else ">", "bare": reach.term is None, "track": track,
+        "left": frame.left, "right": frame.right,
     }  # fmt: skip
     kind = {"decided": c_name(decisions.dtype) if decided else None}
-    diagonals = diagonals_of(job, tile)
+    diagonals = diagonals_of(job, frame.shape, tile)
     most = max(tiles * max(parts, 1) for tiles, parts in diagonals)
     best = Scratch("best_of", dtype, most * tile * tile)
     ks = Scratch("k_of", np.dtype(np.int32), most * tile * tile if track else 1)
     policy, groups = select(session.profile, EMPTY, dtype, n * m), min(n, 8 * session.profile.compute_units)
-    args = (*cells, "table", np.int32(pitch), *kept, *job.arguments)
-    steps = [
-        Step(
-            EMPTY, policy, args, groups, {**common, **ends, **kind}, n * m // 2 * dtype.itemsize, job.options
-        )
-    ]
+    args = (*cells, *memory, *kept, *job.arguments)
+    moved = n * m // 2 * dtype.itemsize
+    steps = [Step(EMPTY, policy, args, groups, {**common, **kind}, moved, job.options)]
     for diagonal, (tiles, parts) in enumerate(diagonals):
-        place = (*cells, np.int32(diagonal), np.int32(parts), "table", np.int32(pitch), best, ks)
+        place = (*cells, np.int32(diagonal), np.int32(parts), *memory, best, ks)
         moved = tiles * tile * tile * dtype.itemsize
         if parts:
             args = (*place, *job.arguments)
@@ -142,20 +170,20 @@ def fill(job: Job) -> Filled:
             Step(FINISH, finish, args, tiles, {**sums, **kind, "tile": tile}, 4 * moved, job.options)
         )
     job.run(Plan(*steps), **buffers)
-    last = table.row(job.pattern.last(n, m)) if job.keep != "table" else None
+    last = table.row(job.pattern.last(*job.shape)) if job.keep != "table" else None
     return Filled(
         NAME,
-        "ROWS",
+        frame.layout,
         table if job.keep == "table" else None,
         last if job.keep in ("last", "decisions") else None,
-        None if last is None else last[job.pattern.corner(n, m)[1]],
+        None if last is None else last[job.pattern.corner(*job.shape)[1]],
         decisions,
     )
 
 
-def diagonals_of(job: Job, tile: int) -> list[tuple[int, int]]:
+def diagonals_of(job: Job, shape, tile: int) -> list[tuple[int, int]]:
     """(tiles, parts of their products) of each diagonal of tiles from the main one upwards."""
-    rows, columns = (ceil_div(side, tile) for side in job.shape)
+    rows, columns = (ceil_div(side, tile) for side in shape)
     wanted = GROUPS_PER_UNIT * job.session.profile.compute_units
     room = job.session.profile.max_alloc_bytes // (tile * tile * max(job.equation.dtype.itemsize, 4))
     found = []
@@ -166,7 +194,7 @@ def diagonals_of(job: Job, tile: int) -> list[tuple[int, int]]:
     return found
 
 
-def leaves_parameters(job: Job, bounds: Bounds) -> bool:
+def leaves_parameters(job: Job, frame: Frame) -> bool:
     """Whether the term may index a parameter outside, where no cell is asked for it: then indices are clamped."""
     term = job.equation.reach.term
     if term is None:
@@ -175,7 +203,7 @@ def leaves_parameters(job: Job, bounds: Bounds) -> bool:
     ranges = {
         "i": (0, n - 1),
         "j": (0, m - 1),
-        "index": (bounds.first, max(m + bounds.last - 2, bounds.first)),
+        "index": (frame.first, max(frame.shape[1] + frame.last - 2, frame.first)),
     }
     ranges |= {"n": (n, n), "m": (m, m)}
     for part in trace.walk(term):

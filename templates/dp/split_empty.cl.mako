@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, start='INT_MAX', decided=None, first=0, last=0, variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="equation='', rounded=False, turned=False, start='INT_MAX', decided=None, first=0, last=0, variant='group', wg_size=256, items_per_thread=1"/>\
 // split_empty: the cells that no split reaches (i + first >= j + last): a row of them after the other.
 //
 //   x . . .
@@ -17,6 +17,11 @@ ${equation}
 #include "dp_sample_split.h"
 % endif
 #define WG_SIZE ${wg_size}
+#define SPLIT_TURNED ${int(turned)}
+#define SPLIT_TRACK 0
+#define SPLIT_BARE 1
+#define SPLIT_BETTER(a, b) ((a) < (b))
+#include "dp_split.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_empty(const int n, const int m, global cell_t *restrict table, const int pitch
@@ -31,7 +36,7 @@ void split_empty(const int n, const int m, global cell_t *restrict table, const 
 #if DP_HAS_DECISION
             uint decision;
 #endif
-            table[(size_t)i * pitch + j] = dp_cell(i, j, n, m, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
+            table[(size_t)i * pitch + j] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, better='<', start='INT_MAX', bare=True, track=False, decided=None, left=0, right=1, first=0, last=0, tile=64, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, decided=None, left=0, right=1, first=0, last=0, tile=64, variant='group', wg_size=256, items_per_thread=4"/>\
 // split_finish: a diagonal of tiles, of which split_product has done the splits between them.
 //
 //   +---------+   a cell needs the cells left of it and below it: the tile goes by antidiagonals from its lower left
@@ -23,6 +23,7 @@ ${equation}
 % endif
 #define SPLIT_TRACK ${int(track)}
 #define SPLIT_BARE ${int(bare)}
+#define SPLIT_TURNED ${int(turned)}
 #define SPLIT_BETTER(a, b) ((a) ${better} (b))
 #define SPLIT_START (${start})
 #include "dp_split.h"
@@ -87,7 +88,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
             }
             if (i + FIRST >= j + LAST)
                 continue;
-            row[j] = dp_cell(i, j, n, m, best[c], at[c] DP_ARGUMENTS DP_DECISION(&decision));
+            row[j] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, best[c], at[c] DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif
@@ -132,7 +133,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                 const int q = (p * TILE + r) * TILE + c;
                 SPLIT_JOIN(best_of[q], k_of[q], best, at);
             }
-            cells[r][c] = dp_cell(i, j, n, m, best, at DP_ARGUMENTS DP_DECISION(&decision));
+            cells[r][c] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, better='<', start='INT_MAX', bare=True, track=False, left=0, right=1, first=0, last=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, left=0, right=1, first=0, last=0, variant='group', wg_size=256, items_per_thread=4"/>\
 <%
     side = int(wg_size**0.5)
     tile = side * items_per_thread
@@ -29,6 +29,7 @@ ${equation}
 % endif
 #define SPLIT_TRACK ${int(track)}
 #define SPLIT_BARE ${int(bare)}
+#define SPLIT_TURNED ${int(turned)}
 #define SPLIT_BETTER(a, b) ((a) ${better} (b))
 #define SPLIT_START (${start})
 #include "dp_split.h"
