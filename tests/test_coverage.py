@@ -224,6 +224,15 @@ def test_devices_agree_bit_for_bit(any_session, session):
 
 
 @pytest.mark.settings("small_allocations")
+def test_labels_larger_than_an_allocation(any_session, session):
+    raster = np.random.default_rng(3).integers(0, 200, (640, 700)).astype(np.uint8)
+    raster[200:400, 200:400] = 200
+    small = coverage_regions(raster, (198, 199, 200), device=any_session)
+    whole = coverage_regions(raster, (198, 199, 200), device=session)
+    assert [r.cells for r in small] == [r.cells for r in whole] and (small.areas == whole.areas).all()
+
+
+@pytest.mark.settings("small_allocations")
 def test_rasters_larger_than_an_allocation(any_session, session):
     raster = shadowing((340, 801), correlation=60, seed=2, dtype=np.float32)
     for how in ({"parts": False}, {"holes": 4}):

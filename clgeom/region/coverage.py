@@ -302,10 +302,10 @@ def _extents_plan(stack, levels, pieces, first_map, maps, of):
     return Plan(*steps), extents, all_bands, buffers
 
 
-def _level_widths(count):
-    """How many levels each launch takes."""
+def _level_widths(count, most=max(LEVELS_AT_ONCE)):
+    """How many levels each launch takes, at most so many."""
     while count:
-        width = max(w for w in LEVELS_AT_ONCE if w <= count)
+        width = max(w for w in LEVELS_AT_ONCE if w <= max(min(count, most), 1))
         yield width
         count -= width
 
@@ -414,10 +414,10 @@ def _covered_runs(stack, levels, first_map, maps, profile_it, of) -> tuple[Runs,
     policy = select(profile, kernel, stack.dtype, rows * columns)
     begins, ends, phases = [], [], ()
     for piece in stack.pieces(first_map, maps, halo=1, of=of):
-        first_level = 0
-        for width in _level_widths(count):
+        first_level, cells = 0, piece.maps * piece.rows * columns
+        for width in _level_widths(count, profile.max_alloc_bytes // cells):
             some = np.ascontiguousarray(levels.thresholds[first_level : first_level + width])
-            n = piece.maps * width * piece.rows * columns
+            n = cells * width
             labels = Scratch("coverage_labels", np.uint8, n)
             step = Step(
                 kernel,
@@ -427,7 +427,7 @@ def _covered_runs(stack, levels, first_map, maps, profile_it, of) -> tuple[Runs,
                       labels),
                 groups=policy.groups(piece.maps * piece.rows, profile.compute_units),
                 params={**levels.params(stack.value), "levels": width},
-                bytes_moved=piece.maps * piece.rows * columns * (stack.dtype.itemsize + width),
+                bytes_moved=cells * (stack.dtype.itemsize + width),
             )  # fmt: skip
             thresholds = to_device(session, some, of=of).chunks[0].buffer
             made = run(session, Plan(step), profile=profile_it, raster=piece.buffer, thresholds=thresholds)
