@@ -226,7 +226,7 @@ def outline_plan(
     params = predicate_parameters(session, dtype)
     point = 2 * dtype.itemsize
     given, cut = cut, cut or Scratch("outline_cuts", np.uint32, all_segments + 1)
-    flag = Scratch("outline_flag", np.uint32, 1)
+    flag, pending = Scratch("outline_flag", np.uint32, 1), Scratch("outline_pending", np.uint32, 1)
     corners = Scratch("outline_corners", np.uint32, 2 * m)
     ranges = Scratch("outline_ranges", np.uint32, 4 * all_segments)
     links = Scratch("outline_links", np.uint32, 8 * all_segments)
@@ -240,20 +240,17 @@ def outline_plan(
     number, each = np.uint32(all_segments), np.uint32(segments)
     cutting = step(
         "arc_cuts", all_segments + 1,
-        (lower, np.uint32(count), starts if starts is not None else lower, np.uint32(regions), each, cut, flag),
+        (lower, np.uint32(count), lower if starts is None else starts, np.uint32(regions), each, cut, flag, pending),
         {"real": params["real"], "ragged": starts is not None, "by_width": cuts == "width"},
         all_segments * (point + 4),
     )  # fmt: skip
+    begin = Plan(cutting)
     if given:
-        zero = {"value": "uint", "to": "0"}
-        cutting = Step("primitives/set_value", select(device, "primitives/set_value"), (flag,), 1, zero)
+        zero, policy = {"value": "uint", "to": "0"}, select(device, "primitives/set_value")
+        begin = Plan(*(Step("primitives/set_value", policy, (word,), 1, zero) for word in (flag, pending)))
     candidates = Candidates(lower, upper, dtype, m)
-    checked = {**params, "check": check}
-    hulls = _hulls_plan(device, candidates, all_segments, cut, corners, ranges, flag, checked, kernel)
-    tangents = step(
-        "arc_tangents", 2 * all_segments, (lower, upper, np.uint32(m), cut, number, each, corners, ranges, links),
-        params, all_segments * 2 * (8 + 16 + 8 * (point + 4)),
-    )  # fmt: skip
+    memory = Memory(cut, corners, ranges, links, flag, pending)
+    hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, check, kernel)
     in_valley = np.uint32(2 if join == "paper" else 1)
     if all_segments <= ONE_GROUP:
         policy = select(device, "region/arc_offsets", dtype, all_segments)
@@ -275,7 +272,7 @@ def outline_plan(
     # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
     room = min(2 * max(m, all_segments), 6 * all_segments + 1024, device.max_alloc_bytes // point - out.head)
     out = emit_plan(session, out, max(room, 1))
-    return Plan(cutting) + hulls + Plan(tangents) + scanning + out.emission, out
+    return begin + hulls + scanning + out.emission, out
 
 
 def emit_plan(session, out, room) -> Output:
@@ -306,27 +303,57 @@ class Candidates:
         return 2 * self.dtype.itemsize
 
 
-def _hulls_plan(device, of, segments, cut, corners, ranges, flag, params, kernel):
-    """The hulls of all segments: a work-item to each, in global or local memory, or a work-group to each block."""
-    args = (of.lower, of.upper, np.uint32(of.m), cut, np.uint32(segments), corners, ranges, flag)
+@dataclass(frozen=True)
+class Memory:
+    """What hulls and tangents are written to; see cl_src/arc_segments.h."""
+
+    cut: object
+    corners: Scratch
+    ranges: Scratch
+    links: Scratch
+    flag: Scratch
+    pending: Scratch
+
+
+def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
+    """Hulls and tangents: a work-item to a segment, in global or local memory, or a work-group to each block of one."""
+    number, each, m = np.uint32(segments), np.uint32(of_region), np.uint32(of.m)
     moved = of.m * ((1 if of.shared else 2) * of.point_bytes + 8) + 16 * segments
     naive = select(device, "region/arc_hulls", of.dtype, of.m)
+    checked = {**params, "check": check}
     serial = naive.variant == "serial"
     long = of.m > (4 if serial and kernel == "auto" else 1) * SHORT * segments
+
+    def tangents(own=0, reach=0, fit=0):
+        policy, groups = _shape(device, "region/arc_tangents", of.dtype, 2 * segments)
+        groups = min(groups, BUSY * device.compute_units) if own else groups  # there is seldom any left
+        args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links,
+                np.uint32(own), np.uint32(reach), np.uint32(fit), memory.pending)  # fmt: skip
+        moved = 0 if own else segments * 2 * (8 + 16 + 8 * (of.point_bytes + 4))
+        return Plan(Step("region/arc_tangents", policy, args, groups, params, bytes_moved=moved))
+
     if long and of.shared and kernel != "naive":
-        return _blocks_plan(device, of, segments, cut, corners, ranges, flag, params)
+        return _blocks_plan(device, of, segments, memory, checked) + tangents()
     if kernel == "naive" or long or (kernel == "auto" and serial):
         policy, groups = _shape(device, "region/arc_hulls", of.dtype, 2 * segments)
-        sieve = serial and of.m > 4 * SHORT * segments
-        return Plan(Step("region/arc_hulls", policy, args, groups, {**params, "sieve": sieve}, bytes_moved=2 * moved))
+        checked["sieve"] = serial and of.m > 4 * SHORT * segments
+        args = (of.lower, of.upper, m, memory.cut, number, memory.corners, memory.ranges, memory.flag)
+        hulls = Step("region/arc_hulls", policy, args, groups, checked, bytes_moved=2 * moved)
+        return Plan(hulls) + tangents()
     policy = select(device, "region/arc_hulls_local", of.dtype, of.m)
-    groups = ceil_div(segments, policy.wg_size)
-    params = {**params, "shared": of.shared}
-    return Plan(Step("region/arc_hulls_local", policy, args, groups, params, bytes_moved=moved))
+    own = max(policy.wg_size - 1, 1)
+    args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links, memory.flag,
+            memory.pending)  # fmt: skip
+    checked["shared"] = of.shared
+    hulls = Step(
+        "region/arc_hulls_local", policy, args, ceil_div(segments, own), checked, bytes_moved=moved + 32 * segments
+    )
+    return Plan(hulls) + tangents(own, policy.wg_size, policy.tile)
 
 
-def _blocks_plan(device, of, segments, cut, corners, ranges, flag, params):
+def _blocks_plan(device, of, segments, memory, params):
     """Blocks of long segments, as many as keep the device busy; then the segments', if they have several."""
+    cut, corners, ranges, flag = memory.cut, memory.corners, memory.ranges, memory.flag
     points, m = of.lower, np.uint32(of.m)
     policy = select(device, "region/arc_hulls_blocks", of.dtype, of.m)
     tile = policy.tile * (STRIP if policy.variant == "serial" else 1)
@@ -346,7 +373,8 @@ def _blocks_plan(device, of, segments, cut, corners, ranges, flag, params):
     block_ranges = Scratch("block_ranges", np.uint32, 4 * blocks)
     shape, groups = _shape(device, "region/arc_cuts", of.dtype, blocks + 1)
     cutting = Step(
-        "region/arc_cuts", shape, (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag), groups,
+        "region/arc_cuts", shape,
+        (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag, memory.pending), groups,
         {"real": params["real"], "ragged": True, "by_width": False}, bytes_moved=blocks * (of.point_bytes + 4),
     )  # fmt: skip
     hulls = Step(

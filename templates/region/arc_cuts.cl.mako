@@ -38,11 +38,11 @@ inline int reaches(real_t a, real_t b, real_t c, real_t d)
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_cuts(global const real_t *points, const uint n, global const uint *starts, const uint regions,
-              const uint segments, global uint *cuts, global uint *flag)
+              const uint segments, global uint *cuts, global uint *flag, global uint *pending)
 {
     const uint all = regions * segments;
     if (get_global_id(0) == 0)
-        flag[0] = 0;                                         // for the launches that follow
+        flag[0] = pending[0] = 0;                            // for the launches that follow
     ARC_SHARE((ulong)all + 1, ${int(variant == "serial")})
     for (ulong j = begin; j < end; j += stride) {
         const uint i = (uint)j;

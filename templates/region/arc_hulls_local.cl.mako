@@ -1,15 +1,17 @@
 <%page args="real='float', filtered=True, check=False, shared=True, variant='group', wg_size=64, items_per_thread=8"/>\
-// arc_hulls_local: the upper and the lower hull of every segment, in local memory; a work-item to a segment.
+// arc_hulls_local: the hulls of every segment, and tangents between neighbours, in local memory; a work-item to a segment.
 //
-//   candidates | segment 0 | segment 1 | .. | segment WG_SIZE - 1 | ..         a tile of WG_SIZE segments to a group,
-//   local      | all of the tile's candidates, read side by side  |            ${items_per_thread} candidates to a segment
+//   candidates | segment 0 | segment 1 | .. | segment OWN | ..                 a tile of OWN segments to a group, and the
+//   local      | all of the tile's candidates, side by side  |                 next one; ${items_per_thread} candidates to a segment
 //   corners    [ c0 c1 c2  | c0 c1     | ..                                    on average, at most
 //   ranges     [ (first, last) | ..                                            see arc_segments.h
+//   links      [ q p from to | ..
 //
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
-// A tile with more candidates than fit is done in global memory. Reads every candidate once, for both sides${"" if shared else " of their own"}.
+// A tile with more candidates than fit has its hulls in global memory. Tangents to what is not in local memory are left to
+// arc_tangents: pending is set. Reads every candidate once, for both sides${"" if shared else " of their own"}.
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
 #include "portable.h"
 #define CLGEOM_COORD_${real}
@@ -24,6 +26,7 @@ typedef ${real}2 point_t;
 #include "arc_order.h"
 #define WG_SIZE ${wg_size}
 #define CAPACITY (WG_SIZE * ${items_per_thread})
+#define OWN (WG_SIZE > 1 ? WG_SIZE - 1 : 1)
 
 #define ARC_ID(i) (i)
 #define ARC_LOAD(id) CLGEOM_LOAD2(${real}, points, id)
@@ -50,22 +53,36 @@ inline uint item_chain_local(local const real_t *x, local const real_t *y, uint 
     return size;
 }
 
+typedef struct { local const real_t *x, *y; local const ushort *stack; } hull_t;
+
+inline point_t arc_corner(const hull_t *hull, uint place)
+{
+    const uint id = hull->stack[place];
+    return (point_t)(hull->x[id], hull->y[id]);
+}
+
+#include "arc_tangent.h"
+
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_hulls_local(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
-                     const uint segments, global uint *corners, global uint *ranges, global uint *flag)
+                     const uint segments, const uint of_region, global uint *corners, global uint *ranges,
+                     global uint *links, global uint *flag, global uint *pending)
 {
     local real_t x[CAPACITY], y[CAPACITY];
-    local ushort stack[CAPACITY];
-    const uint lid = get_local_id(0), tile = get_group_id(0) * WG_SIZE, s = min(tile + lid, segments);
+    local ushort stack[CAPACITY], sizes[WG_SIZE], places[WG_SIZE];
+    const uint lid = get_local_id(0), tile = get_group_id(0) * OWN, s = min(tile + lid, segments);
     const uint begin = cuts[tile], all = cuts[min(tile + WG_SIZE, segments)] - begin;
     const uint first = cuts[s], count = s < segments ? cuts[s + 1] - first : 0;
-    const uint loaded = all <= CAPACITY ? all : 0;
+    const uint loaded = all <= CAPACITY ? all : 0, own = lid < OWN && s < segments;
+    const uint region = s / of_region * of_region, region_end = min(region + of_region, segments);
+    places[lid] = first - begin;
     for (uint side = 0; side < 2; ++side) {
+        global const real_t *points = side ? upper : lower;
 % if shared:
         if (side == 0)
 % endif
         for (uint i = lid; i < loaded; i += WG_SIZE) {
-            const point_t p = CLGEOM_LOAD2(${real}, (side ? upper : lower), begin + i);
+            const point_t p = CLGEOM_LOAD2(${real}, points, begin + i);
             x[i] = p.x;
             y[i] = p.y;
 % if check:
@@ -83,15 +100,38 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
 % endif
         barrier(CLK_LOCAL_MEM_FENCE);
         global uint *mine = corners + (size_t)side * m + first;
-        uint size;
+        uint size = 0;
         if (loaded) {
             size = item_chain_local(x, y, first - begin, count, side, stack);
-            for (uint k = 0; k < size; ++k)
+            for (uint k = 0; own && k < size; ++k)
                 mine[k] = begin + stack[first - begin + k];
-        } else
-            size = item_chain_global(side ? upper : lower, first, count, side, mine);
-        if (s < segments)
+        } else if (own)
+            size = item_chain_global(points, first, count, side, mine);
+        if (own)
             vstore2(count ? (uint2)(first, first + size - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
+        sizes[lid] = size;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (own && size) {
+            global uint *link = links + 4 * ((size_t)side * segments + s);
+            uint other = lid + 1;                                  // the next segment that is not empty
+            while (loaded && other < WG_SIZE && tile + other < region_end && sizes[other] == 0)
+                ++other;
+            if (first == cuts[region])
+                link[LINK_Q] = first;
+            if (first + count == cuts[region_end])
+                link[LINK_P] = first + size - 1;
+            else if (loaded && other < WG_SIZE) {
+                const hull_t hull = {x, y, stack};
+                const uint p = places[lid], q = places[other];
+                const uint2 touched = arc_tangent(&hull, side, (uint2)(p, p + size - 1), (uint2)(q, q + sizes[other] - 1));
+                global uint *far = link + 4 * (other - lid);
+                link[LINK_P] = begin + touched.x;
+                link[LINK_TO] = begin + stack[touched.y];
+                far[LINK_Q] = begin + touched.y;
+                far[LINK_FROM] = begin + stack[touched.x];
+            } else
+                atomic_or(pending, 1u);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -4,6 +4,8 @@
 //   ranges  [ (first, last) | ..        hulls of the segments, see arc_segments.h; empty segments are skipped
 //   links   [ q p from to | ..          of each segment and side: where tangents touch it, and their other ends
 //
+// With `own`, only what arc_hulls_local left: tangents to segments beyond its tiles, which have `own` segments and reach over
+// `reach`, or of tiles with more candidates than `fit`; nothing if none are pending.
 // A segment's first corner counts as touched from the left where there is no tangent, its last one from the right.
 // Reads O(log p log q) corners a pair.
 #include "portable.h"
@@ -28,14 +30,19 @@ inline point_t arc_corner(const hull_t *hull, uint place)
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_tangents(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
                   const uint segments, const uint of_region, global const uint *corners, global const uint *ranges,
-                  global uint *links)
+                  global uint *links, const uint own, const uint reach, const uint fit,
+                  global const uint *pending)
 {
-    ARC_SHARE(2 * (ulong)segments, ${int(variant == "serial")})
+    const ulong all = own && !pending[0] ? 0 : 2 * (ulong)segments;
+    ARC_SHARE(all, ${int(variant == "serial")})
     for (ulong i = begin; i < end; i += stride) {
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         if (arc_is_empty(cuts, s))
             continue;
         const uint region = s / of_region * of_region, next = arc_next(cuts, s, region + of_region);
+        const uint tile = own ? s / own * own : 0, tile_end = min(tile + reach, segments);
+        if (own && next < tile_end && cuts[tile_end] - cuts[tile] <= fit)
+            continue;
         const hull_t hull = {side ? upper : lower, corners + (size_t)side * m};
         const uint2 p_range = vload2(i, ranges);
         global uint *mine = links + 4 * (size_t)i, *theirs = links + 4 * ((size_t)side * segments + next);
