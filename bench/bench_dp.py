@@ -444,6 +444,7 @@ def draw(path, folder):
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     record = json.loads(Path(path).read_text(encoding="utf-8"))
     names = {
@@ -468,9 +469,10 @@ def draw(path, folder):
         axes[1, column].set_xlabel("cells of the table")
         for axis in axes[:, column]:
             axis.grid(alpha=0.3)
+            axis.xaxis.set_minor_formatter(NullFormatter())
     axes[0, 0].set_ylabel("milliseconds")
     axes[1, 0].set_ylabel("times as fast as the loop")
-    axes[0, 0].legend(fontsize=8)
+    axes[0, 1].legend(fontsize=8)
     figure.suptitle(f"{record['device']}, {record['platform']}", fontsize=10)
     out = Path(folder) / f"bench_{Path(path).stem}.png"
     figure.savefig(out, dpi=110)
