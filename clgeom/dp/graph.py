@@ -239,7 +239,7 @@ def dependency_graph(equation, shape, *, device=None, of="dependency_graph", **p
     >>> equation = dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)")
     >>> graph = dp.dependency_graph(equation, (3, 4))
     >>> graph.depth, len(graph.base_cases), graph.patterns()
-    (5, 6, ('NOSE',))
+    (4, 6, ('NOSE',))
     """
     if callable(equation):
         return graph_of(equation, shape)
