@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.problems import bits, sequences
 from clgeom.dp.problems.arguments import numbers
@@ -582,7 +581,7 @@ MODULES = ("graph", "infer", *(f"problems.{name}" for name in
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name):
     module = importlib.import_module(f"clgeom.dp.{name}")
-    found = doctest.testmod(module, extraglobs={"dp": dp})
+    found = doctest.testmod(module)
     assert found.attempted and not found.failed
 
 

@@ -236,6 +236,7 @@ def dependency_graph(equation, shape, *, device=None, of="dependency_graph", **p
 
     Examples
     --------
+    >>> from clgeom import dp
     >>> equation = dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)")
     >>> graph = dp.dependency_graph(equation, (3, 4))
     >>> graph.depth, len(graph.base_cases), graph.patterns()

@@ -101,6 +101,7 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
 
     Examples
     --------
+    >>> from clgeom import dp
     >>> equation = dp.Equation(lambda M, i, j: dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1]))
     >>> dp.infer_pattern(equation, (5, 9)).best
     'NOSE'
