@@ -107,6 +107,14 @@ class Job:
         self.held = []  # arrays that kernels may read in place
 
     def run(self):
+        """(places of vertices, offsets, areas, perimeters, phases) of all groups."""
+        try:
+            return self._solved()
+        except BaseException:
+            self.session.queue.finish()  # kernels may still write to arrays that would be freed
+            raise
+
+    def _solved(self):
         listed, large, count = self._sized()
         pieces = self._most_pieces(self.array.n, count) + 1 if count else 0  # and one where a scan ends
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
