@@ -12,7 +12,7 @@ from itertools import groupby
 
 import numpy as np
 
-from clgeom.dp import pieces
+from clgeom.dp import pieces, strays
 from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near, Row
@@ -54,7 +54,7 @@ def step_of(job: Job) -> int | None:
 def applies(job: Job) -> bool:
     """Whether all reads are in the row before, and what is kept fits in one buffer."""
     step = step_of(job)
-    if step is None or not job.equation.reach_proven or not job.whole or job.layout not in (None, "ROWS"):
+    if step is None or not job.whole or job.layout not in (None, "ROWS"):
         return False
     if (job.pattern.last_is_column and job.keep != "table") or bits_of(job) is None:
         return False
@@ -133,6 +133,8 @@ def fill(job: Job) -> Filled:
         rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
     )
     result = job.run(Plan(*parts), **rows.buffers)
+    if rows.trapped:
+        strays.raise_first(job, rows.buffers["stray"])
     last = None
     if rows.table is None:
         at = rows.last_slot * rows.pitch
@@ -161,6 +163,12 @@ class Rows:
         if self.bits:
             self.decisions = new_packed(job, self.bits, multiple=ALIGN, flip_rows=flip)
             self.buffers["decisions"] = self.decisions.buffer
+        self.trapped = strays.trapped(job)
+        if self.trapped:
+            self.buffers["stray"] = strays.new_buffer(job)
+            reaches = np.stack([left, right], axis=1).astype(np.int32)
+            self.buffers["reaches"] = launch.allocate(job.session, reaches.nbytes)
+            launch.write(job.session, self.buffers["reaches"], reaches)
         self.last_slot = 0
         self.params = {**job.params, "equation": job.equation.text(), "flip_rows": flip, "bits": self.bits}
 
@@ -176,6 +184,9 @@ class Rows:
     def step(self, kernel, policy, args, params, rows):
         """A step whose decisions and parameters are the job's."""
         n, m = self.job.shape
+        if self.trapped:
+            args += ("reaches", "stray")
+            params = {**params, "trapped": True}
         if self.bits:
             args += ("decisions", np.int32(self.decisions.pitch))
         itemsize = self.job.equation.dtype.itemsize
@@ -187,7 +198,7 @@ class Rows:
         """Fused rows in local memory where they do not read too far."""
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
-        parts = launches(self.left, self.right, margin, guards)
+        parts = self.one_by_one() if self.trapped else launches(self.left, self.right, margin, guards)
         slots = self.slots(parts)
         zero, series, at = np.int32(0), [], 0
         for kernel, group in groupby(parts, key=lambda part: part.kernel):
@@ -210,13 +221,19 @@ class Rows:
             series.append(Series(step, tuple(range(2, 2 + values.shape[1])), values, np.array(groups)))
         return series
 
+    def one_by_one(self):
+        """A launch for each row: cells of a margin, which may hold anything, would seem to stray."""
+        return [Launch(DIRECT, row, 1, 0, 0) for row in range(self.job.shape[0])]
+
     def on_cpu(self, policy):
         """A few items, each with a share of the columns, several rows a launch; or one item, where that is sooner."""
         job, (n, m) = self.job, self.job.shape
         items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
         margin = core // MARGIN
-        parts = launches(self.left, self.right, margin, (margin, margin))
+        parts = (
+            self.one_by_one() if self.trapped else launches(self.left, self.right, margin, (margin, margin))
+        )
         saved = n * m * (1 - 1 / min(items, ceil_div(m, core))) / CELLS_PER_SECOND
         if core >= m or saved < (len(parts) - n / MOST_ROWS) * LAUNCH_SECONDS:
             core, margin = _pitch(m), 0  # whole rows have no margins
@@ -237,7 +254,11 @@ class Rows:
             DIRECT,
             policy,
             args,
-            {"halves": pieces.halves(job.equation, first_row=None if self.flip else 1)},
+            {
+                "halves": ""
+                if self.trapped
+                else pieces.halves(job.equation, first_row=None if self.flip else 1)
+            },
             n,
         )
         return [Series(step, tuple(range(2, 8)), values, np.full(len(parts), groups))]

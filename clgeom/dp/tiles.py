@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import pieces
+from clgeom.dp import pieces, strays
 from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near
@@ -42,7 +42,7 @@ def flips_of(offsets):
 def applies(job: Job) -> bool:
     """Whether all reads are near, in one quadrant, and what is kept fits in one buffer."""
     reach = job.equation.reach
-    if not (isinstance(reach, Near) and job.equation.reach_proven and reach.offsets and job.whole):
+    if not (isinstance(reach, Near) and reach.offsets and job.whole):
         return False
     flips = flips_of(reach.offsets)
     if flips is None or job.layout not in (None, "ROWS") or bits_of(job) is None:
@@ -164,7 +164,8 @@ class Sweep:
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template."""
         flip_rows, flip_columns = self.flips
-        held = pieces.held(job.equation, inner=not any(self.flips))
+        trapped = strays.trapped(job)  # then cells beyond the table must not be computed
+        held = None if trapped else pieces.held(job.equation, inner=not any(self.flips))
         return {
             **job.params,
             "equation": job.equation.text(),
@@ -177,6 +178,7 @@ class Sweep:
             "flip_columns": flip_columns,
             "table": self.table,
             "last": last,
+            "trapped": trapped,
             "bits": self.bits,
             "shuffle": shuffle_of(job.session, self.policy),
         }
@@ -204,6 +206,9 @@ def fill(job: Job) -> Filled:
     buffers, kept = {}, Scratch("last", dtype, m)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges), Scratch("state", dtype, sweep.state)]
     table = decisions = None
+    if strays.trapped(job):
+        buffers["stray"] = strays.new_buffer(job)
+        args += ["stray"]
     if sweep.table:
         buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
         table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
@@ -224,6 +229,8 @@ def fill(job: Job) -> Filled:
     )
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), 1, params, moved, job.options)
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
+    if strays.trapped(job):
+        strays.raise_first(job, buffers["stray"])
     last = None if sweep.table else result.read(kept)
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)

@@ -82,7 +82,7 @@ def walk_back(
     of = "walk_back"
     job = _job(equation, shape, values, device, parameters, of)
     moves = _moves(moves, equation, job.pattern, of)
-    if not tiles.applies(job):
+    if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
             f"walk_back needs an equation that reads near cells of one corner. {equation.name} reads {equation.reach}."
         )

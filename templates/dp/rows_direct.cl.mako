@@ -1,4 +1,5 @@
-<%page args="equation='', halves='', rounded=False, flip_rows=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', halves='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<% passed = ", reach, stray" if trapped else "" %>\
 // rows_direct: one row of a table whose cells read only the row before, from global memory or the caches.
 //
 //   row above  | ........................ |
@@ -11,8 +12,14 @@
 % endif
 #include "portable.h"
 #include "dp_math.h"
+% if trapped:
+#include "dp_stray.h"
+#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_stray
+#define M(a, b) dp_row[dp_within(dp_stray, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
+% else:
 #define DP_CONTEXT , global const cell_t *dp_row, const int dp_base
 #define M(a, b) dp_row[(b) - dp_base]
+% endif
 % if equation:
 ${equation}
 % else:
@@ -30,14 +37,14 @@ ${halves}
 #if DP_HAS_DECISION
         uint decision;
 #endif
-        target[j - base] = ${function}(i, j, n, m, source, base DP_ARGUMENTS DP_DECISION(&decision));
+        target[j - base] = ${function}(i, j, n, m, source, base${passed} DP_ARGUMENTS DP_DECISION(&decision));
 #if BITS
         won[j - base] = (uchar)decision;
 #endif
     }
 </%def>\
 inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won, const int base, const int begin,
-                     const int end, const int i, const int n, const int m DP_KERNEL_PARAMETERS)
+                     const int end, const int i, const int n, const int m ${", const int2 reach, global int *stray" if trapped else ""} DP_KERNEL_PARAMETERS)
 {
 ${columns("dp_cell", "begin", "end")}\
 }
@@ -56,6 +63,9 @@ ${columns("dp_cell_right", "middle", "end")}\
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int row, const int count, const int left, const int right, const int from, const int to, const int core,
                  const int guard, const int width, const int keep, global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
+% if trapped:
+                 , global const int2 *restrict reaches, global int *stray
+% endif
 % if bits:
                  , global uchar *restrict decisions, const int decision_pitch
 % endif
@@ -81,7 +91,7 @@ void rows_direct(const int n, const int m, const int row, const int count, const
             fill_halves(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
         else
 % endif
-            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
+            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m${passed.replace('reach', 'reaches[r]')} DP_ARGUMENTS);
         if (keep && target != kept)
             for (int j = first; j < stop; ++j)
                 kept[j - base] = target[j - base];
@@ -99,12 +109,18 @@ void rows_direct(const int n, const int m, const int row, const int count, const
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int row, const int from, const int to, global const cell_t *restrict above, global cell_t *restrict cells,
                  const int pitch
+% if trapped:
+                 , global const int2 *restrict reaches, global int *stray
+% endif
 % if bits:
                  , global uchar *restrict decisions, const int decision_pitch
 % endif
                  DP_KERNEL_PARAMETERS)
 {
     const int i = ${"n - 1 - row" if flip_rows else "row"};
+% if trapped:
+    const int2 reach = reaches[row];
+% endif
     global const cell_t *source = above + (size_t)from * pitch;
     global cell_t *target = cells + (size_t)to * pitch;
 #if DP_HAS_DECISION
@@ -115,7 +131,7 @@ void rows_direct(const int n, const int m, const int row, const int from, const 
     for (int c = 0; c < ITEMS; ++c) {
         const int j = ((int)get_group_id(0) * ITEMS + c) * WG_SIZE + (int)get_local_id(0);
         if (j < m)
-            target[j] = dp_cell(i, j, n, m, source, 0 DP_ARGUMENTS DP_DECISION(&decision));
+            target[j] = dp_cell(i, j, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision));
     }
 % else:
     local uchar won[ITEMS * WG_SIZE];
@@ -123,7 +139,7 @@ void rows_direct(const int n, const int m, const int row, const int from, const 
     for (int x = get_local_id(0); x < ITEMS * WG_SIZE; x += WG_SIZE) {
         decision = 0;
         if (first + x < m)
-            target[first + x] = dp_cell(i, first + x, n, m, source, 0 DP_ARGUMENTS DP_DECISION(&decision));
+            target[first + x] = dp_cell(i, first + x, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision));
         won[x] = (uchar)decision;
     }
     barrier(CLK_LOCAL_MEM_FENCE);

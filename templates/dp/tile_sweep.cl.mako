@@ -1,4 +1,4 @@
-<%page args="equation='', loads='', cells='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, bits=0, shuffle=None, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%page args="equation='', loads='', cells='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, shuffle=None, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     rows, columns = block_rows, block_columns
@@ -22,11 +22,14 @@
 % endif
 #include "portable.h"
 #include "dp_math.h"
-#define NEAR ${"".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))}
+% if trapped:
+#include "dp_stray.h"
+% endif
+#define NEAR ${"".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))}${", global int *dp_stray" if trapped else ""}
 #define DP_CONTEXT NEAR
 <%
-    choice = f"dp_near{len(offsets) - 1}"
-    for q, (di, dj) in reversed(list(enumerate(offsets[:-1]))):
+    choice = "dp_strayed(dp_stray, i, j, a, b)" if trapped else f"dp_near{len(offsets) - 1}"
+    for q, (di, dj) in reversed(list(enumerate(offsets if trapped else offsets[:-1]))):
         real = (-di if flip_rows else di, -dj if flip_columns else dj)
         choice = f"(((a) - (i) == {real[0]} && (b) - (j) == {real[1]}) ? dp_near{q} : {choice})"
 %>\
@@ -83,7 +86,7 @@ inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(min
 % endif
 % for r in range(rows):
 <%
-    near = "".join(f", w[{up + r + di}][{left + c + dj}]" for di, dj in offsets)
+    near = "".join(f", w[{up + r + di}][{left + c + dj}]" for di, dj in offsets) + (", stray" if trapped else "")
     at = f"{i}(row + {r}), {j}(column + {c}), n, m"
     each = "" if held is None else "".join(
         f", held{q}_{r}" if kind == "row" else f", held{q}_{c}" if kind == "column" else f", dp_load{q}({at} DP_ARGUMENTS)"
@@ -124,6 +127,9 @@ inline int slot_of(const int strip, const int every)
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
                 const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *restrict edges, global cell_t *restrict state
+% if trapped:
+                , global int *stray
+% endif
 % if table:
                 , global cell_t *restrict table, const int pitch
 % endif
