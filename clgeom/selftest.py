@@ -453,14 +453,18 @@ def _recover(session):
     return "4 cells of 36"
 
 
-@checks("dp/tile_sweep", "dp/rows_fused", "dp/rows_direct", "dp/split_empty", "dp/split_product", "dp/split_finish")
+@checks(
+    "dp/tile_sweep", "dp/walk_back", "dp/rows_fused", "dp/rows_direct", "dp/split_empty", "dp/split_product",
+    "dp/split_finish",
+)  # fmt: skip
 def _paths(session):
-    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, where
+    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, walk_back, where, which_max
 
-    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
+    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
     def common(M, i, j, x, y):
-        apart = maximum(M[i - 1, j], M[i, j - 1])
-        return where((i == 0) | (j == 0), 0, where(x[i - 1] == y[j - 1], M[i - 1, j - 1] + 1, apart))
+        up, left = M[i - 1, j], M[i, j - 1]
+        apart = (maximum(up, left), 1 + which_max(up, left))
+        return where((i == 0) | (j == 0), (0, 0), where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart))
 
     @equation(parameters={"w": "int32[]"}, pattern="RUD")
     def sack(M, i, j, w):
@@ -489,4 +493,8 @@ def _paths(session):
         _same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
         if found.decisions is not None:
             _same(found.decisions.numpy(), expected.decisions.numpy(), f"decisions of {eq.name}")
-    return "tiles, rows and splits against stages"
+        if path == "tiles":
+            way = walk_back(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
+            _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
+            _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
+    return "tiles, rows, splits and a walk back against stages"
