@@ -20,6 +20,8 @@ from clgeom.hull.batch_job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch_result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.runtime.arrays import (
+    Chunk,
+    DeviceArray,
     as_device_points,
     canonical_points,
     is_device_array,
@@ -27,6 +29,7 @@ from clgeom.runtime.arrays import (
     refuse_nonfinite,
     session_of,
 )
+from clgeom.runtime.launch import allocate, write
 from clgeom.sort.radix import argsort
 
 # Public ---------------------------------------------------------------------------------------------------------
@@ -231,11 +234,22 @@ class _Call:
         """`_solve` for all groups, in parts that one allocation holds."""
         most_points, most_groups = _limits(self.session.profile, points.dtype)
         if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
-            return _solve(self, as_device_points(self.session, points, of=self.of), offsets, on_device)
+            return _solve(self, self._brought(points), offsets, on_device)
         offsets = on_host(offsets)
         checked_offsets(offsets, len(points), of=self.of)
         parts = _parts(offsets, most_points, most_groups)
         return _joined([_solve_part(self, points, offsets, *part) for part in parts])
+
+    def _brought(self, points):
+        """The points where kernels read them. Copies go to pooled memory: a new buffer costs as much as its copy."""
+        session = self.session
+        if is_device_array(points) or session.profile.is_cpu or len(points) == 0:
+            return as_device_points(session, points, of=self.of)
+        if points.dtype == np.float64:
+            session.profile.require_fp64(self.of)
+        buffer = allocate(session, points.nbytes)
+        write(session, buffer, points)
+        return DeviceArray(session, points.dtype, len(points), 2, (Chunk(buffer, 0, len(points)),), points)
 
     def _ordered(self, points, order):
         """points[order], where the points are."""
@@ -287,7 +301,7 @@ def _solve_part(call, points, offsets, first, last):
     """`_solve` for the groups from first to last; `convex_hull` for one that is too large."""
     begin, end = int(offsets[first]), int(offsets[last])
     if end - begin <= _limits(call.session.profile, points.dtype)[0]:
-        array = as_device_points(call.session, points[begin:end], of=call.of)
+        array = call._brought(points[begin:end])
         places, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
         return places + begin, *rest
     collinear = "keep" if call.keep else "drop"
