@@ -18,7 +18,7 @@ DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
+@click.command()
 @click.argument("file", required=False)
 @click.option("--level", "levels", type=float, multiple=True, help="Threshold; may be repeated.")
 @click.option("--direction", type=click.Choice([">=", "<="]), default=">=", show_default=True,
@@ -51,8 +51,8 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 @click.option("--array", metavar="NAME", help="Which array of a .npz file.")
 @terminal.columns_option("Columns of x and y of points, by name or number from 1.")
 @click.option("--value", metavar="NAME|N", help="Column of points with what levels are compared with.")
-@click.option("--crs", help="Coordinate reference system, as EPSG:32632, where the file names none.")
-@click.option("--nodata", type=float, help="Value of cells that hold nothing, where the file names none.")
+@click.option("--crs", help="Coordinate reference system, as EPSG:32632, instead of the file's.")
+@click.option("--nodata", type=float, help="Value of cells that hold nothing, instead of the file's.")
 @click.option("--unit", default="dBm", show_default=True, help="Unit of the levels.")
 @click.option("-o", "--output", metavar="OUT", help="Write the regions: .geojson, .gpkg, .kml or .wkt.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw raster and regions: .png, .svg or .pdf.")
@@ -134,9 +134,8 @@ def _check(file, levels, output, picture, comparison, options):
         raise InvalidInput(f"The option --size must be at least 1. Got {options['size']} instead.")
     if picture or comparison:
         plot.require_matplotlib()
-    if any(
-        (options["metrics"], comparison, options["holes"] is not None, options["nested"], options["bands"])
-    ):
+    cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]
+    if cut or comparison or options["metrics"]:
         require_shapely()
     source = Path(file).resolve() if file else None
     for name, formats in ((output, FORMATS), (picture, plot.FORMATS), (comparison, plot.FORMATS)):
