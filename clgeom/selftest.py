@@ -468,8 +468,8 @@ def _paths(session):
 
     @equation(parameters={"w": "int32[]"}, pattern="RUD")
     def sack(M, i, j, w):
-        without = M[i - 1, j]
-        return where(i == 0, 0, where(j < w[i - 1], without, maximum(without, M[i - 1, j - w[i - 1]] + 3 * w[i - 1] % 7)))
+        without, weight = M[i - 1, j], w[i - 1]
+        return where(i == 0, 0, where(j < weight, without, maximum(without, M[i - 1, j - weight] + 3 * weight % 7)))
 
     @equation(parameters={"p": "int32[]"}, pattern="SONE")
     def chain(M, i, j, p):

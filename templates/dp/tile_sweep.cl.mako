@@ -22,6 +22,9 @@
 % endif
 #include "portable.h"
 #include "dp_math.h"
+// as the function, in the index's own type: a load of each column of each block is a good part of the work
+#define dp_lesser(a, b) ((a) < (b) ? (a) : (b))
+#define dp_inside(index, size) (dp_lesser(index, (size) - 1) > 0 ? dp_lesser(index, (size) - 1) : 0)
 % if trapped:
 #include "dp_stray.h"
 % endif
