@@ -119,6 +119,35 @@ def test_offsets_beyond_the_next_cell(session, wg_size):
         )
 
 
+@pytest.mark.parametrize("pattern", ("NOSE", "SENO"))
+def test_tables_and_numbers_as_parameters(session, pattern):
+    """Read ahead of the cells, also where blocks stick out of the table."""
+    step = -1 if pattern == "NOSE" else 1
+
+    @dp.equation(parameters={"cost": "int16[,]", "toll": "int32", "at": "uint8[]"}, pattern=pattern)
+    def cheapest(M, i, j, n, m, cost, toll, at):
+        up = dp.where((i + step >= 0) & (i + step < n), M[i + step, j] + toll * at[i], 99)
+        return cost[i, j] + dp.minimum(
+            up, dp.where((j + step >= 0) & (j + step < m), M[i, j + step] + at[j] // 2, 99)
+        )
+
+    for n, m in ((1, 3), (70, 45)):
+        given = {
+            "cost": rng().integers(0, 9, (n, m)).astype(np.int16),
+            "at": rng().integers(0, 5, 70).astype(np.uint8),
+            "toll": 3,
+        }
+
+        def cell(M, i, j, n=n, m=m, given=given):
+            up = M[i + step, j] + 3 * int(given["at"][i]) if 0 <= i + step < n else 99
+            left = M[i, j + step] + int(given["at"][j]) // 2 if 0 <= j + step < m else 99
+            return given["cost"][i, j] + min(up, left)
+
+        with override(SMALL):
+            found = dp.fill(cheapest, (n, m), path="tiles", device=session, **given)
+        np.testing.assert_array_equal(found.numpy(), reference.fill_plainly(cell, (n, m), pattern, np.int32))
+
+
 def test_too_far_for_tiles(session):
     equation = dp.Equation("i < 40 || j < 40 ? 1 : M(i - 40, j) + M(i, j - 40)", pattern="NOSE")
     assert dp.fill(equation, (50, 50), device=session).path == "stages"
