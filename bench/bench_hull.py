@@ -2,9 +2,13 @@
 
     python bench/bench_hull.py --sizes 1e5,1e6,1e7 --json bench/results/hull-pocl.json
     python bench/bench_hull.py --device nvidia --on-device --sizes 1e7,1e8 --dtypes float32 --phases
+    python bench/bench_hull.py --device nvidia --from-host --sizes 1e8 --clouds normal
+    python bench/bench_hull.py --device nvidia --published
 
 Every figure is a median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points that are on the
-device already ("resident"). Rivals that are not installed, or that would take too long, are left out ("-").
+device already ("resident"). Rivals that are not installed, or that would take too long, are left out ("-"). With
+--from-host "copy" is what it takes to bring the array to the device and do nothing, "pinned" is a call with points in
+page-locked memory. --published sets our times beside those of GPU heaphull's paper.
 """
 
 from __future__ import annotations
@@ -25,9 +29,28 @@ import clgeom
 from clgeom.runtime.arrays import as_device_points
 from clgeom.runtime.device import as_session
 
-#: Launches of the filter; the others sort and merge what it leaves.
-FILTER = ("extremes", "heaphull", "scan", "compact")
-CLOUDS = ("normal", "square", "disc", "circle")
+CLOUDS = ("normal", "square", "disc", "circle", "noise")
+#: GPU heaphull's paper: milliseconds on a GTX 1050 Ti and its host, for 1e4, 1e5 .. 1e8 points. Tables II (the search
+#: for extreme points), III (normal), V (circle); IV is III's ratios.
+PUBLISHED = {
+    "II extreme points": {
+        "heaphull": (0.046, 0.46, 5.012, 56.802, 793.742),
+        "heaphull, parallel": (0.1, 0.4, 2.4, 18.0, 289.13),
+        "GPU heaphull": (0.0433, 0.0814, 0.8505, 6.9785, 67.0598),
+    },
+    "III, IV normal": {
+        "heaphull": (0.1201, 1.2014, 12.0824, 139.973, 2054.5416),
+        "CudaChain": (6.4803, 12.093, 24.16, 224.2051, 1517.1612),
+        "ConcurrentHull": (882.03, 902.07, 956.32, 1211.63, 2201.55),
+        "GPU heaphull": (0.1575, 0.994, 7.0058, 35.1825, 464.8182),
+    },
+    "V circle": {
+        "heaphull": (1.0153, 15.0671, 241.701, 5861.89, 95278.1),
+        "CudaChain": (86.73, 112.568, 445.265, 6459.5251, 121426.0),
+        "ConcurrentHull": (90.0223, 96.325, 1256.36, 6201.5522, 123045.2),
+        "GPU heaphull": (1.64, 23.695, 427.075, 6104.58, 91559.8),
+    },
+}
 
 
 def cloud(name, n, dtype):
@@ -38,7 +61,8 @@ def cloud(name, n, dtype):
         points = rng.random((n, 2))
     else:
         angle = rng.random(n) * 2 * np.pi
-        radius = np.sqrt(rng.random(n)) if name == "disc" else 1.0
+        radius = {"disc": lambda: np.sqrt(rng.random(n)), "circle": lambda: 1.0,
+                  "noise": lambda: 1 + 0.02 * rng.random(n)}[name]()  # fmt: skip
         points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return (points * 1e6).astype(dtype)
 
@@ -70,12 +94,15 @@ def rivals(points, limit):
     return found
 
 
-def verify(points, hull, found):
+def verify(session, points, hull, found):
     """The hull has the certificate of the tests' oracle; rivals find the same area within their own precision."""
     from reference.hull import certify
 
     if len(points) <= 2_000_000:
         certify(points, hull.vertices)
+    else:  # another way to the same hull
+        other = clgeom.convex_hull(points, filter="octagon", device=session)
+        np.testing.assert_array_equal(hull.vertices, other.vertices)
     if "scipy" in found:
         area = found["scipy"]().volume
         assert abs(area - hull.area) <= 1e-5 * hull.area, (area, hull.area)
@@ -94,6 +121,8 @@ def main():
     parser.add_argument(
         "--on-device", action="store_true", help="also time points that are on the device already"
     )
+    parser.add_argument("--from-host", action="store_true", help="also time page-locked points, and plain copies")
+    parser.add_argument("--published", action="store_true", help="the published tables with our column, and no others")
     parser.add_argument("--phases", action="store_true", help="print what each phase took and moved")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
@@ -102,8 +131,8 @@ def main():
     print(
         f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
     )
-    rows = []
-    for dtype in options.dtypes.split(","):
+    rows = published(session, options.repeat) if options.published else []
+    for dtype in () if options.published else options.dtypes.split(","):
         for name in options.clouds.split(","):
             for n in (int(float(size)) for size in options.sizes.split(",")):
                 rows.append(row_of(session, name, n, np.dtype(dtype), options))
@@ -122,18 +151,22 @@ def row_of(session, name, n, dtype, options):
     points = cloud(name, n, dtype)
     hull = clgeom.convex_hull(points, device=session)
     found = rivals(points, options.rival_limit)
-    verify(points, hull, found)
+    verify(session, points, hull, found)
     candidates = {"clgeom": lambda: clgeom.convex_hull(points, device=session), **found}
     if options.on_device:
         import pyopencl.array
 
+        if name == "circle":
+            candidates |= argsort_by_cupy(n)
         resident = pyopencl.array.to_device(session.queue, points)
         candidates["resident"] = lambda: clgeom.convex_hull(resident, device=session)
+    if options.from_host:
+        candidates |= from_host(session, points)
     taken = common.interleaved(candidates, options.repeat)
     row = {"dtype": dtype.name, "cloud": name, "n": n, "vertices": len(hull)}
     row |= {
         key: taken[key] * 1e3 if key in taken else None
-        for key in ("clgeom", "resident", "scipy", "shapely", "cv2")
+        for key in ("clgeom", "resident", "scipy", "shapely", "cv2", "cupy argsort", *HOST)
     }
     row["scipy/clgeom"] = taken["scipy"] / taken["clgeom"] if "scipy" in taken else None
     if options.phases:
@@ -146,9 +179,69 @@ def row_of(session, name, n, dtype, options):
         row["one read"] = 1e3 * statistics.median(
             read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9)
         )
-        row["filter"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name.startswith(FILTER))
-        row["filter/read"] = row["filter"] / row["one read"]
+        row["sieve"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name == "sieve")
+        row["launches"] = 1e3 * sum(phase.seconds for phase in profiled.phases)
     return row
+
+
+#: What --from-host adds: the call from page-locked memory, and copies alone.
+HOST = ("copy", "pinned", "pinned copy")
+
+
+def from_host(session, points):
+    import pyopencl as cl
+
+    pinned = clgeom.pinned_empty(points.shape, points.dtype, device=session)
+    pinned[:] = points
+    buffer = cl.Buffer(session.context, cl.mem_flags.READ_WRITE, points.nbytes)
+
+    def copy(source):
+        cl.enqueue_copy(session.queue, buffer, source)
+        session.queue.finish()
+
+    return {
+        "copy": lambda: copy(points),
+        "pinned": lambda: clgeom.convex_hull(pinned, device=session),
+        "pinned copy": lambda: copy(pinned),
+    }
+
+
+def argsort_by_cupy(n):
+    """CuPy's argsort of as many 64-bit keys, where it is installed."""
+    try:
+        import cupy
+    except ImportError:
+        return {}
+    keys = cupy.asarray(np.random.default_rng(0).integers(0, 2**63, n, dtype=np.uint64))
+
+    def argsort():
+        cupy.argsort(keys)
+        cupy.cuda.Device().synchronize()
+
+    return {"cupy argsort": argsort}
+
+
+def published(session, repeat):
+    """Rows of the published tables with our time for float32 points that are on the device."""
+    import pyopencl.array
+
+    from clgeom.primitives.extremes import extremes
+
+    rows = []
+    for table, columns in PUBLISHED.items():
+        for k in range(5):
+            points = cloud("circle" if "circle" in table else "normal", 10 ** (4 + k), np.dtype(np.float32))
+            resident = pyopencl.array.to_device(session.queue, points)
+            hull = clgeom.convex_hull(resident, device=session)
+            verify(session, points, hull, {})
+            array = as_device_points(session, resident, of="bench")
+            call = {True: lambda: extremes(array), False: lambda: clgeom.convex_hull(resident, device=session)}
+            taken = common.interleaved({"clgeom": call[table.startswith("II ")]}, repeat)
+            row = {"table": table, "n": len(points), **{name: times[k] for name, times in columns.items()}}
+            row["clgeom"] = taken["clgeom"] * 1e3
+            row["GPU heaphull/clgeom"] = row["GPU heaphull"] / row["clgeom"]
+            rows.append(row)
+    return rows
 
 
 if __name__ == "__main__":

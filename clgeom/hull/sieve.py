@@ -91,14 +91,10 @@ class Tiles:
         )
 
     def list(self, source, out, out_slot):
-        """The vertices of every tile; of smaller tiles where work-items share them, which takes two thirds of the time."""
-        shape = self.shape
-        if shape.wg_size > 2:
-            shape = replace(shape, wg_size=shape.wg_size // 2)
+        """The vertices of every tile."""
         count = source[0].count if isinstance(source[0], Scratch) else source[1]
-        groups = min(ceil_div(count, shape.tile), 8 * self.device.compute_units)
-        step = self.step("list", source, (np.uint32(out_slot), np.uint32(out.count), out), groups=groups)
-        return replace(step, policy=shape)
+        groups = min(ceil_div(count, self.size), 8 * self.device.compute_units)
+        return self.step("list", source, (np.uint32(out_slot), np.uint32(out.count), out), groups=groups)
 
     def bounds(self, source, frame, bounds):
         """What is certainly inside the hull of (some of) the points of the source."""
@@ -160,8 +156,8 @@ def hull_plan(tiles, shape, n) -> Plan:
 def sample_of(tiles, n):
     """(stride, number) of the points that are looked at before all are, in whole tiles.
 
-    Hulls of `m` of `n` points leave about `n * h / m` points outside, h being vertices. A GPU has the groups to sort many
-    tiles at once; elsewhere sorting the sample should take as long as sorting what it leaves.
+    Hulls of `m` of `n` points leave about `n * h / m` points outside, h being vertices. A GPU has the groups to sort
+    many tiles at once; elsewhere sorting the sample should take as long as sorting what it leaves.
     """
     if tiles.shape.variant == "serial":
         count = ceil_div(math.isqrt(20 * n), tiles.size)

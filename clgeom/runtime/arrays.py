@@ -339,7 +339,7 @@ def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
         return _adopt_copy(session, array, of=of, name=name, width=width, types=types)
     if array.dtype == np.float64:
         session.profile.require_fp64(of)
-    if array.queue is not None:
+    if array.queue not in (None, session.queue):
         array.queue.finish()  # ours is another queue: what fills the array must have ended
     for event in array.events:
         event.wait()

@@ -116,7 +116,9 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
 % endif
 {
     local real_t x[TILE], y[TILE];
-    local ushort order[TILE], hoods[2 * TILE];         // hoods serves as the other half of the merge sort first
+    local ushort order[TILE];
+    local uint hood_memory[TILE];                      // holds other things before the hoods
+    local ushort *const hoods = (local ushort *)hood_memory;
     local uint place;
 % if result == "bounds":
     local real_t lows[ENDS], highs[ENDS];
@@ -131,6 +133,17 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
     const uint total = samples;
 % endif
 % if result == "list":
+% if picked:
+    if (total <= TILE) {                                // one tile is left: its hull is another launch's
+        if (get_group_id(0) == 0) {
+            for (uint i = lid; i < total; i += WG_SIZE)
+                list[i] = ids[i];
+            if (lid == 0)
+                sizes[out] = total;
+        }
+        return;
+    }
+% endif
     const uint tiles = (total + TILE - 1) / TILE, share = tiles ? (total + tiles - 1) / tiles : 0;
     for (uint tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
     const uint begin = min(tile * share, total), count = min(share, total - begin);
@@ -179,6 +192,51 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
             rest += !(boxed & (x[i] > west) & (x[i] < east) & (y[i] > south) & (y[i] < north));
         }
     }
+% elif not picked and items_per_thread >= 4:
+    // As above, by all: of points of everywhere the box leaves few.
+    float reach[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    uint far[4] = {0, 0, 0, 0};
+    for (uint i = lid; i < count; i += WG_SIZE) {
+        const float sum = (float)x[i] + (float)y[i], difference = (float)y[i] - (float)x[i];
+% for q, key in enumerate(("sum", "difference", "-sum", "-difference")):
+        if (${key} > reach[${q}]) {
+            reach[${q}] = ${key};
+            far[${q}] = i;
+        }
+% endfor
+    }
+    local float *const reaches = (local float *)hood_memory;
+    local ushort *const fars = order;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint q = 0; q < 4; ++q) {
+        reaches[q * WG_SIZE + lid] = reach[q];
+        fars[q * WG_SIZE + lid] = far[q];
+    }
+    if (lid == 0)
+        place = 0;
+    for (uint apart = WG_SIZE / 2; apart > 0; apart /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = lid; k < 4 * apart; k += WG_SIZE) {
+            const uint at = k / apart * WG_SIZE + k % apart;
+            if (reaches[at + apart] > reaches[at]) {
+                reaches[at] = reaches[at + apart];
+                fars[at] = fars[at + apart];
+            }
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint ne = fars[0], nw = fars[WG_SIZE], sw = fars[2 * WG_SIZE], se = fars[3 * WG_SIZE];
+    const int boxed = reaches[0] > -INFINITY && reaches[WG_SIZE] > -INFINITY && reaches[2 * WG_SIZE] > -INFINITY &&
+                      reaches[3 * WG_SIZE] > -INFINITY;
+    const real_t west = x[nw] > x[sw] ? x[nw] : x[sw], east = x[ne] < x[se] ? x[ne] : x[se];
+    const real_t south = y[sw] > y[se] ? y[sw] : y[se], north = y[ne] < y[nw] ? y[ne] : y[nw];
+    barrier(CLK_LOCAL_MEM_FENCE);                       // all have read what order holds now
+    for (uint i = lid; i < count; i += WG_SIZE)
+        if (!(boxed && x[i] > west && x[i] < east && y[i] > south && y[i] < north))
+            order[atomic_inc(&place)] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint rest = place;
+    barrier(CLK_LOCAL_MEM_FENCE);
 % else:
     const uint rest = count;
 % endif
