@@ -146,6 +146,7 @@ def test_every_operation_traps(session, dtype):
         "sub up": (lambda x, y: x - y, (high, 0), (0, low)),
         "mul": (lambda x, y: x * y, (high // 2, 2), (high // 2 + 1, 2)),
         "mul low": (lambda x, y: x * y, (low, 1), (low, -1)),
+        "mul down": (lambda x, y: x * y, (high, -1), (high, -2)),
         "neg": (lambda x, y: -x, (high, 0), (low, 0)),
         "abs": (lambda x, y: abs(x), (-high, 0), (low, 0)),
         "floordiv": (lambda x, y: x // y, (low, 1), (low, -1)),
@@ -163,7 +164,7 @@ def test_every_operation_traps(session, dtype):
     fine = [good for _, good, _ in operations.values()]
     x, y = (np.array(side, dtype) for side in zip(*fine))
     shape = (1, len(operations))
-    expected = [high, low, low, high, high // 2 * 2, low, -high, high, low, high]
+    expected = [high, low, low, high, high // 2 * 2, low, -high, -high, high, low, high]
     assert dp.fill(equation, shape, x=x, y=y, check=True, device=session)[0].tolist() == expected
     for column, (_, _, bad) in enumerate(operations.values()):
         x[column], y[column] = bad

@@ -131,6 +131,14 @@ OPERATIONS = {
                 lambda x, y: (x < y) + 2 * (x <= y) + 4 * (x > y) + 8 * (x >= y) + 16 * (x == y) + 32 * (x != y)),
     "logic": (lambda x, y: dp.where((x < y) & ~(y == 2) | (x > 3) & (y > 0) | (x == -5), 1, 0),
               lambda x, y: int((x < y and y != 2) or (x > 3 and y > 0) or x == -5)),
+    "known": (
+        lambda x, y: dp.where((x < y) & True, 1, 0)
+        + dp.where(False | (x < y), 2, 0)
+        + dp.where((x < y) | True, 4, 0)
+        + dp.where((x < y) & False, 8, 0)
+        + dp.where(~(x < y), 16, 0),
+        lambda x, y: 7 if x < y else 20,
+    ),
     "where numbers": (lambda x, y: dp.where(x, 5, dp.where(y > 0, y, -9)), lambda x, y: 5 if x else y if y > 0 else -9),
     "min_over": (lambda x, y: dp.min_over("k", x, y, lambda k: (k - 2) * (k - 2)),
                  lambda x, y: min(((k - 2) ** 2 for k in range(x, y)), default=2**31 - 1)),
