@@ -214,6 +214,21 @@ def _hull(session):
     return "hull of 20,011 points"
 
 
+@checks("batch/batch_heads")
+def _heads(session):
+    import pyopencl.array as cl_array
+
+    from clgeom.hull.batch import convex_hulls_by_label
+
+    points, labels = _cloud(5_003, np.float32), np.random.default_rng(9).integers(0, 300, 5_003) * 7
+    host = convex_hulls_by_label(points, labels, device=session)
+    given = [cl_array.to_device(session.queue, array) for array in (points, labels)]
+    batch = convex_hulls_by_label(*given, device=session)
+    _same(batch.labels, np.unique(labels), "labels")
+    _same(batch.vertices.get(), host.vertices, "vertices")
+    return f"{len(batch)} labels of 5,003 points"
+
+
 @checks(
     "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes", "batch/batch_cut", "batch/batch_pieces",
     "batch/batch_crowded",

@@ -320,11 +320,16 @@ def test_convex_hulls_by_label_on_the_device(session):
     points, labels = cloud("normal", 5000, np.float32), np.random.default_rng(3).integers(0, 99, 5000)
     host = convex_hulls_by_label(points, labels, device=session)
     resident, own = device_arrays(session, points, labels)
-    for given_labels in (labels, own):
+    for given_labels in (labels, own, *device_arrays(session, labels.astype(np.uint8))):
         batch = convex_hulls_by_label(resident, given_labels)
         for name in ("vertices", "offsets", "areas", "perimeters", "points"):
             np.testing.assert_array_equal(getattr(batch, name).get(), getattr(host, name))
         assert batch.labels.tolist() == host.labels.tolist()
+    dropped = convex_hulls_by_label(resident, own, nonfinite="drop")
+    np.testing.assert_array_equal(dropped.vertices.get(), host.vertices)
+    (negative,) = device_arrays(session, np.where(np.arange(5000) == 77, -3, labels))
+    with pytest.raises(InvalidInput, match=r"must not be negative. Got -3 at \[77\] instead"):
+        convex_hulls_by_label(resident, negative)
     assert convex_hulls_by_label(points, own).vertices.tolist() == host.vertices.tolist()
 
 

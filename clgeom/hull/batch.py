@@ -17,20 +17,27 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch_job import MOST_POINTS, Job, checked_offsets, on_host
-from clgeom.hull.batch_result import HullBatch, picked_on_device, ragged_measures
+from clgeom.hull.batch_result import HullBatch, on_device_array, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
+from clgeom.primitives.compact import compact
 from clgeom.runtime.arrays import (
     Chunk,
     DeviceArray,
     as_device_points,
+    as_device_values,
+    c_name,
     canonical_points,
     is_device_array,
     leave_out,
     refuse_nonfinite,
     session_of,
 )
-from clgeom.runtime.launch import allocate, write
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
 from clgeom.sort.radix import argsort
+
+HEADS = "batch/batch_heads"
 
 # Public ---------------------------------------------------------------------------------------------------------
 
@@ -169,6 +176,10 @@ def _grouped(labels, points, call):
         raise InvalidInput(
             f"The 'labels' parameter of {of} must have one label for each of the {n} points. Got {len(array)} instead."
         )
+    if on_device and n and is_device_array(points):
+        found = _grouped_on_device(array, call)
+        if found is not None:
+            return found
     host = array.get() if on_device else array
     if host.dtype.kind == "i" and n and host.min() < 0:
         k = int(np.argmax(host < 0))
@@ -181,6 +192,25 @@ def _grouped(labels, points, call):
         host = np.take(host, order)
     begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
     return order, np.append(begins, n), host[begins]
+
+
+def _grouped_on_device(labels, call):
+    """`_grouped` for points and labels that are on the device: the order stays there. None if a label is negative."""
+    session, n = call.session, len(labels)
+    order = argsort(labels, device=session)
+    ordered = picked_on_device(session, labels, order, of=call.of)
+    if labels.dtype.kind == "i" and ordered[:1].get()[0] < 0:
+        return None
+    policy = select(session.profile, HEADS, labels.dtype, n)
+    values = as_device_values(session, ordered, of=call.of)
+    heads = Scratch("heads", np.uint8, n)
+    params = {"value": c_name(labels.dtype)}
+    moved = n * (1 + labels.dtype.itemsize)
+    step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
+    result = run(session, Plan(step), values=values)
+    begins = compact(on_device_array(session, result[heads], n, np.uint8), device=session)
+    distinct = picked_on_device(session, ordered, begins.astype(np.uint32), of=call.of)
+    return order, np.append(begins, n), distinct.get()
 
 
 class _Call:
@@ -203,10 +233,11 @@ class _Call:
         self.queue = (points.queue if on_device else None) or self.session.queue
         left, kept = leave_out(points, nonfinite=self.nonfinite, of=self.of)
         numbers = order  # of the points left, in groups; None for 0, 1, 2 ..
-        if kept is not None and len(kept) == len(points):
-            left, kept = points, None
+        if kept is None or len(kept) == len(points):
+            left, kept = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points, None
         if kept is not None:
             offsets = on_host(offsets)
+            order = order.get() if is_device_array(order) else order
             if order is None:
                 offsets, numbers = np.searchsorted(kept, offsets), kept
             else:
@@ -256,7 +287,8 @@ class _Call:
         if not is_device_array(points):  # rows as single values: NumPy moves those five times as fast
             rows = points.view(np.complex128 if points.dtype.itemsize == 8 else np.complex64)
             return np.take(rows, order).view(points.dtype).reshape(-1, 2)
-        return picked_on_device(self.session, points, np.asarray(order, np.uint32), of=self.of)
+        order = order if is_device_array(order) else np.asarray(order, np.uint32)
+        return picked_on_device(self.session, points, order, of=self.of)
 
     def _numbered(self, numbers, places):
         """numbers[places], where the places are."""
@@ -264,7 +296,10 @@ class _Call:
             return np.take(numbers, places)
         import pyopencl.array as cl_array
 
-        table = cl_array.to_device(self.session.queue, np.asarray(numbers, np.int64))
+        if is_device_array(numbers):
+            table = numbers.astype(np.int64)
+        else:
+            table = cl_array.to_device(self.session.queue, np.asarray(numbers, np.int64))
         return picked_on_device(self.session, table, places.view(np.uint64), of=self.of)
 
     def uploaded(self, *results):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.hull.batch_result import flat_hulls, ragged_measures
+from clgeom.hull.batch_result import flat_hulls, on_device_array, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.gather import gather_plan
@@ -77,10 +77,7 @@ class _Results:
             return self.host
         if not self.job.on_device:
             return read(session, self.buffer, self.dtype, self.n)
-        import pyopencl.array as cl_array
-
-        session.queue.finish()  # the array's own queue may be another
-        return cl_array.Array(self.job.call.queue, (self.n,), self.dtype, data=self.buffer)
+        return on_device_array(session, self.buffer, (self.n,), self.dtype, queue=self.job.call.queue)
 
 
 class Job:

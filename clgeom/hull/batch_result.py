@@ -182,13 +182,20 @@ def picked_on_device(session, table, picked, *, of):
     rows = as_device_points(session, table, of=of) if width == 2 else as_device_values(session, table, of=of)
     wanted = as_device_values(session, picked, of=of)
     indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
-    made = cl_array.empty(table.queue or session.queue, (wanted.n, 2)[:width], table.dtype)
-    if wanted.n:
-        plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
-        result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
-        session.queue.finish()  # the array's own queue may be another
-        made = cl_array.Array(made.queue, made.shape, made.dtype, data=result[out])
-    return made
+    shape = (wanted.n, 2)[:width]
+    if wanted.n == 0:
+        return cl_array.empty(table.queue or session.queue, shape, table.dtype)
+    plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
+    result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
+    return on_device_array(session, result[out], shape, table.dtype, queue=table.queue)
+
+
+def on_device_array(session, buffer, shape, dtype, *, queue=None):
+    """A buffer as the array that a caller may have, once all that was enqueued has run: its queue may be another."""
+    import pyopencl.array as cl_array
+
+    session.queue.finish()
+    return cl_array.Array(queue or session.queue, shape, dtype, data=buffer)
 
 
 # Measures on the host -------------------------------------------------------------------------------------------

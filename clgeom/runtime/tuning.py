@@ -154,6 +154,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=32, items_per_thread=8192),
     },
     "batch/batch_pieces": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
+    "batch/batch_heads": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=65536),
+        "any": Policy("group", wg_size=256),
+    },
     "batch/batch_sizes": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),
