@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from clgeom.dp import text, trace
+from clgeom.dp.reach import offset
 from clgeom.dp.trace import Expr
 
 #: What a value that is the same in all of a row must not depend on.
@@ -14,6 +15,26 @@ NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
 #: What is known of cells that are not in the first row or column.
 FIRST_ARE_OTHER = {"i": (1, None), "j": (1, None)}
+#: Operators that cost about as much as a branch, and how many of them an equation may have to go without branches.
+CHEAP = {
+    "const",
+    "i",
+    "j",
+    "n",
+    "m",
+    "parameter",
+    "cell",
+    "where",
+    "and",
+    "or",
+    "not",
+    "neg",
+    "min",
+    "max",
+    "cast",
+}
+CHEAP |= {"which_min", "which_max", "add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne"}
+MOST_NODES = 60
 #: For j < X, and so on: (whether it holds to the left, the first column of the right part less X).
 SIDES = {"lt": (True, 0), "le": (True, 1), "gt": (False, 1), "ge": (False, 0)}
 TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -73,9 +94,65 @@ def held(equation, *, inner: bool) -> Held | None:
             None if root is None else trace.simplify(root, known)
             for root in (equation.value, equation.decision)
         )
-        body = text.body_of(value, decision, taken=equation._taken(), given=names)
+        body = straight(value, decision, names) or text.body_of(
+            value, decision, taken=equation._taken(), given=names
+        )
         cells.append(_named(equation, name, body))
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
+
+
+def straight(value, decision, names) -> str:
+    """The statements of a cell without a branch, empty if it would evaluate much that is not asked for.
+
+    Nothing is read from memory here, so all may be evaluated: work-items that decide differently stay together.
+    """
+    parts, lines, known = {}, [], dict(names)
+
+    def visit(part):
+        if part in parts or part in names:
+            return
+        for arg in () if part.op == "cell" else part.args:
+            visit(arg)
+        parts[part] = len(parts)
+
+    for root in (value, decision):
+        if root is not None:
+            visit(root)
+    pairs = all(len(p.args) == 2 for p in parts if p.op in ("min", "max", "which_min", "which_max"))
+    if len(parts) > MOST_NODES or not pairs or any(p.op not in CHEAP for p in parts):
+        return ""
+    for part, place in parts.items():
+        if part.op in text.LEAVES:
+            known[part] = text.Writer((part,)).write(part, text.Block())[0]
+        elif part.op == "cell":
+            down, right = (offset(at, axis) for at, axis in zip(part.args, "ij"))
+            known[part] = f"M(i + ({down}), j + ({right}))"
+        else:
+            known[part] = f"dp_v{place}"
+            lines.append(
+                f"const {part.type} dp_v{place} = {_expression(part, [known[arg] for arg in part.args])};"
+            )
+    if decision is not None:
+        lines.append(f"decision = {known[decision]};")
+    return "\n".join([*lines, f"return {known[value]};"])
+
+
+def _expression(part, args):
+    """One node in C."""
+    if part.op == "where":
+        return f"{args[0]} ? {args[1]} : {args[2]}"
+    if part.op in ("and", "or"):
+        return (" & " if part.op == "and" else " | ").join(f"(bool)({arg})" for arg in args)
+    if part.op in ("not", "neg"):
+        return f"{'!' if part.op == 'not' else '-'}({args[0]})"
+    if part.op in ("min", "max"):
+        symbol = "<" if part.op == "min" else ">"
+        return f"{args[1]} {symbol} {args[0]} ? {args[1]} : {args[0]}"
+    if part.op in ("which_min", "which_max"):
+        return f"{args[1]} {'<' if part.op == 'which_min' else '>'} {args[0]} ? 1 : 0"
+    if part.op == "cast":
+        return f"({part.type})({args[0]})"
+    return f" {text.SYMBOLS[part.op][0]} ".join(f"({arg})" for arg in args)
 
 
 @once

@@ -243,12 +243,14 @@ ${block(True)}\
                 } else {
 ${block(False)}\
 % if last:
+                    if (row < n && row + ROWS >= n) {
 % for r in range(rows):
 % for c in range(columns):
-                    if (row + ${r} == n - 1 && column + ${c} < m)
-                        last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
+                        if (row + ${r} == n - 1 && column + ${c} < m)
+                            last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
 % endfor
 % endfor
+                    }
 % endif
                 }
 % if table:
