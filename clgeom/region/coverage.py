@@ -30,7 +30,7 @@ from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 #: Levels that one launch compares: each number costs a build, so a few stand for all.
-LEVELS_AT_ONCE = (1, 2, 4, 8)
+LEVELS_AT_ONCE = (1, 2, 4, MOST_LEVELS := 8)
 #: Coordinates are columns and rows: exact in float32.
 REAL = np.dtype(np.float32)
 #: Candidates and segments of one call of `chains_of`, so that its memory stays modest.
@@ -302,7 +302,7 @@ def _extents_plan(stack, levels, pieces, first_map, maps, of):
     return Plan(*steps), extents, all_bands, buffers
 
 
-def _level_widths(count, most=max(LEVELS_AT_ONCE)):
+def _level_widths(count, most=MOST_LEVELS):
     """How many levels each launch takes, at most so many."""
     while count:
         width = max(w for w in LEVELS_AT_ONCE if w <= max(min(count, most), 1))

@@ -19,11 +19,9 @@ from clgeom.region.localize import localize_masks  # noqa: E402
 
 def made_map():
     """One transmitter: the command draws the map with its regions, and regions of rising resolution side by side."""
-    command = [
-        sys.executable, "-m", "clgeom", "region", "--model", "wim", "--size", "256", "--pixel", "10", "--sigma", "5", "--level", "-75", "--level", "-85",
-        "--least", "2500", "--holes", "2500", "--plot", HERE / "coverage_map.png",
-        "--compare", HERE / "coverage_comparison.png",
-    ]  # fmt: skip
+    options = "--model wim --size 256 --pixel 10 --sigma 5 --level -75 --level -85 --least 2500 --holes 2500".split()
+    pictures = ["--plot", HERE / "coverage_map.png", "--compare", HERE / "coverage_comparison.png"]
+    command = [sys.executable, "-m", "clgeom", "region", *options, *pictures]
     subprocess.run(command, check=True, cwd=HERE.parents[1])
 
 
