@@ -30,7 +30,8 @@ from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 #: Levels that one launch compares: each number costs a build, so a few stand for all.
-LEVELS_AT_ONCE = (1, 2, 4, MOST_LEVELS := 8)
+LEVELS_AT_ONCE = (1, 2, 4, 8)
+MOST_LEVELS = LEVELS_AT_ONCE[-1]
 #: Coordinates are columns and rows: exact in float32.
 REAL = np.dtype(np.float32)
 #: Candidates and segments of one call of `chains_of`, so that its memory stays modest.
