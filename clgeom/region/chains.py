@@ -152,7 +152,7 @@ def outline_of(
     )  # fmt: skip
     found = run(session, plan, profile=profile, **buffers)
     point, phases = 2 * out.dtype.itemsize, found.phases
-    likely = min(out.room, 2 * out.segments + 64) if out.segments <= AT_ONCE else 0
+    likely = min(out.room, 3 * out.segments + 64) if out.segments <= AT_ONCE else 0
     raw = found.read(out.memory, (out.head + likely) * point)
     summary = raw[: 4 * (3 * (regions + 1) + 1)].view(np.uint32)
     lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
