@@ -84,7 +84,7 @@ inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(min
     i, j = ("n - 1 - " if flip_rows else ""), ("m - 1 - " if flip_columns else "")
 %>\
 % for c in range(columns):
-% if held is None and not inside:
+% if held is None and inside == "partly":
                 if (column + ${c} < m) {
 % endif
 % for r in range(rows):
@@ -94,24 +94,23 @@ inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(min
     each = "" if held is None else "".join(
         f", held{q}_{r}" if kind == "row" else f", held{q}_{c}" if kind == "column" else f", dp_load{q}({at} DP_ARGUMENTS)"
         for q, (kind, _) in enumerate(held))
-    function = "dp_cell" if held is None else "dp_cell_held_inner" if inside else "dp_cell_held"
+    function = "dp_cell" if held is None else "dp_cell_held_inner" if inside == "inner" else "dp_cell_held"
     call = f"{function}({at}{near}{each} DP_ARGUMENTS DP_DECISION(&decision))"
 %>\
-% if held is None and not inside:
-                    if (row + ${r} < bottom) {
-% if r and c:
+% if held is None and inside == "partly":
+                    if (row + ${r} < bottom)
+% endif
+                    {
+% if held is None and inside != "inner" and r and c:
                         ASSUME(row + ${r} >= 1 && column + ${c} >= 1);
 % endif
                         w[${up + r}][${left + c}] = ${call};
                     }
-% else:
-                    w[${up + r}][${left + c}] = ${call};
-% endif
 % if bits:
                     won[${r}] |= (packed_t)decision << ${c * bits};
 % endif
 % endfor
-% if held is None and not inside:
+% if held is None and inside == "partly":
                 }
 % endif
 % endfor
@@ -239,20 +238,27 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % endif
                 if (straight) {
                     ASSUME(row >= ROWS && column >= COLUMNS);
-${block(True)}\
+${block("inner")}\
+% if held is None:
+                } else if (row + ROWS <= bottom && column + COLUMNS <= m) {
+${block("wholly")}\
                 } else {
-${block(False)}\
-% if last:
-                    if (row < n && row + ROWS >= n) {
-% for r in range(rows):
-% for c in range(columns):
-                        if (row + ${r} == n - 1 && column + ${c} < m)
-                            last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
-% endfor
-% endfor
-                    }
+${block("partly")}\
+% else:
+                } else {
+${block("wholly")}\
 % endif
                 }
+% if last:
+                if (!straight && row < n && row + ROWS >= n) {
+% for r in range(rows):
+% for c in range(columns):
+                    if (row + ${r} == n - 1 && column + ${c} < m)
+                        last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
+% endfor
+% endfor
+                }
+% endif
 % if table:
                 global cell_t *target = table + (size_t)${"(n - 1 - row)" if flip_rows else "row"} * pitch + ${"(m - 1 - column)" if flip_columns else "column"};
                 const long down = ${"-" if flip_rows else ""}(long)pitch;
