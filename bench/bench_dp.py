@@ -472,7 +472,7 @@ def draw(path, folder):
             axis.xaxis.set_minor_formatter(NullFormatter())
     axes[0, 0].set_ylabel("milliseconds")
     axes[1, 0].set_ylabel("times as fast as the loop")
-    axes[0, 1].legend(fontsize=8)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
     figure.suptitle(f"{record['device']}, {record['platform']}", fontsize=10)
     out = Path(folder) / f"bench_{Path(path).stem}.png"
     figure.savefig(out, dpi=110)
