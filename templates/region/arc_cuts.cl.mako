@@ -81,8 +81,14 @@ void arc_cuts(global const real_t *points, const uint n, global const uint *star
             if (rest)                                        // divisions of 64 bits are slow
                 hi += (uint)((ulong)k * rest / segments);
             const real_t x = X(hi);
-            if (hi == first || X(hi - 1) != x)
-                lo = hi;
+            for (uint step = 1; lo < hi; step *= 2) {        // columns are short: ever longer steps to the left
+                const uint left = hi - lo > step ? hi - step : lo;
+                if (X(left) != x) {
+                    lo = left + 1;
+                    break;
+                }
+                hi = left;
+            }
             while (lo < hi) {
                 const uint mid = lo + (hi - lo) / 2;
                 if (X(mid) == x)

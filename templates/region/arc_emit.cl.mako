@@ -39,10 +39,13 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
     ARC_SHARE(all, 1)
     for (ulong i = begin; i < end; i += stride) {
 % else:
-    local uint long_runs[WG_SIZE];      // 1 where the work-item's run is left to all
+    local uint long_runs[WG_SIZE], any_long;      // 1 where the work-item's run is left to all
     const ulong i = get_global_id(0);
     const uint lid = get_local_id(0);
     long_runs[lid] = 0;
+    if (lid == 0)
+        any_long = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (i < all) {
 % endif
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
@@ -73,11 +76,11 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
                 for (uint k = q; k <= p; ++k)
                     STORE(at + (k - q), CORNER(k));
             } else
-                long_runs[lid] = 1;
+                any_long = long_runs[lid] = 1;
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint other = 0; other < WG_SIZE; ++other)
+    for (uint other = 0; any_long && other < WG_SIZE; ++other)
         if (long_runs[other]) {
             const ulong o = get_group_id(0) * (ulong)WG_SIZE + other;
             const uint side = o >= segments;

@@ -8,11 +8,11 @@
 //
 //   candidates | block 0: tile | tile | ..      | block 1 ..         ascending x, lexicographic order where x are equal
 //   tile       | strip | strip | ..                                  ${items_per_thread} candidates to a work-item
-//   records    higher (lower) than all of the tile before them, or than all after: nothing else can be a corner, for it
-//              is on or below the line from one to another
+//   records    higher (lower) than all strips of the block before them, or than all of the tile after: nothing else can be
+//              a corner, for it is on or below the line from one point to another
 //   corners    [ c0 c1 c2 ..                    | c0 ..              see arc_segments.h
 //
-// Of n candidates in no particular order about 2 ln n are records.
+// Of n candidates in no particular order about 3 ln n are left.
 % if variant == "serial":
 // A work-item takes a block; of a strip's heights it keeps the extremes, and looks again where they are records.
 % else:
@@ -272,31 +272,50 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
         const uint first = tile + lid * STRIP;
         height_t y[STRIP];
         heights_t own = (heights_t)(LOWEST, HIGHEST);
+        const uint whole = first >= begin && first + STRIP <= end;
+        const uint inside = whole ? ~0u >> (32 - STRIP)                  // bits of the strip's candidates in the block
+                                  : (first + STRIP <= begin || first >= end ? 0
+                                     : (~0u >> (32 - STRIP) & (begin > first ? ~0u << (begin - first) : ~0u) &
+                                        (end - first < STRIP ? ~(~0u << (end - first)) : ~0u)));
 % if check:
         point_t previous = first > 0 && first < end ? POINT(points, first - 1) : (point_t)0;
         uint bad = 0;
+        real_t wild = 0;                                                 // NaN after an infinity or a NaN
 % endif
 #pragma unroll
         for (uint k = 0; k < STRIP; k += 2) {
             const uint i = first + k;
             ${real}4 two = 0;
-            if (i + 1 < end)
+            if (whole || i + 1 < end)
                 two = CLGEOM_LOAD4(${real}, points, i / 2);
             else if (i < end)
                 two.xy = POINT(points, i);
-            const int has_first = i >= begin && i < end, has_second = i + 1 >= begin && i + 1 < end;
-            own.x = max(own.x, max(has_first ? (height_t)two.y : LOWEST, has_second ? (height_t)two.w : LOWEST));
-            own.y = min(own.y, min(has_first ? (height_t)two.y : HIGHEST, has_second ? (height_t)two.w : HIGHEST));
-            y[k] = two.y;
-            y[k + 1] = two.w;
+            if (whole || inside >> k & 1) {
+                own = (heights_t)(max(own.x, (height_t)two.y), min(own.y, (height_t)two.y));
 % if check:
-            bad |= has_first && (!arc_is_finite(two.xy) || (i > 0 && !arc_in_order(previous, two.xy)));
-            bad |= has_second && (!arc_is_finite(two.zw) || (i + 1 > 0 && !arc_in_order(two.xy, two.zw)));
+                bad |= i > 0 && !arc_in_order(previous, two.xy);
+% if real != "int":
+                wild = fma(two.x, (real_t)0, fma(two.y, (real_t)0, wild));
+% endif
+% endif
+            }
+            if (whole || inside >> (k + 1) & 1) {
+                own = (heights_t)(max(own.x, (height_t)two.w), min(own.y, (height_t)two.w));
+% if check:
+                bad |= i + 1 > 0 && !arc_in_order(two.xy, two.zw);
+% if real != "int":
+                wild = fma(two.z, (real_t)0, fma(two.w, (real_t)0, wild));
+% endif
+% endif
+            }
+% if check:
             previous = two.zw;
 % endif
+            y[k] = two.y;
+            y[k + 1] = two.w;
         }
 % if check:
-        if (bad)
+        if (bad || wild != 0)
             atomic_or(flag, 1u);
 % endif
 
@@ -328,25 +347,17 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
                 after = (heights_t)(max(after.x, strip.x), min(after.y, strip.y));
         }
 
-        // Which of the strip's candidates are records: bits.
+        // Which of the strip's candidates may be records: bits of those beyond all strips before, or all after.
+        const height_t above = min(before.x, after.x), below = max(before.y, after.y);
         uint high = 0, low = 0;
-        if (own.x > min(before.x, after.x) || own.y < max(before.y, after.y)) {
+        if (own.x > above || own.y < below) {
 #pragma unroll
-            for (uint k = 0; k < STRIP; ++k)
-                if (first + k >= begin && first + k < end) {
-                    high |= (uint)(y[k] > before.x) << k;
-                    low |= (uint)(y[k] < before.y) << k;
-                    before = (heights_t)(max(before.x, y[k]), min(before.y, y[k]));
-                }
-#pragma unroll
-            for (uint j = 0; j < STRIP; ++j) {
-                const uint k = STRIP - 1 - j;
-                if (first + k >= begin && first + k < end) {
-                    high |= (uint)(y[k] > after.x) << k;
-                    low |= (uint)(y[k] < after.y) << k;
-                    after = (heights_t)(max(after.x, y[k]), min(after.y, y[k]));
-                }
+            for (uint k = 0; k < STRIP; ++k) {
+                high |= (uint)(y[k] > above) << k;
+                low |= (uint)(y[k] < below) << k;
             }
+            high &= inside;
+            low &= inside;
         }
         uint counts;
         const uint at = group_before(popcount(low) | popcount(high) << 16, lid, values, sums, &counts);
@@ -358,20 +369,20 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
         fits = sizes.low + new_low <= ROOM && sizes.high + new_high <= ROOM;
         if (fits && (low | high)) {
             uint to_low = sizes.low + (at & 0xffff), to_high = ROOM + sizes.high + (at >> 16);
-            for (uint k = 0; k < STRIP; ++k)
-                if ((low | high) >> k & 1) {
-                    const point_t p = POINT(points, first + k);
-                    if (low >> k & 1) {
-                        list.x[to_low] = p.x;
-                        list.y[to_low] = p.y;
-                        list.id[to_low++] = first + k;
-                    }
-                    if (high >> k & 1) {
-                        list.x[to_high] = p.x;
-                        list.y[to_high] = p.y;
-                        list.id[to_high++] = first + k;
-                    }
+            for (uint bits = low | high; bits; bits &= bits - 1) {
+                const uint k = 31 - clz(bits & -bits);
+                const point_t p = POINT(points, first + k);
+                if (low >> k & 1) {
+                    list.x[to_low] = p.x;
+                    list.y[to_low] = p.y;
+                    list.id[to_low++] = first + k;
                 }
+                if (high >> k & 1) {
+                    list.x[to_high] = p.x;
+                    list.y[to_high] = p.y;
+                    list.id[to_high++] = first + k;
+                }
+            }
         }
         sizes.low += new_low;
         sizes.high += new_high;
