@@ -35,6 +35,12 @@ inline uint arc_next(global const uint *cuts, uint s, uint end)
     return lo;
 }
 
+// The segment that a tile which ends there needs besides its own: the next that is not empty; `segments` if there is none.
+inline uint arc_halo(global const uint *cuts, uint tile_end, uint segments)
+{
+    return tile_end < segments ? arc_next(cuts, tile_end - 1, segments) : segments;
+}
+
 // What is known of a segment's place in the outline, for each side: the corners that tangents touch, and their far ends.
 #define LINK_Q 0          // place in corners where the tangent from the left touches; its first one without a tangent
 #define LINK_P 1          // where the tangent to the right touches; its last one without a tangent

@@ -324,11 +324,11 @@ def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
     serial = naive.variant == "serial"
     long = of.m > (4 if serial and kernel == "auto" else 1) * SHORT * segments
 
-    def tangents(own=0, reach=0, fit=0):
+    def tangents(own=0, fit=0):
         policy, groups = _shape(device, "region/arc_tangents", of.dtype, 2 * segments)
         groups = min(groups, BUSY * device.compute_units) if own else groups  # there is seldom any left
         args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links,
-                np.uint32(own), np.uint32(reach), np.uint32(fit), memory.pending)  # fmt: skip
+                np.uint32(own), np.uint32(fit), memory.pending)  # fmt: skip
         moved = 0 if own else segments * 2 * (8 + 16 + 8 * (of.point_bytes + 4))
         return Plan(Step("region/arc_tangents", policy, args, groups, params, bytes_moved=moved))
 
@@ -348,7 +348,7 @@ def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
     hulls = Step(
         "region/arc_hulls_local", policy, args, ceil_div(segments, own), checked, bytes_moved=moved + 32 * segments
     )
-    return Plan(hulls) + tangents(own, policy.wg_size, policy.tile)
+    return Plan(hulls) + tangents(own, policy.tile if policy.wg_size > 1 else 0)
 
 
 def _blocks_plan(device, of, segments, memory, params):

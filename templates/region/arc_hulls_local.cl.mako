@@ -2,16 +2,16 @@
 // arc_hulls_local: the hulls of every segment, and tangents between neighbours, in local memory; a work-item to a segment.
 //
 //   candidates | segment 0 | segment 1 | .. | segment OWN | ..                 a tile of OWN segments to a group, and the
-//   local      | all of the tile's candidates, side by side  |                 next one; ${items_per_thread} candidates to a segment
-//   corners    [ c0 c1 c2  | c0 c1     | ..                                    on average, at most
+//   local      | all of the tile's candidates, side by side  |                 next that is not empty; ${items_per_thread}
+//   corners    [ c0 c1 c2  | c0 c1     | ..                                    candidates to a segment on average, at most
 //   ranges     [ (first, last) | ..                                            see arc_segments.h
 //   links      [ q p from to | ..
 //
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
-// A tile with more candidates than fit has its hulls in global memory. Tangents to what is not in local memory are left to
-// arc_tangents: pending is set. Reads every candidate once, for both sides${"" if shared else " of their own"}.
+// A tile with more candidates than fit has its hulls in global memory, and its tangents are left to arc_tangents: pending
+// is set. Reads every candidate once, for both sides${"" if shared else " of their own"}.
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
 #include "portable.h"
 #define CLGEOM_COORD_${real}
@@ -70,10 +70,12 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
 {
     local real_t x[CAPACITY], y[CAPACITY];
     local ushort stack[CAPACITY], sizes[WG_SIZE], places[WG_SIZE];
-    const uint lid = get_local_id(0), tile = get_group_id(0) * OWN, s = min(tile + lid, segments);
-    const uint begin = cuts[tile], all = cuts[min(tile + WG_SIZE, segments)] - begin;
+    const uint lid = get_local_id(0), tile = get_group_id(0) * OWN, tile_end = min(tile + OWN, segments);
+    const uint halo = arc_halo(cuts, tile_end, segments);         // all between are empty: candidates are side by side
+    const uint s = WG_SIZE > 1 && lid == OWN ? halo : min(tile + lid, segments);
+    const uint begin = cuts[tile], all = cuts[min(halo + 1, segments)] - begin;
     const uint first = cuts[s], count = s < segments ? cuts[s + 1] - first : 0;
-    const uint loaded = all <= CAPACITY ? all : 0, own = lid < OWN && s < segments;
+    const uint loaded = WG_SIZE > 1 && all <= CAPACITY ? all : 0, own = lid < OWN && s < segments;
     const uint region = s / of_region * of_region, region_end = min(region + of_region, segments);
     places[lid] = first - begin;
     for (uint side = 0; side < 2; ++side) {
@@ -114,17 +116,18 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
         if (own && size) {
             global uint *link = links + 4 * ((size_t)side * segments + s);
             uint other = lid + 1;                                  // the next segment that is not empty
-            while (loaded && other < WG_SIZE && tile + other < region_end && sizes[other] == 0)
+            while (loaded && other < OWN && sizes[other] == 0)
                 ++other;
+            const uint next = other < OWN ? tile + other : halo;
             if (first == cuts[region])
                 link[LINK_Q] = first;
             if (first + count == cuts[region_end])
                 link[LINK_P] = first + size - 1;
-            else if (loaded && other < WG_SIZE) {
+            else if (loaded) {                                     // next is in the same region
                 const hull_t hull = {x, y, stack};
                 const uint p = places[lid], q = places[other];
                 const uint2 touched = arc_tangent(&hull, side, (uint2)(p, p + size - 1), (uint2)(q, q + sizes[other] - 1));
-                global uint *far = link + 4 * (other - lid);
+                global uint *far = link + 4 * (size_t)(next - s);
                 link[LINK_P] = begin + touched.x;
                 link[LINK_TO] = begin + stack[touched.y];
                 far[LINK_Q] = begin + touched.y;

@@ -4,8 +4,8 @@
 //   ranges  [ (first, last) | ..        hulls of the segments, see arc_segments.h; empty segments are skipped
 //   links   [ q p from to | ..          of each segment and side: where tangents touch it, and their other ends
 //
-// With `own`, only what arc_hulls_local left: tangents to segments beyond its tiles, which have `own` segments and reach over
-// `reach`, or of tiles with more candidates than `fit`; nothing if none are pending.
+// With `own`, only what arc_hulls_local left: tangents of its tiles of `own` segments that have more candidates than `fit`
+// (0: of all); nothing if none are pending.
 // A segment's first corner counts as touched from the left where there is no tangent, its last one from the right.
 // Reads O(log p log q) corners a pair.
 #include "portable.h"
@@ -30,8 +30,7 @@ inline point_t arc_corner(const hull_t *hull, uint place)
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_tangents(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
                   const uint segments, const uint of_region, global const uint *corners, global const uint *ranges,
-                  global uint *links, const uint own, const uint reach, const uint fit,
-                  global const uint *pending)
+                  global uint *links, const uint own, const uint fit, global const uint *pending)
 {
     const ulong all = own && !pending[0] ? 0 : 2 * (ulong)segments;
     ARC_SHARE(all, ${int(variant == "serial")})
@@ -40,9 +39,11 @@ void arc_tangents(global const real_t *lower, global const real_t *upper, const 
         if (arc_is_empty(cuts, s))
             continue;
         const uint region = s / of_region * of_region, next = arc_next(cuts, s, region + of_region);
-        const uint tile = own ? s / own * own : 0, tile_end = min(tile + reach, segments);
-        if (own && next < tile_end && cuts[tile_end] - cuts[tile] <= fit)
-            continue;
+        if (own && fit) {
+            const uint tile = s / own * own, halo = arc_halo(cuts, min(tile + own, segments), segments);
+            if (cuts[min(halo + 1, segments)] - cuts[tile] <= fit)
+                continue;
+        }
         const hull_t hull = {side ? upper : lower, corners + (size_t)side * m};
         const uint2 p_range = vload2(i, ranges);
         global uint *mine = links + 4 * (size_t)i, *theirs = links + 4 * ((size_t)side * segments + next);
