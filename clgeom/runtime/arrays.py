@@ -308,17 +308,9 @@ def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
     >>> points = clgeom.pinned_empty((1000, 2), "float32")
     >>> points[:] = 0
     """
-    import pyopencl as cl
+    from clgeom.runtime.launch import map_pinned
 
-    session, dtype = devices.as_session(device), np.dtype(dtype)
-    nbytes = max(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, 1)
-    try:
-        memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
-        flags = cl.map_flags.READ | cl.map_flags.WRITE
-        mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
-    except cl.Error as error:
-        raise DeviceLimit(f"{nbytes:,} bytes of page-locked memory are not to be had: {error}") from error
-    return mapped
+    return map_pinned(devices.as_session(device), shape, np.dtype(dtype))
 
 
 def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:

@@ -292,6 +292,20 @@ def copy_in(session, buffer, values: np.ndarray):
     return cl.enqueue_copy(session.copy_queue, buffer, values, is_blocking=False)
 
 
+def map_pinned(session, shape, dtype) -> np.ndarray:
+    """A new array in page-locked memory."""
+    import pyopencl as cl
+
+    nbytes = max(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, 1)
+    try:
+        memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
+        flags = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
+    except cl.Error as error:
+        raise DeviceLimit(f"{nbytes:,} bytes of page-locked memory are not to be had: {error}") from error
+    return mapped
+
+
 def fill(session, buffer, value: np.generic, count: int) -> None:
     """Set the first `count` elements of a buffer."""
     import pyopencl as cl
