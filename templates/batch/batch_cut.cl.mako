@@ -5,8 +5,9 @@
 //   later ones   first   | 0 . . | 3 . | 5 ..       pieces of the round before, `parts`: those of group k
 //                before  | 0 4 9 | 13 18 | 20 ..    vertices that the pieces left, now gathered: sizes[k], from begins[k] on
 //
-// A group that was in one piece has left nothing, and is done. One that has more than half of its points left is stalled:
-// it goes into no pieces but into a list, in any order, which status[1] counts. One work-item to a group.
+// A group that was in one piece has left nothing, and is done. One that has more than three quarters of its points left, too
+// many for one piece, is stalled: it goes into no pieces but into a list, in any order, which status[1] counts. One
+// work-item to a group.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define CAPACITY ${capacity}
@@ -25,7 +26,7 @@ void batch_cut(global const uint *large, const uint groups, global const uint *s
     const uint end = round == 0 ? starts[large[k] + 1] : before[first[k + 1]];
     const uint size = end - begin;
     uint pieces = size / CAPACITY + (size % CAPACITY != 0);
-    if (round > 0 && size > sizes[k] / 2) {
+    if (round > 0 && size > CAPACITY && size > sizes[k] - sizes[k] / 4) {
         stalled[atomic_inc(status + 1)] = k;
         pieces = 0;
     }
