@@ -1,14 +1,19 @@
 """Rows that read the row before: margins from the data, every kernel, what is kept, decisions in bits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from conftest import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import dp as reference
 
 from clgeom import dp
-from clgeom.dp.rows import ALIGN, FUSED, MOST_ROWS, launches
+from clgeom.dp.rows import ALIGN, FUSED, MOST_ROWS, launches, shape_of
 from clgeom.errors import InvalidInput
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
 
 
 @dp.equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
@@ -44,17 +49,21 @@ def items(count, heaviest, seed=3):
 CASES = ((1, 0, 1), (7, 40, 9), (70, 5000, 40), (12, 20_000, 1500), (9, 3000, 3000))
 
 
-def test_knapsack(any_session):
-    for count, capacity, heaviest in CASES:
+#: Small groups, whose kernels are built sooner.
+SMALL = {"dp/rows_fused": Policy("group", 64, 4), "dp/rows_direct": Policy("group", 32, 2)}
+
+
+def check_knapsack(session, cases):
+    for count, capacity, heaviest in cases:
         given_items = items(count, heaviest)
         table = reference.knapsack_table(given_items["w"].tolist(), given_items["v"].tolist(), capacity)
         taken = np.zeros(table.shape, np.uint8)
         taken[1:] = table[1:] > table[:-1]
         for keep in ("table", "last", "corner", "decisions") if capacity == 5000 else ("corner", "decisions"):
             # one buffer must hold the table
-            small = table.size * 4 + 4096 > any_session.profile.max_alloc_bytes and keep == "table"
+            small = table.size * 4 + 4096 > session.profile.max_alloc_bytes and keep == "table"
             path_ = "stages" if small else "rows"
-            found = dp.fill(knapsack, table.shape, keep=keep, path=path_, device=any_session, **given_items)
+            found = dp.fill(knapsack, table.shape, keep=keep, path=path_, device=session, **given_items)
             assert found.corner == table[-1, -1]
             if keep != "corner":
                 np.testing.assert_array_equal(found.last, table[-1])
@@ -63,6 +72,22 @@ def test_knapsack(any_session):
                 np.testing.assert_array_equal(found.column(capacity // 2), table[:, capacity // 2])
             if keep in ("table", "decisions"):
                 np.testing.assert_array_equal(found.decisions.numpy(), taken)
+
+
+@pytest.mark.settings("as_is", "small_allocations")
+def test_knapsack(any_session):
+    check_knapsack(any_session, CASES)
+
+
+@pytest.mark.settings("as_gpu")
+def test_knapsack_in_groups(any_session):
+    check_knapsack(any_session, CASES[2:3])
+
+
+@pytest.mark.parametrize("wg_size", (1, 64))
+def test_knapsack_in_small_groups(session, wg_size):
+    with override({**SMALL, "dp/rows_direct": Policy("group", wg_size, 2)}):
+        check_knapsack(imposed_session(session.device, kind="gpu"), CASES)
 
 
 def test_items_of_the_knapsack_are_recovered_from_bits(session):
@@ -78,8 +103,13 @@ def test_items_of_the_knapsack_are_recovered_from_bits(session):
     assert len(set(chosen.tolist())) == len(chosen)
 
 
-@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@pytest.mark.settings("as_is", "as_gpu")
 def test_rows_from_below(any_session):
+    with override(SMALL if any_session.profile.kind == "gpu" else {}):
+        check_path(any_session)
+
+
+def check_path(any_session):
     for shape in ((1, 1), (3, 1), (20, 300), (130, 1600)):
         cost = np.random.default_rng(5).integers(0, 50, shape).astype(np.int32)
         table = cost.astype(np.int64)
@@ -128,3 +158,25 @@ def test_launches_have_room_for_what_their_rows_read(sides, margin, guards):
             assert part.count == 1 and (left[row] > guards[0] or right[row] > guards[1])
         row += part.count
     assert row == len(sides)
+
+
+@pytest.mark.parametrize("tile", ((1, 4), (32, 1), (64, 4), (512, 16)))
+@pytest.mark.parametrize("farthest", ((0, 0), (1, 1), (70, 0), (900, 900), (5000, 20)))
+@pytest.mark.parametrize("dtype", ("int32", "float64"))
+def test_tiles_have_a_core(tile, farthest, dtype):
+    """Whatever rows read, a tile has columns of its own, and its local memory holds what they read."""
+    r = np.random.default_rng(8)
+    left, right = (r.integers(0, far + 1, 400) for far in farthest)
+
+    class job:
+        shape, keep = (400, 30_000), "last"
+        equation = SimpleNamespace(dtype=np.dtype(dtype), decisions=None)
+        session = SimpleNamespace(profile=SimpleNamespace(local_mem_bytes=48 << 10, compute_units=100))
+
+    policy, guards, margin = shape_of(job, Policy("group", *tile), left, right)
+    assert (policy.tile + sum(guards)) * job.equation.dtype.itemsize <= 48 << 10
+    for part in launches(left, right, margin, guards):
+        if part.kernel == FUSED:
+            here = slice(part.row, part.row + part.count)
+            assert policy.tile - part.left - part.right >= ALIGN
+            assert left[here].max() <= guards[0] and right[here].max() <= guards[1]

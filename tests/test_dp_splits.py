@@ -55,7 +55,7 @@ def test_chain(any_session):
                 np.testing.assert_array_equal(found.decisions.numpy()[upper], split[upper])
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_is", "odd_shapes")
 def test_other_forms(any_session):
     for n in (1, 33, 100):
         shape, p = (n + 1, n + 1), dims(n)
@@ -76,7 +76,7 @@ def mirrored(M, i, j, p):
     return dp.where(j >= i, (0, -1), (dp.min_over(k, j, i, cost), dp.argmin_over(k, j, i, cost)))
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_is")
 def test_the_other_corner(any_session):
     for n in (1, 40, 70):
         p = dims(n)

@@ -22,7 +22,7 @@ def way(decisions, i, j, moves):
         i, j = i + move[0], j + move[1]
 
 
-@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("band_bytes", (1, 1 << 14, 1 << 28))
 def test_longest_common_subsequence(any_session, band_bytes):
     for shape in ((1, 1), (600, 437), (90, 1100)):

@@ -126,6 +126,8 @@ def fill(job: Job) -> Filled:
     n, m = job.shape
     session, dtype = job.session, job.equation.dtype
     direct = select(session.profile, DIRECT, dtype, n * m)
+    if direct.variant == "group" and direct.tile < 8:
+        direct = replace(direct, items_per_thread=8)  # a byte of decisions has one writer
     left, right = reaches_of(job)
     serial = direct.variant == "serial"
     rows = Rows(job, step_of(job) > 0, left, right)
@@ -285,13 +287,14 @@ def shape_of(job, policy, left, right):
     halvings = range(0, policy.items_per_thread.bit_length(), 2)  # few, for each size costs a build
     sizes = [replace(policy, items_per_thread=policy.items_per_thread >> by) for by in halvings]
     fitting = [size for size in sizes if size.tile * each <= room * 5 // 6 and size.tile >= 4 * ALIGN]
-    fitting = fitting or [replace(policy, items_per_thread=1)]
+    fitting = fitting or [replace(policy, wg_size=max(policy.wg_size, ALIGN), items_per_thread=4)]
     policy = min(fitting, key=seconds)
-    margin = policy.tile // MARGIN // ALIGN * ALIGN
+    sides = 2 if all(sums) else 1
+    margin = policy.tile // (MARGIN * sides) // ALIGN * ALIGN
     guards = []
     for side in (left, right):
         near = int(side[side <= margin].max(initial=0))
-        guards.append(next((size for size in GUARDS if near <= size), margin))
+        guards.append(min(next((size for size in GUARDS if near <= size), margin), margin))
     while sum(guards) > (room - policy.tile * each) // job.equation.dtype.itemsize:
         guards[guards.index(max(guards))] //= 2
     return policy, tuple(guards), margin
