@@ -296,7 +296,7 @@ TABLE: dict[str, dict[str, Policy]] = {
     # table kept 1.3 1.9 1.8 1.4 GCUPS, last row 2.9 2.8 2.9 2.0.
     "dp/tile_sweep": {
         "cpu": TilePolicy("serial", wg_size=1, block_rows=4, block_columns=8, steps=64, strips=128),
-        "any": TilePolicy("group", wg_size=64, block_rows=4, block_columns=4, steps=64),
+        "any": TilePolicy("group", wg_size=128, block_rows=4, block_columns=4, steps=64),
     },
     # H200, knapsack of 1000 x 1e6, weights to 1000, on the device: 256 x 32 3.0 ms, 512 x 16 2.3, 512 x 20 2.6,
     # 1024 x 8 2.5; margins of a quarter of a tile 3.3, of a half 2.3. Bits by ballot 4.1, by local memory 3.1.

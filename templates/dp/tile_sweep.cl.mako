@@ -195,10 +195,22 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % for r in range(rows):
         const ${type} held${q}_${r} = dp_load${q}(${"n - 1 - " if flip_rows else ""}(row + ${r}), 0, n, m DP_ARGUMENTS);
 % endfor
+% elif kind == "column":
+% for c in range(columns):
+        ${type} held${q}_${c} = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}((tile_column * STEPS - lid) * COLUMNS + ${c}), n, m DP_ARGUMENTS);
+% endfor
 % endif
 % endfor
         for (int step = 0; step < STEPS; ++step) {
             const int at = tile_column * STEPS + step - lid, column = at * COLUMNS;
+% for q, (kind, type) in enumerate(held or ()):
+% if kind == "column":
+            // for the next step, so that this one does not wait for them
+% for c in range(columns):
+            const ${type} next${q}_${c} = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}(column + COLUMNS + ${c}), n, m DP_ARGUMENTS);
+% endfor
+% endif
+% endfor
 % if shuffle:
 % for u in range(up):
 % for c in range(columns):
@@ -228,13 +240,6 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
                 const bool straight = inside && at >= 1 && column + COLUMNS < m;
 % else:
                 const bool straight = inside;
-% for q, (kind, type) in enumerate(held):
-% if kind == "column":
-% for c in range(columns):
-                const ${type} held${q}_${c} = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}(column + ${c}), n, m DP_ARGUMENTS);
-% endfor
-% endif
-% endfor
 % endif
                 if (straight) {
                     ASSUME(row >= ROWS && column >= COLUMNS);
@@ -307,6 +312,13 @@ ${block("wholly")}\
 % endfor
 % endfor
             }
+% for q, (kind, type) in enumerate(held or ()):
+% if kind == "column":
+% for c in range(columns):
+            held${q}_${c} = next${q}_${c};
+% endfor
+% endif
+% endfor
 % if local_pass:
 % for u in range(up):
 % for c in range(columns):
