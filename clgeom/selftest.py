@@ -249,7 +249,8 @@ def _batch(session):
             batch = convex_hulls(points, offsets, device=session)
         for begin, end, hull in zip(offsets, offsets[1:], batch):
             distinct = sorted(set(map(tuple, points[begin:end].tolist())))
-            _same(hull.points, np.array(hull_of_few(distinct), dtype).reshape(-1, 2), f"{np.dtype(dtype)}, {hull.n}")
+            corners = np.array(hull_of_few(distinct), dtype).reshape(-1, 2)
+            _same(hull.points, corners, f"{np.dtype(dtype)}, {hull.n}")
     return f"{len(offsets) - 1} hulls of up to 5,003 points"
 
 
