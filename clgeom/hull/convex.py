@@ -123,9 +123,10 @@ class Found:
 
     def read(self):
         """Indices and coordinates of the vertices."""
-        if isinstance(self.vertices, VerticesOnDevice):
-            return self.vertices.read(), self.vertices.read_corners()
-        return self.vertices, self.corners
+        if not isinstance(self.vertices, VerticesOnDevice):
+            return self.vertices, self.corners
+        vertices, host = self.vertices.read(), self.vertices.points.host
+        return vertices, self.vertices.read_corners() if host is None else host[vertices]
 
 
 def hull_of(points, *, keep, filter, profile) -> Found:
@@ -170,9 +171,9 @@ def _hull_of_stream(session, points, options, progress):
     ids, corners, phases = [], [], ()
     for chunk in chunks_on_device(session, points, progress):
         part = hull_of(chunk, **options)
-        vertices, of_chunk = part.read()
-        if 2 * len(vertices) > chunk.n and not is_mapped(points):
+        if 2 * len(part.vertices) > chunk.n and not is_mapped(points):
             return None
+        vertices, of_chunk = part.read()
         ids.append(chunk.first + vertices)
         corners.append(of_chunk)
         phases += part.phases

@@ -161,12 +161,13 @@ class VerticesOnDevice:
     ids: object
     count: int
 
+    def __len__(self) -> int:
+        return self.count
+
     def read(self) -> np.ndarray:
         return read(self.points.session, self.ids, np.uint32, self.count).astype(np.int64)
 
     def read_corners(self) -> np.ndarray:
-        if self.points.host is not None:
-            return self.points.host[self.read()]
         return read(self.points.session, self.gather(), self.points.dtype, 2 * self.count).reshape(-1, 2)
 
     def gather(self):
@@ -184,7 +185,7 @@ class HullOnDevice(Hull):
         self.__dict__.update(_found=found, dimension=dimension, n=n, phases=phases, session=session)
 
     def __len__(self) -> int:
-        return self._found.count
+        return len(self._found)
 
     @functools.cached_property
     def vertices(self) -> np.ndarray:

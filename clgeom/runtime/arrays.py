@@ -275,11 +275,20 @@ def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceA
         raise DeviceLimit(
             f"The input of {of} is {array.nbytes:,} bytes, and {profile.name} has {profile.global_mem_bytes:,}."
         )
-    how = flags.READ_ONLY | (flags.USE_HOST_PTR if profile.is_cpu else flags.COPY_HOST_PTR)
     width = 1 if array.ndim == 1 else array.shape[1]
+
+    def bring(part):
+        if profile.is_cpu:
+            return cl.Buffer(session.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=part)
+        from clgeom.runtime.launch import allocate, write
+
+        buffer = allocate(session, part.nbytes)  # of the pool: drivers take long to find new memory
+        write(session, buffer, part)
+        return buffer
+
     try:
         chunks = tuple(
-            Chunk(cl.Buffer(session.context, how, hostbuf=array[start : start + count]), start, count)
+            Chunk(bring(array[start : start + count]), start, count)
             for start, count in chunk_bounds(profile, len(array), width * array.itemsize)
         )
     except cl.MemoryError as error:
