@@ -181,6 +181,10 @@ def row_of(session, name, n, dtype, options):
         )
         row["sieve"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name == "sieve")
         row["launches"] = 1e3 * sum(phase.seconds for phase in profiled.phases)
+        row["phases"] = [
+            {"name": phase.name, "ms": 1e3 * phase.seconds, "MB": 1e-6 * phase.bytes_moved}
+            for phase in profiled.phases
+        ]
     return row
 
 

@@ -106,7 +106,8 @@ def print_table(rows: list[dict]) -> None:
     """Rows as aligned columns; figures with three significant digits."""
     if not rows:
         return
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    simple = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
+    columns = list(dict.fromkeys(simple))
 
     def show(value):
         if value is None:

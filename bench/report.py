@@ -14,13 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
 
 #: Records in the order of the page: title, what the columns are, columns.
-HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shapely", "cv2", "scipy/clgeom", "one read",
-        "filter", "filter/read")  # fmt: skip
-RESIDENT = (
-    "Milliseconds; resident: the points are on the device. filter: its launches alone, beside one read."
-)
-PUBLISHED = """ Published for GPU heaphull, which finishes on the
-host, on a GTX 1050 Ti, for 1e4, 1e5 .. 1e8 points: 1.64, 23.7, 427, 6,105 and 91,560 ms."""
+HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shapely", "cv2", "cupy argsort", "scipy/clgeom",
+        "one read", "sieve", "launches")  # fmt: skip
+RESIDENT = """Milliseconds; resident: the points are on the device. sieve: the pass over all points, beside one read of
+them; launches: all that the device does. cupy argsort: of as many 64-bit keys."""
+FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
+PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, which were measured on a GTX 1050 Ti and its host, and
+of clgeom for float32 points on the device. The extreme points are those of the octagon; IV is the ratios of III."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
@@ -39,7 +39,9 @@ POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; 
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
-    "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT + PUBLISHED, HULL),
+    "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
+    "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST, None),
+    "hull-published-h200": ("The published tables", PUBLISHED, None),
     "batch-pocl": ("Many hulls in one call, on a CPU", BATCH, None),
     "batch-h200": ("Many hulls in one call, on a GPU", BATCH, None),
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
@@ -124,6 +126,39 @@ def plot(name, rows):
     return path
 
 
+def roofline(name, rows):
+    """What each launch moved over what it took, by its share of the call, below the rate of a plain read."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = [row for row in rows if "phases" in row and row["n"] == max(r["n"] for r in rows)]
+    if not rows:
+        return None
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    names = list(dict.fromkeys(phase["name"] for row in rows for phase in row["phases"]))
+    for row in rows:
+        for phase in row["phases"]:
+            if phase["MB"] and phase["ms"]:
+                axes.loglog(phase["ms"], phase["MB"] / phase["ms"], "o", color=f"C{names.index(phase['name']) % 10}",
+                            markersize=5, alpha=0.7)  # fmt: skip
+    row = rows[0]
+    nbytes = 2 * row["n"] * (4 if row["dtype"] != "float64" else 8)
+    axes.axhline(1e-6 * nbytes / row["one read"], color="black", linewidth=1, linestyle="--")
+    axes.annotate("a plain read of the points", (axes.get_xlim()[0], 1e-6 * nbytes / row["one read"]),
+                  va="bottom", fontsize=8)  # fmt: skip
+    seen = [k for k, phase in enumerate(names) if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])]
+    handles = [axes.plot([], [], "o", color=f"C{k % 10}", label=names[k])[0] for k in seen]
+    axes.legend(handles=handles, fontsize=7, ncols=2)
+    axes.set(xlabel="milliseconds of the launch", ylabel="GB/s moved", title=f"Launches of hulls of {row['n']:,} points")
+    axes.grid(alpha=0.3)
+    path = DOCS / "images" / f"roofline_{name}.png"
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return path
+
+
 def main():
     parts = ["Benchmarks\n==========\n",
              "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
@@ -144,6 +179,10 @@ def main():
         picture = plot(name, record["rows"])
         if picture:
             parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: time over size\n")
+        if name in ("hull-pocl", "hull-h200", "hull-circle-h200"):
+            picture = roofline(name, record["rows"])
+            if picture:
+                parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: rate of every launch\n")
     (DOCS / "benchmarks.rst").write_text("\n".join(parts), encoding="utf-8")
 
 
