@@ -43,7 +43,14 @@ TITLES = {
     "matrix_chain": "Matrix chain multiplication",
 }  # fmt: skip
 #: Cells beyond which a candidate is left out: it would take too long.
-MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6, "hand chains": 5e6}
+MOST = {
+    "numba": 3e8,
+    "host": 3e8,
+    "stages": 1e9,
+    "numba chains": 5e6,
+    "stages chains": 2e6,
+    "hand chains": 5e6,
+}
 
 
 # Numba ------------------------------------------------------------------------------------------------------------
@@ -187,7 +194,9 @@ class ByHand:
         return self.rows(np.ones(n - 1, np.int64), m, keep, nothing, nothing, KNAPSACK=0)
 
     def knapsack(self, w, v, capacity, keep=True):
-        return self.rows(np.minimum(w, capacity + 1), capacity + 1, keep, self.put(w), self.put(v), KNAPSACK=1)
+        return self.rows(
+            np.minimum(w, capacity + 1), capacity + 1, keep, self.put(w), self.put(v), KNAPSACK=1
+        )
 
     def lcs(self, a, b, keep=True):
         shape = select(self.session.profile, "dp/tile_sweep")
@@ -218,7 +227,9 @@ class ByHand:
         kernel = self.kernel("matrix_chain_diagonal", WG_SIZE=wg)
         kernel.set_args(np.uint32(n), np.uint32(0), dims, table, mirror)
         for gap in range(n):
-            groups = min(n - gap, 4 * self.session.profile.compute_units) if self.cpu else ceil_div(n - gap, wg)
+            groups = (
+                min(n - gap, 4 * self.session.profile.compute_units) if self.cpu else ceil_div(n - gap, wg)
+            )
             self.launch(kernel, groups, wg, {1: np.uint32(gap)})
         self.session.queue.finish()
         return table
@@ -236,7 +247,10 @@ def measure(session, case, cells, options):
     if case == "binomial":
         equation, shape = pascal.binomial_equation("int32"), (side, side)
         walk_source = walk = None
-        by_hand = {"hand": lambda: hand.binomial(*shape), "hand row": lambda: hand.binomial(*shape, keep=False)}
+        by_hand = {
+            "hand": lambda: hand.binomial(*shape),
+            "hand row": lambda: hand.binomial(*shape, keep=False),
+        }
         by_numba = numba and (lambda: numba(*shape))
     elif case == "lcs":
         a, b = (rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab")
@@ -281,7 +295,9 @@ def measure(session, case, cells, options):
         if cells > MOST.get(name + suffix, MOST.get(name, np.inf)):
             del candidates[name]
     path = verify(session, case, candidates, shape, given)
-    times = {name: 1e3 * t for name, t in common.interleaved(candidates, options.repeat, options.budget).items()}
+    times = {
+        name: 1e3 * t for name, t in common.interleaved(candidates, options.repeat, options.budget).items()
+    }
     row = {"case": case, "n": shape[0], "m": shape[1], "cells": shape[0] * shape[1], "path": path, **times}
     for name in ("stages", "hand", "numba"):
         if name in times:
@@ -301,7 +317,9 @@ def verify(session, case, candidates, shape, given):
     if reference is not None:
         assert reference[answer] == value, "reference"
         if reference.size < 2e7:
-            assert np.array_equal(np.triu(reference) if case == "matrix_chain" else reference, table.numpy()), "table"
+            assert np.array_equal(
+                np.triu(reference) if case == "matrix_chain" else reference, table.numpy()
+            ), "table"
     hand = ByHand(session)
     for name in [name for name in ("hand", "hand row") if name in candidates]:
         found = candidates[name]()
@@ -380,7 +398,9 @@ def pairs(session, n, options):
         "edit": lambda: edit_distance(*texts, operations=False, device=session).distance,
     }
     if n <= 1 << 16:
-        candidates["lcs, equation"] = lambda: lcs(*texts, subsequence=False, method="equation", device=session).length
+        candidates["lcs, equation"] = lambda: (
+            lcs(*texts, subsequence=False, method="equation", device=session).length
+        )
     with contextlib.suppress(ImportError):
         from rapidfuzz.distance import LCSseq, Levenshtein
 
@@ -481,7 +501,9 @@ def draw(path, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--sizes", default="0.25,1,4,16,64", help="millions of cells, comma-separated")
     parser.add_argument("--chains", help="sizes for matrix chains; default: those of --sizes up to 16")
@@ -491,7 +513,9 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=6.0, help="seconds after which a candidate rests")
     parser.add_argument("--json")
-    parser.add_argument("--plots", metavar="RECORD", help="draw a record's plots into docs/images, measure nothing")
+    parser.add_argument(
+        "--plots", metavar="RECORD", help="draw a record's plots into docs/images, measure nothing"
+    )
     options = parser.parse_args()
     if options.plots:
         print(draw(options.plots, Path(__file__).resolve().parents[1] / "docs" / "images"))

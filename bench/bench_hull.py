@@ -121,8 +121,12 @@ def main():
     parser.add_argument(
         "--on-device", action="store_true", help="also time points that are on the device already"
     )
-    parser.add_argument("--from-host", action="store_true", help="also time page-locked points, and plain copies")
-    parser.add_argument("--published", action="store_true", help="the published tables with our column, and no others")
+    parser.add_argument(
+        "--from-host", action="store_true", help="also time page-locked points, and plain copies"
+    )
+    parser.add_argument(
+        "--published", action="store_true", help="the published tables with our column, and no others"
+    )
     parser.add_argument("--phases", action="store_true", help="print what each phase took and moved")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
@@ -239,7 +243,10 @@ def published(session, repeat):
             hull = clgeom.convex_hull(resident, device=session)
             verify(session, points, hull, {})
             array = as_device_points(session, resident, of="bench")
-            call = {True: lambda: extremes(array), False: lambda: clgeom.convex_hull(resident, device=session)}
+            call = {
+                True: lambda: extremes(array),
+                False: lambda: clgeom.convex_hull(resident, device=session),
+            }
             taken = common.interleaved({"clgeom": call[table.startswith("II ")]}, repeat)
             row = {"table": table, "n": len(points), **{name: times[k] for name, times in columns.items()}}
             row["clgeom"] = taken["clgeom"] * 1e3

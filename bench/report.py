@@ -14,13 +14,15 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
 
 #: Records in the order of the page: title, what the columns are, columns.
-HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shapely", "cv2", "cupy argsort", "scipy/clgeom",
-        "one read", "sieve", "launches")  # fmt: skip
+HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shapely", "cv2", "cupy argsort",
+        "scipy/clgeom", "one read", "sieve", "launches")  # fmt: skip
 RESIDENT = """Milliseconds; resident: the points are on the device. sieve: the pass over all points, beside one read of
 them; launches: all that the device does. cupy argsort: of as many 64-bit keys."""
-FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
-PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, which were measured on a GTX 1050 Ti and its host, and
-of clgeom for float32 points on the device. The extreme points are those of the octagon; IV is the ratios of III."""
+FROM_HOST = (
+    """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
+)
+PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, measured on a GTX 1050 Ti and its host, and
+of clgeom for float32 points on the device. The extreme points are those of the octagon; IV holds ratios of III."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
@@ -35,7 +37,9 @@ SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps
 OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outlined but not covered, and covered but
 not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
 STACK = "Milliseconds; maps on the device, outlines only."
-POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
+POINTS = (
+    "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
+)
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
@@ -148,10 +152,18 @@ def roofline(name, rows):
     axes.axhline(1e-6 * nbytes / row["one read"], color="black", linewidth=1, linestyle="--")
     axes.annotate("a plain read of the points", (axes.get_xlim()[0], 1e-6 * nbytes / row["one read"]),
                   va="bottom", fontsize=8)  # fmt: skip
-    seen = [k for k, phase in enumerate(names) if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])]
+    seen = [
+        k
+        for k, phase in enumerate(names)
+        if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])
+    ]
     handles = [axes.plot([], [], "o", color=f"C{k % 10}", label=names[k])[0] for k in seen]
     axes.legend(handles=handles, fontsize=7, ncols=2)
-    axes.set(xlabel="milliseconds of the launch", ylabel="GB/s moved", title=f"Launches of hulls of {row['n']:,} points")
+    axes.set(
+        xlabel="milliseconds of the launch",
+        ylabel="GB/s moved",
+        title=f"Launches of hulls of {row['n']:,} points",
+    )
     axes.grid(alpha=0.3)
     path = DOCS / "images" / f"roofline_{name}.png"
     figure.savefig(path, dpi=110)

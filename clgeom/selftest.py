@@ -341,14 +341,19 @@ def _region(session):
         _same(adaptive_region(points, 1, device=session).polygon, whole, f"{np.dtype(dtype)}, one segment")
         for axis in ("x", "y"):
             found = [
-                adaptive_region(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
+                adaptive_region(points, 900, axis=axis, kernel=kernel, device=session)
+                for kernel in ("naive", "local")
             ]
             assert found[0].contains(points).all(), f"{np.dtype(dtype)}: a region along {axis} lost a point"
             _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
             _same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
         for segments in (5, 70):  # long segments, in several blocks
             local = adaptive_region(points, segments, kernel="local", device=session)
-            _same(adaptive_region(points, segments, kernel="naive", device=session).upper, local.upper, f"{segments}")
+            _same(
+                adaptive_region(points, segments, kernel="naive", device=session).upper,
+                local.upper,
+                f"{segments}",
+            )
     return "regions of 5,011 points"
 
 
@@ -369,7 +374,7 @@ def _coverage(session):
         cells = np.argwhere(maps[region.map] >= region.level)[:, ::-1]
         assert region.contains(cells).all() and region.contains(cells + 1).all(), f"{region} misses a cell"
     for m in (0, 1):
-        for k, level in enumerate((40, 55)):
+        for level in (40, 55):
             found = sum(r.cells for r in parts if r.map == m and r.level == level)
             _same(found, (maps[m] >= level).sum(), f"cells of map {m} at level {level}")
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
@@ -386,13 +391,17 @@ def _bits(session):
         best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
         lengths = np.concatenate([[0], np.maximum.accumulate(best)])
         near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
-        distances = np.arange(len(b) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(b) + 1))
+        distances = np.arange(len(b) + 1) + np.minimum.accumulate(
+            np.concatenate([[i], near]) - np.arange(len(b) + 1)
+        )
     for problem, value, wasted in (("lcs", lengths[-1], (1,)), ("edit", distances[-1], (1, 2, 3))):
         found, steps = Pair(session, problem, a, b).steps(1 << 16)
         _same(found, value, problem)
         matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
         _same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
-        _same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
+        _same(
+            ((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}"
+        )
     return "two sequences of 1,500 and 2,300 symbols"
 
 
@@ -480,12 +489,16 @@ def _paths(session):
     def common(M, i, j, x, y):
         up, left = M[i - 1, j], M[i, j - 1]
         apart = (maximum(up, left), 1 + which_max(up, left))
-        return where((i == 0) | (j == 0), (0, 0), where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart))
+        return where(
+            (i == 0) | (j == 0), (0, 0), where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart)
+        )
 
     @equation(parameters={"w": "int32[]"}, pattern="RUD")
     def sack(M, i, j, w):
         without, weight = M[i - 1, j], w[i - 1]
-        return where(i == 0, 0, where(j < weight, without, maximum(without, M[i - 1, j - weight] + 3 * weight % 7)))
+        return where(
+            i == 0, 0, where(j < weight, without, maximum(without, M[i - 1, j - weight] + 3 * weight % 7))
+        )
 
     @equation(parameters={"p": "int32[]"}, pattern="SONE")
     def chain(M, i, j, p):
@@ -510,7 +523,9 @@ def _paths(session):
         if found.decisions is not None:
             _same(found.decisions.numpy(), expected.decisions.numpy(), f"decisions of {eq.name}")
         if path == "tiles":
-            way = walk_back(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
+            way = walk_back(
+                eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given
+            )
             _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
             _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
     return "tiles, rows, splits and a walk back against stages"

@@ -105,7 +105,9 @@ def test_knapsack_is_refused(here):
     write("other.csv", "a,b,c\n1,2,3\n")
     write("half.csv", "value,weight\n1,2.5\n")
     assert "malformed in line 3: 'x' is no number" in refused("dp", "knapsack", "bad.csv", "--capacity", "3")
-    assert "malformed in line 2: 2 fields are expected" in refused("dp", "knapsack", "short.csv", "--capacity", "3")
+    assert "malformed in line 2: 2 fields are expected" in refused(
+        "dp", "knapsack", "short.csv", "--capacity", "3"
+    )
     assert "has no column for the values" in refused("dp", "knapsack", "other.csv", "--capacity", "3")
     assert "'weights' parameter of knapsack must be whole numbers" in refused(
         "dp", "knapsack", "half.csv", "--capacity", "3"
@@ -124,7 +126,11 @@ def test_fill(here):
     rows = [line.split(",") for line in open("table.csv").read().splitlines()]
     assert len(rows) == 8 and rows[7] == list("0122344")
     facts = json.loads(done("dp", "fill", "lcs.toml", "--keep", "last", "--json", "-o", "row.npy", "--check"))
-    assert facts["corner"] == 4 and not facts["inferred"] and np.load("row.npy").tolist() == [0, 1, 2, 2, 3, 4, 4]
+    assert (
+        facts["corner"] == 4
+        and not facts["inferred"]
+        and np.load("row.npy").tolist() == [0, 1, 2, 2, 3, 4, 4]
+    )
 
 
 def test_fill_infers_the_pattern_and_reads_files(here):

@@ -50,7 +50,9 @@ def test_source_of_c():
     )
     assert dp.Equation("i + j;").source.splitlines()[2] == "    return i + j;"
     assert dp.Equation("i /* ; */ + ';'; // so; ").body == "i /* ; */ + ';' // so;"
-    assert dp.Equation("a[i] == '(' ? 1 : a[i] == '\\'' ? 2 : 0", parameters={"a": "uint8[]"}).reach == Near(())
+    assert dp.Equation("a[i] == '(' ? 1 : a[i] == '\\'' ? 2 : 0", parameters={"a": "uint8[]"}).reach == Near(
+        ()
+    )
     body = "int k = i;\nreturn k;"
     assert dp.Equation(body).source.splitlines()[2:4] == ["    int k = i;", "    return k;"]
 
@@ -136,7 +138,9 @@ def test_texts_for_kernels():
     inner = equation.text(assume={"i": (1, None), "j": (1, None)})
     assert "i == 0" not in inner and "i == 0" in equation.text()
     assert "dp_add_int(M(i - 1, j - 1), 1, dp_fault)" in equation.text(checked=True)
-    within = dp.Equation(knapsack).text(inside=True).partition("dp_cell_inside")[2]  # where j >= w[i - 1] and i >= 1
+    within = (
+        dp.Equation(knapsack).text(inside=True).partition("dp_cell_inside")[2]
+    )  # where j >= w[i - 1] and i >= 1
     assert "if (" not in within and "return dp_max_int(" in within
     assert "#define dp_cell_inside dp_cell" in dp.Equation("i").text(inside=True)
     split = dp.Equation(chain).text(split=True)
@@ -192,7 +196,8 @@ def test_counts_of_decisions():
 
 
 @pytest.mark.parametrize(
-    "name", ("i", "M", "D", "out", "dp_x", "float", "DP_CELL", "while", "lambda", "2x", "x y", "__x", "decision")
+    "name",
+    ("i", "M", "D", "out", "dp_x", "float", "DP_CELL", "while", "lambda", "2x", "x y", "__x", "decision"),
 )
 def test_names_of_parameters(name):
     with pytest.raises(InvalidInput, match="parameter"):

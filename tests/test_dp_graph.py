@@ -95,7 +95,9 @@ def test_graph_cycle_is_named():
 
 def test_graph_long_cycle_is_shortened():
     graph = graph_of(lambda i, j: [(i, (j + 1) % 50)], (1, 50))
-    with pytest.raises(DependencyError, match=r"\(0, 0\) -> \(0, 1\) -> .* -> \.\.\. -> .* -> \(0, 0\)\. No order"):
+    with pytest.raises(
+        DependencyError, match=r"\(0, 0\) -> \(0, 1\) -> .* -> \.\.\. -> .* -> \(0, 0\)\. No order"
+    ):
         graph.depth  # noqa: B018
 
 
@@ -167,7 +169,10 @@ def test_equation_reads_depend_on_values(session):
     "text, message",
     [
         ("M(i - 1, j)", r"Cell \(0, 0\) reads \(-1, 0\), outside the 4 x 4 table"),
-        ("i == 0 ? 0 : i == 3 && j == 2 ? M(i, j + 9) : M(i - 1, j)", r"Cell \(3, 2\) reads \(3, 11\), outside"),
+        (
+            "i == 0 ? 0 : i == 3 && j == 2 ? M(i, j + 9) : M(i - 1, j)",
+            r"Cell \(3, 2\) reads \(3, 11\), outside",
+        ),
         ("i == 0 ? 0 : M(i, j)", r"in a circle: \(1, 0\) -> \(1, 0\)"),
         ("i == 1 ? M(2, j) : i == 2 ? M(1, j) : 0", r"in a circle: \(1, 0\) -> \(2, 0\) -> \(1, 0\)"),
     ],

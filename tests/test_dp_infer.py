@@ -48,7 +48,9 @@ def test_one_offset(session, offset, how):
             )
         )
     else:
-        text = f"i + {di} < 0 || i + {di} >= n || j + {dj} < 0 || j + {dj} >= m ? 0 : M(i + {di}, j + {dj}) + 1"
+        text = (
+            f"i + {di} < 0 || i + {di} >= n || j + {dj} < 0 || j + {dj} >= m ? 0 : M(i + {di}, j + {dj}) + 1"
+        )
         equation = dp.Equation(text.replace("+ -", "- "))
     found = infer_pattern(equation, (6, 7), method="probe" if how == "probe" else "auto", device=session)
     assert {fit.pattern for fit in found.patterns} == OFFSETS[offset]
@@ -103,7 +105,9 @@ def test_parameters_sharpen_a_proof():
     assert [fit.pattern for fit in infer_pattern(equation, (3, 9)).patterns] == ["RUD"]
     found = infer_pattern(equation, (3, 9), w=np.array([1, 2], np.int32), v=np.array([1, 1], np.int32))
     assert [fit.pattern for fit in found.patterns] == ["RUD", "NOSE"]
-    assert str(found).startswith("proven: RUD (3 stages of 9 cells), NOSE (11 stages of 2.455 cells); from the expr")
+    assert str(found).startswith(
+        "proven: RUD (3 stages of 9 cells), NOSE (11 stages of 2.455 cells); from the expr"
+    )
 
 
 def test_integer_knapsack_in_one_row_is_not_rud(session):
@@ -111,7 +115,9 @@ def test_integer_knapsack_in_one_row_is_not_rud(session):
 
     def textbook(M, i, j, w, v):
         fits = (i > 0) & (w[i - 1] <= j) & (w[i - 1] > 0)
-        return dp.where(i == 0, 0, dp.where(fits, dp.maximum(M[i - 1, j], M[i, j - w[i - 1]] + v[i - 1]), M[i - 1, j]))
+        return dp.where(
+            i == 0, 0, dp.where(fits, dp.maximum(M[i - 1, j], M[i, j - w[i - 1]] + v[i - 1]), M[i - 1, j])
+        )
 
     equation = dp.Equation(textbook, parameters={"w": "int32[]", "v": "int32[]"})
     assert [fit.pattern for fit in infer_pattern(equation, (4, 30)).patterns] == ["NOSE"]
@@ -147,7 +153,9 @@ def test_bad_input(session):
         infer_pattern(equation, (3, 0))
     with pytest.raises(InvalidInput, match="first parameter of infer_pattern must be a dp.Equation. Got str"):
         infer_pattern("M(i - 1, j)", (3, 3))
-    with pytest.raises(InvalidInput, match="first parameter of dependency_graph must be a dp.Equation. Got str"):
+    with pytest.raises(
+        InvalidInput, match="first parameter of dependency_graph must be a dp.Equation. Got str"
+    ):
         dp.dependency_graph("M(i - 1, j)", (3, 3))
     with pytest.raises(DependencyError, match=r"Cell \(0, 0\) reads \(0, -1\), outside"):
         infer_pattern(dp.Equation("M(i, j - 1)"), (3, 3), method="probe", device=session)

@@ -131,7 +131,11 @@ def test_knapsack(things, capacity):
 def test_integer_knapsack(things, capacity):
     values, weights = [v for v, _ in things][:4], [w + 1 for _, w in things][:4]
     found = problems.integer_knapsack(values, weights, capacity)
-    assert found.value == reference.integer_knapsack(values, weights, capacity) == sum(values[k] for k in found.items)
+    assert (
+        found.value
+        == reference.integer_knapsack(values, weights, capacity)
+        == sum(values[k] for k in found.items)
+    )
     assert found.weight == sum(weights[k] for k in found.items) <= capacity
 
 
@@ -256,7 +260,9 @@ def test_bits_and_equation_find_the_same_way(session):
         one, other = (solve(a, b, method=method, device=session) for method in ("bits", "equation"))
         assert repr(one) == repr(other)
         if solve is problems.lcs:
-            assert np.array_equal(one.a_indices, other.a_indices) and np.array_equal(one.b_indices, other.b_indices)
+            assert np.array_equal(one.a_indices, other.a_indices) and np.array_equal(
+                one.b_indices, other.b_indices
+            )
         else:
             assert one == other
 
@@ -300,7 +306,9 @@ def test_sequences_of_types():
 @given(st.lists(st.integers(1, 12), min_size=2, max_size=8))
 def test_matrix_chain(dims):
     found = problems.matrix_chain(dims)
-    assert found.multiplications == reference.matrix_chain(dims) == reference.evaluate_chain(dims, found.tree)[2]
+    assert (
+        found.multiplications == reference.matrix_chain(dims) == reference.evaluate_chain(dims, found.tree)[2]
+    )
     written = eval(found.parenthesisation.replace(" ", ",").replace("A", ""))  # noqa: S307
     assert written == found.tree
     assert problems.matrix_chain(dims, order=False).multiplications == found.multiplications
@@ -313,7 +321,9 @@ def test_long_matrix_chain(session):
     for size in range(1, n + 1):
         for i in range(n - size + 1):
             j = i + size - 1
-            costs = [best[i, k] + best[k + 1, j] + int(dims[i] * dims[k + 1] * dims[j + 1]) for k in range(i, j)]
+            costs = [
+                best[i, k] + best[k + 1, j] + int(dims[i] * dims[k + 1] * dims[j + 1]) for k in range(i, j)
+            ]
             best[i, j] = min(costs, default=0)
     found = problems.matrix_chain(dims, device=session)
     assert found.multiplications == best[0, n - 1] and len(found.splits) == n - 1
@@ -373,7 +383,9 @@ def test_reliability(parts, budget):
     assert found.value == pytest.approx(reference.reliability(costs, rates, budget), rel=1e-12)
     if found.choice is not None:
         assert sum(x * c for x, c in zip(found.choice, costs)) <= budget
-        assert found.value == pytest.approx(np.prod([1 - (1 - r) ** x for x, r in zip(found.choice, rates)]), rel=1e-12)
+        assert found.value == pytest.approx(
+            np.prod([1 - (1 - r) ** x for x, r in zip(found.choice, rates)]), rel=1e-12
+        )
 
 
 @FEW
@@ -434,7 +446,11 @@ def test_ways_through_layers(seed):
         (problems.bottleneck, reference.bottleneck(legs), max),
     ):
         found = solve(legs)
-        assert found.value == expected == total(leg[a, b] for leg, a, b in zip(legs, found.choice, found.choice[1:]))
+        assert (
+            found.value
+            == expected
+            == total(leg[a, b] for leg, a, b in zip(legs, found.choice, found.choice[1:]))
+        )
 
 
 def test_no_way():
@@ -446,7 +462,11 @@ def test_no_way():
 @given(st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_assembly_line(n, seed):
     rng = np.random.default_rng(seed)
-    stations, transfers, ends = rng.integers(0, 9, (2, n)), rng.integers(0, 9, (2, n - 1)), rng.integers(0, 9, (2, 2))
+    stations, transfers, ends = (
+        rng.integers(0, 9, (2, n)),
+        rng.integers(0, 9, (2, n - 1)),
+        rng.integers(0, 9, (2, 2)),
+    )
     found = problems.assembly_line(stations, transfers, *ends)
     assert found.value == reference.assembly_line(stations.tolist(), transfers.tolist(), *ends.tolist())
     assert len(found.choice) == n
@@ -468,7 +488,11 @@ def test_inventory(demands, capacity, warehouse):
 def test_deadline_scheduling(jobs):
     profits, deadlines = [p for p, _ in jobs], [d for _, d in jobs]
     found = problems.deadline_scheduling(profits, deadlines)
-    assert found.value == reference.deadline_scheduling(profits, deadlines) == sum(profits[k] for k in found.choice)
+    assert (
+        found.value
+        == reference.deadline_scheduling(profits, deadlines)
+        == sum(profits[k] for k in found.choice)
+    )
     assert all(deadlines[k] >= slot for slot, k in enumerate(found.choice, 1))
 
 
@@ -476,7 +500,9 @@ def test_deadline_scheduling(jobs):
 @given(st.fractions(0, 1, max_denominator=9), st.integers(0, 3), st.integers(0, 6), st.integers(1, 6))
 def test_las_vegas(p, plays, chips, goal):
     found = problems.las_vegas(float(p), plays, chips=chips, goal=goal)
-    assert found.probability == pytest.approx(float(reference.las_vegas(p, plays, chips, goal)), rel=1e-12, abs=1e-15)
+    assert found.probability == pytest.approx(
+        float(reference.las_vegas(p, plays, chips, goal)), rel=1e-12, abs=1e-15
+    )
     assert found.bets.shape == (plays, goal + 1) and (found.bets[:, goal] == 0).all()
 
 
@@ -486,7 +512,10 @@ def test_replacement(n, seed):
     costs = np.random.default_rng(seed).integers(0, 20, (n + 1, n + 1))
     found = problems.replacement(costs)
     assert found.value == reference.replacement(costs.tolist())
-    assert sum(costs[a, b] for a, b in zip([0, *found.choice], found.choice)) == found.value and found.choice[-1] == n
+    assert (
+        sum(costs[a, b] for a, b in zip([0, *found.choice], found.choice)) == found.value
+        and found.choice[-1] == n
+    )
 
 
 @FEW
@@ -521,41 +550,92 @@ def test_nim():
 # Bad input --------------------------------------------------------------------------------------------------------
 
 BAD = [
-    (lambda p: p.knapsack([1, 2], [1], 3), "'weights' parameter of knapsack must be as many numbers as 'values'"),
-    (lambda p: p.knapsack([1, -2], [1, 1], 3), r"'values' parameter of knapsack must be at least 0. Got -2 at index 1"),
-    (lambda p: p.knapsack([1], [1.5], 3), "'weights' parameter of knapsack must be whole numbers. Got 1.5 at index 0"),
+    (
+        lambda p: p.knapsack([1, 2], [1], 3),
+        "'weights' parameter of knapsack must be as many numbers as 'values'",
+    ),
+    (
+        lambda p: p.knapsack([1, -2], [1, 1], 3),
+        r"'values' parameter of knapsack must be at least 0. Got -2 at index 1",
+    ),
+    (
+        lambda p: p.knapsack([1], [1.5], 3),
+        "'weights' parameter of knapsack must be whole numbers. Got 1.5 at index 0",
+    ),
     (lambda p: p.knapsack([1], [1], -1), "'capacity' parameter of knapsack must be a whole number from 0 to"),
     (lambda p: p.knapsack([1], [1], "3"), "'capacity' parameter of knapsack must be a whole number"),
-    (lambda p: p.knapsack([np.nan], [1], 3), "'values' parameter of knapsack must be finite. Got nan at index 0"),
+    (
+        lambda p: p.knapsack([np.nan], [1], 3),
+        "'values' parameter of knapsack must be finite. Got nan at index 0",
+    ),
     (lambda p: p.knapsack([2**62, 2**62], [1, 1], 3), "may not fit 64 bits"),
     (lambda p: p.knapsack(["a"], [1], 3), "'values' parameter of knapsack must be an array of numbers"),
     (lambda p: p.integer_knapsack([1], [0], 3), "'weights' parameter of integer_knapsack must be at least 1"),
     (lambda p: p.lcs("a", 3), "'b' parameter of lcs must be text, bytes, or a one-dimensional array"),
     (lambda p: p.lcs([1.5], [1]), "'a' parameter of lcs must be text, bytes, or a one-dimensional array"),
-    (lambda p: p.lcs("a", "b", method="quick"), "'method' parameter of lcs must be one of auto, bits, equation"),
+    (
+        lambda p: p.lcs("a", "b", method="quick"),
+        "'method' parameter of lcs must be one of auto, bits, equation",
+    ),
     (lambda p: p.matrix_chain([3]), "'dims' parameter of matrix_chain must be at least two numbers"),
-    (lambda p: p.matrix_chain([3, 0, 2]), "'dims' parameter of matrix_chain must be at least 1. Got 0 at index 1"),
+    (
+        lambda p: p.matrix_chain([3, 0, 2]),
+        "'dims' parameter of matrix_chain must be at least 1. Got 0 at index 1",
+    ),
     (lambda p: p.matrix_chain([3, 2**31, 2]), "may not fit 64 bits"),
     (lambda p: p.binomial(-1, 0), "'n' parameter of binomial must be a whole number from 0 to"),
     (lambda p: p.binomial(3, 1, dtype="int8"), "'dtype' parameter of binomial must be 'int32' or 'int64'"),
-    (lambda p: p.search_tree([1], [1]), "'gaps' parameter of search_tree must be one number more than 'keys'"),
+    (
+        lambda p: p.search_tree([1], [1]),
+        "'gaps' parameter of search_tree must be one number more than 'keys'",
+    ),
     (lambda p: p.alphabetic_tree([]), "'weights' parameter of alphabetic_tree must be .* at least one"),
-    (lambda p: p.allotment([1, 2], 3), "'costs' parameter of allotment must be a table of numbers with 2 dimensions"),
-    (lambda p: p.allotment([[1], [1, 2]], 3), "'costs' parameter of allotment must be .* rows of the same length"),
+    (
+        lambda p: p.allotment([1, 2], 3),
+        "'costs' parameter of allotment must be a table of numbers with 2 dimensions",
+    ),
+    (
+        lambda p: p.allotment([[1], [1, 2]], 3),
+        "'costs' parameter of allotment must be .* rows of the same length",
+    ),
     (lambda p: p.reliability([1], [1.5], 3), "'rates' parameter of reliability must be at most 1"),
     (lambda p: p.assignment([[1, 2]]), "'costs' parameter of assignment must be square"),
     (lambda p: p.covering([1, 2], 3), "'kinds' parameter of covering must be a whole number from 1 to 2"),
     (lambda p: p.stagecoach([]), "'legs' parameter of stagecoach must be at least one table"),
     (lambda p: p.stagecoach([[[1, 2]], [[1]]]), r"legs\[0\] leads to 2 towns. Got 1 rows in legs\[1\]"),
-    (lambda p: p.las_vegas(1.2, 3, chips=1, goal=2), "'p' parameter of las_vegas must be a number from 0 to 1"),
-    (lambda p: p.curve_fitting([1, 0], [1, 1], 1), "'x' parameter of curve_fitting must be in ascending order"),
-    (lambda p: p.integer_program([1, 2], [[1, 0]], [3]), "'rows' parameter of integer_program must be above 0"),
-    (lambda p: p.integer_program([1], [[1]], [1 << 30]), "'limits' parameter of integer_program is too large"),
-    (lambda p: p.replacement([[1]]), "'costs' parameter of replacement must be square, with at least two rows"),
-    (lambda p: p.shortest_paths([[0]], 1), "'source' parameter of shortest_paths must be a whole number from 0 to 0"),
-    (lambda p: p.knapsack(np.ma.array([1, 2], mask=[0, 1]), [1, 2], 3), "'values' parameter .* Got masked elements"),
+    (
+        lambda p: p.las_vegas(1.2, 3, chips=1, goal=2),
+        "'p' parameter of las_vegas must be a number from 0 to 1",
+    ),
+    (
+        lambda p: p.curve_fitting([1, 0], [1, 1], 1),
+        "'x' parameter of curve_fitting must be in ascending order",
+    ),
+    (
+        lambda p: p.integer_program([1, 2], [[1, 0]], [3]),
+        "'rows' parameter of integer_program must be above 0",
+    ),
+    (
+        lambda p: p.integer_program([1], [[1]], [1 << 30]),
+        "'limits' parameter of integer_program is too large",
+    ),
+    (
+        lambda p: p.replacement([[1]]),
+        "'costs' parameter of replacement must be square, with at least two rows",
+    ),
+    (
+        lambda p: p.shortest_paths([[0]], 1),
+        "'source' parameter of shortest_paths must be a whole number from 0 to 0",
+    ),
+    (
+        lambda p: p.knapsack(np.ma.array([1, 2], mask=[0, 1]), [1, 2], 3),
+        "'values' parameter .* Got masked elements",
+    ),
     (lambda p: p.stagecoach(None), "'legs' parameter of stagecoach must be a sequence of tables"),
-    (lambda p: p.matrix_chain([1, 2, 3], order=False).tree, "solved with order=False: only its value is known"),
+    (
+        lambda p: p.matrix_chain([1, 2, 3], order=False).tree,
+        "solved with order=False: only its value is known",
+    ),
     (lambda p: p.fibonacci(93), "'n' parameter of fibonacci must be a whole number from 0 to 92"),
 ]
 

@@ -85,7 +85,11 @@ def test_facts_are_used_only_where_they_hold(pair, other, i, j):
     fact, fact_function = other
     sign = 1 if fact_function(i, j) >= 0 else -1
     facts = [trace.combine({}, trace.affine(fact), sign)]
-    for guarded in (dp.where(fact >= 0, expr, 3), dp.where(fact < -2, expr, ROW), dp.where(fact != 1, expr, COLUMN)):
+    for guarded in (
+        dp.where(fact >= 0, expr, 3),
+        dp.where(fact < -2, expr, ROW),
+        dp.where(fact != 1, expr, COLUMN),
+    ):
         expected = interpret(guarded, i=i, j=j)
         assert interpret(trace.simplify(guarded, {}, facts), i=i, j=j) == expected
     assert interpret(trace.simplify(expr, {}, facts), i=i, j=j) == function(i, j)

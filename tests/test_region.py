@@ -23,7 +23,13 @@ from clgeom.runtime.tuning import override
 BLOCKS, JOIN, LOCAL = "region/arc_hulls_blocks", "region/arc_join", "region/arc_hulls_local"
 #: Tiles of 16 candidates and groups of 4 and 8 items, so that few points go through every path.
 SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: Policy("group", 4), LOCAL: Policy("group", 4, 6)}
-WILD = ("huge", "extremes_of_type", "tiny", "small", "mixed_magnitudes")  # beyond what Shapely's float64 can judge
+WILD = (
+    "huge",
+    "extremes_of_type",
+    "tiny",
+    "small",
+    "mixed_magnitudes",
+)  # beyond what Shapely's float64 can judge
 
 
 def types(session):
@@ -36,7 +42,11 @@ def in_order(points):
 
 def same(a, b):
     """Bit for bit the same chains."""
-    return (a.lower.tobytes(), a.upper.tobytes(), a.segments) == (b.lower.tobytes(), b.upper.tobytes(), b.segments)
+    return (a.lower.tobytes(), a.upper.tobytes(), a.segments) == (
+        b.lower.tobytes(),
+        b.upper.tobytes(),
+        b.segments,
+    )
 
 
 def check(points, segments, session, **options):
@@ -78,7 +88,9 @@ def test_region_is_the_union_of_neighbours_hulls(session, name):
 def test_one_segment_is_the_convex_hull(session, name):
     for dtype in types(session):
         points = cloud(name, 200, dtype)
-        region, hull = (f for f in (adaptive_region(points, 1, device=session), convex_hull(points, device=session)))
+        region, hull = (
+            f for f in (adaptive_region(points, 1, device=session), convex_hull(points, device=session))
+        )
         assert np.array_equal(np.concatenate(region.parts), hull.points)
         assert region.area == hull.area
 
@@ -141,7 +153,12 @@ def test_naive_and_local_kernels_agree(session, name, monkeypatch):
 
 
 def test_other_devices_and_shapes_agree(session, any_session):
-    for name, n, segments in (("circle_noise", 5000, 3), ("normal", 5000, 64), ("circle", 1100, 2), ("grid", 700, 90)):
+    for name, n, segments in (
+        ("circle_noise", 5000, 3),
+        ("normal", 5000, 64),
+        ("circle", 1100, 2),
+        ("grid", 700, 90),
+    ):
         points = in_order(cloud(name, n, np.float32))
         expected = adaptive_region(points, segments, device=session)
         assert same(expected, adaptive_region(points, segments, assume_sorted=True, device=any_session))
@@ -164,7 +181,9 @@ def test_points_on_the_device_and_in_any_order(session):
     expected = adaptive_region(in_order(points), 40, device=session)
     assert same(expected, adaptive_region(points, 40, device=session))
     assert same(expected, adaptive_region(cla.to_device(session.queue, points), 40))
-    assert same(expected, adaptive_region(cla.to_device(session.queue, in_order(points)), 40, assume_sorted=True))
+    assert same(
+        expected, adaptive_region(cla.to_device(session.queue, in_order(points)), 40, assume_sorted=True)
+    )
 
 
 # Along y, and both ----------------------------------------------------------------------------------------------
@@ -182,7 +201,9 @@ def test_both_axes_are_tighter_than_one(session):
     t = np.linspace(-2.4, 2.4, 900)
     ring = np.stack([np.cos(t), np.sin(t)], axis=1)
     points = np.concatenate([ring, 1.3 * ring]) @ [[0.6, -0.8], [0.8, 0.6]]
-    along_x, along_y, both = (adaptive_region(points, 40, axis=axis, device=session) for axis in ("x", "y", "both"))
+    along_x, along_y, both = (
+        adaptive_region(points, 40, axis=axis, device=session) for axis in ("x", "y", "both")
+    )
     assert both.contains(points).all() and both.area < 0.95 * min(along_x.area, along_y.area)
     shape = both.to_shapely()
     assert shape.is_valid and shape.area == pytest.approx(both.area) and both.segments == (40, 40)
@@ -223,7 +244,9 @@ def test_parts_are_valid(name, points, dtype):
 def test_pinched_regions_have_parts():
     bow = [(0, 0), (0, 4), (1, 2), (2, 0), (2, 4)]
     region = adaptive_region(bow, 5)
-    assert len(region.rings) == 2 and region.__geo_interface__["type"] == "MultiPolygon" and region.area == 4.0
+    assert (
+        len(region.rings) == 2 and region.__geo_interface__["type"] == "MultiPolygon" and region.area == 4.0
+    )
     with pytest.raises(InvalidInput, match="2 parts"):
         region.polygon  # noqa: B018
     line = adaptive_region([*bow, (3, 4)], 6)
@@ -342,7 +365,9 @@ def test_many_regions_at_once(session, cuts):
 
 @pytest.mark.parametrize("segments", (0, -3, 2.0, "4", None, True))
 def test_segments_must_be_a_number_of_them(segments):
-    with pytest.raises(InvalidInput, match="'segments' parameter of adaptive_region must be an integer of at least 1"):
+    with pytest.raises(
+        InvalidInput, match="'segments' parameter of adaptive_region must be an integer of at least 1"
+    ):
         adaptive_region([(0, 0)], segments)
 
 
@@ -403,7 +428,12 @@ def test_other_types_of_input(session, refused):
 def test_points_beyond_one_allocation(session):
     limited = Session(session.device, max_alloc_bytes=1 << 20)
     points = cloud("normal", 150_000, np.float32)
-    for segments, options in ((1, {}), (50, {"axis": "y"}), (50, {"cuts": "width"}), (700, {"join": "paper"})):
+    for segments, options in (
+        (1, {}),
+        (50, {"axis": "y"}),
+        (50, {"cuts": "width"}),
+        (700, {"join": "paper"}),
+    ):
         expected = adaptive_region(points, segments, device=session, **options)
         assert same(expected, adaptive_region(points, segments, device=limited, **options))
     ordered = in_order(points)
@@ -415,6 +445,8 @@ def test_points_beyond_one_allocation(session):
     with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[149000, 0\]"):
         adaptive_region(ordered, 9, device=limited)
     x = np.arange(-65_535, 65_536)
-    bowl = np.concatenate([np.stack([x, x * (x + 1) // 2], axis=1), [(0, k) for k in range(1, 11)]]).astype(np.int32)
+    bowl = np.concatenate([np.stack([x, x * (x + 1) // 2], axis=1), [(0, k) for k in range(1, 11)]]).astype(
+        np.int32
+    )
     with pytest.raises(DeviceLimit, match="hulls of adaptive_region's segments have .* holds 1,048,576"):
         adaptive_region(bowl, 1, device=limited)

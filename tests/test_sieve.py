@@ -162,9 +162,9 @@ def test_discarded_points_are_strictly_inside(session, shape, dtype):
         return
     rng = np.random.default_rng(5)
     corners = np.array([(0, 0), (4096, 0), (4096, 4096), (0, 4096)])
-    along = rng.integers(0, 4097, 400)
-    edges = np.concatenate([np.stack(pair, axis=1) for pair in ((along, 0 * along), (along, 0 * along + 4096),
-                                                                (0 * along, along), (0 * along + 4096, along))])  # fmt: skip
+    along, none = rng.integers(0, 4097, 400), np.zeros(400, int)
+    edges = ((along, none), (along, none + 4096), (none, along), (none + 4096, along))
+    edges = np.concatenate([np.stack(pair, axis=1) for pair in edges])
     inside = rng.integers(1, 4096, (1500, 2))
     points = rng.permutation(np.concatenate([corners, edges, inside])).astype(dtype)
     array = to_device(session, points, of="test")

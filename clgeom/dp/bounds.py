@@ -151,4 +151,3 @@ def _part(part, args, known, cells):
     if op == "argreduce":
         return -1, max(args[2][1] - 1, -1)
     return NO
-

@@ -31,7 +31,9 @@ def dp():
 @click.option("--edit", is_flag=True, help="The edit distance instead.")
 @click.option("--value", "only", is_flag=True, help="Only the length, or the distance; quicker.")
 @click.option("--record", "names", metavar="A B", nargs=2, help="Which sequences, by name or number from 1.")
-@click.option("-o", "--output", metavar="OUT", help="Write what was found: .fasta, or .txt with a line for each step.")
+@click.option(
+    "-o", "--output", metavar="OUT", help="Write what was found: .fasta, or .txt with a line for each step."
+)
 @terminal.device_option
 @terminal.json_option
 def lcs(first, second, edit, only, names, output, device, as_json):
@@ -49,7 +51,9 @@ def lcs(first, second, edit, only, names, output, device, as_json):
     a, b = (choose_record(path, read_fasta(path), name) for path, name in zip((first, second), names))
     session = as_session(device)
     if edit:
-        found, seconds = terminal.timed(edit_distance, a.sequence, b.sequence, operations=not only, device=session)
+        found, seconds = terminal.timed(
+            edit_distance, a.sequence, b.sequence, operations=not only, device=session
+        )
         facts = {"distance": found.distance}
         if not only:
             kinds = ("match", "change", "delete", "insert")
@@ -66,7 +70,9 @@ def lcs(first, second, edit, only, names, output, device, as_json):
         terminal.print_json({"sequences": ends, **facts, "device": session.profile.name, "seconds": seconds})
         return
     if not only:
-        text = facts.get("subsequence") or ", ".join(f"{n:,} {kind}" for kind, n in facts.get("operations", {}).items())
+        text = facts.get("subsequence") or ", ".join(
+            f"{n:,} {kind}" for kind, n in facts.get("operations", {}).items()
+        )
         shown = text if len(text) <= 80 else f"{text[:60]}... ({len(text):,} letters)"
     terminal.print_facts(
         ("first", f"{a.name}, {len(a.sequence):,} letters"),
@@ -117,7 +123,9 @@ def _write_way(output, a, b, found):
 @dp.command()
 @click.argument("file")
 @click.option("--capacity", type=int, required=True, help="What the weights must not exceed.")
-@click.option("--columns", metavar="VALUE,WEIGHT", help="Columns of value and weight, by name or number from 1.")
+@click.option(
+    "--columns", metavar="VALUE,WEIGHT", help="Columns of value and weight, by name or number from 1."
+)
 @click.option("--repeat", is_flag=True, help="Each item may be taken any number of times.")
 @click.option("--value", "only", is_flag=True, help="Only the value; needs less memory.")
 @click.option("-o", "--output", metavar="OUT", help="Write the rows chosen to a .csv file.")
@@ -187,7 +195,9 @@ def read_items(path, columns=None):
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError:
         raise InvalidInput(f"The file '{path}' is not text in UTF-8.") from None
-    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and line.lstrip()[0] != "#"]
+    lines = [
+        (n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and line.lstrip()[0] != "#"
+    ]
     if not lines:
         raise InvalidInput(f"The file '{path}' has no items.")
     delimiter = next((mark for mark in ",;\t" if mark in lines[0][1]), ",")
@@ -198,11 +208,15 @@ def read_items(path, columns=None):
     rows, values, weights = [], [], []
     for number, fields in table[header is not None :]:
         if len(fields) != width:
-            raise InvalidInput(f"The file '{path}' is malformed in line {number}: {width} fields are expected.")
+            raise InvalidInput(
+                f"The file '{path}' is malformed in line {number}: {width} fields are expected."
+            )
         for column, into in ((value, values), (weight, weights)):
             into.append(_number(fields[column]))
             if into[-1] is None:
-                raise InvalidInput(f"The file '{path}' is malformed in line {number}: {fields[column]!a} is no number.")
+                raise InvalidInput(
+                    f"The file '{path}' is malformed in line {number}: {fields[column]!a} is no number."
+                )
         rows.append(fields)
     lower = [name.lower() for name in header or ()]
     named = next((lower.index(name) for name in ("name", "item") if name in lower), None)
@@ -213,7 +227,9 @@ def _item_columns(path, header, width, columns):
     lower = [name.lower() for name in header or ()]
     wanted = columns.split(",") if columns else (None, None)
     if len(wanted) != 2:
-        raise InvalidInput(f"The option --columns must be two columns, as VALUE,WEIGHT. Got '{columns}' instead.")
+        raise InvalidInput(
+            f"The option --columns must be two columns, as VALUE,WEIGHT. Got '{columns}' instead."
+        )
     found = []
     for what, name, known in (
         ("values", wanted[0], ("value", "values", "profit", "price", "v", "p")),
@@ -228,7 +244,9 @@ def _item_columns(path, header, width, columns):
             at = int(name) - 1 if name.strip().isdecimal() and 1 <= int(name) <= width else None
         if at is None:
             has = f"It has: {', '.join(header)}." if header else f"It has no header and {width} columns."
-            raise InvalidInput(f"The file '{path}' has no column for the {what}; name both (--columns). {has}")
+            raise InvalidInput(
+                f"The file '{path}' has no column for the {what}; name both (--columns). {has}"
+            )
         found.append(at)
     return found
 
@@ -246,13 +264,28 @@ def _number(field):
 
 # Tables -----------------------------------------------------------------------------------------------------------
 
-SPEC_KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
+SPEC_KEYS = (
+    "equation",
+    "helpers",
+    "dtype",
+    "pattern",
+    "shape",
+    "keep",
+    "parameters",
+    "check",
+    "path",
+    "layout",
+)
 
 
 @dp.command("fill")
 @click.argument("spec")
-@click.option("--keep", type=click.Choice(KEPT[:3]), help="What of the table to keep; default: as in SPEC, else table.")
-@click.option("--check", is_flag=True, help="Stop at reads of cells that are not filled, and at integer overflow.")
+@click.option(
+    "--keep", type=click.Choice(KEPT[:3]), help="What of the table to keep; default: as in SPEC, else table."
+)
+@click.option(
+    "--check", is_flag=True, help="Stop at reads of cells that are not filled, and at integer overflow."
+)
 @click.option("-o", "--output", metavar="OUT", help="Write the table, or what is kept of it: .npy or .csv.")
 @terminal.device_option
 @terminal.json_option
@@ -291,7 +324,11 @@ def fill_command(spec, keep, check, output, device, as_json):
         table, seconds = terminal.timed(
             fill, equation, shape, **parameters, **options, pattern=pattern, device=session, **watch
         )
-    values = {"table": lambda: table.numpy(), "last": lambda: table.last, "corner": lambda: np.array(table.corner)}
+    values = {
+        "table": lambda: table.numpy(),
+        "last": lambda: table.last,
+        "corner": lambda: np.array(table.corner),
+    }
     corner = _plain(table.corner)
     if output:
         write_table(output, values[options["keep"]]())
@@ -324,14 +361,20 @@ def read_spec(path):
 
     for name in spec:
         if name not in SPEC_KEYS:
-            raise InvalidInput(f"The file '{path}' has the unknown key '{name}'. Known: {', '.join(SPEC_KEYS)}.")
+            raise InvalidInput(
+                f"The file '{path}' has the unknown key '{name}'. Known: {', '.join(SPEC_KEYS)}."
+            )
     for name in ("equation", "shape"):
         if name not in spec:
             raise InvalidInput(f"The file '{path}' must have the key '{name}'.")
     if not isinstance(spec["equation"], str):
         raise wrong("equation", "OpenCL C text", spec["equation"])
     shape = spec["shape"]
-    if not isinstance(shape, list) or len(shape) != 2 or not all(type(size) is int and size > 0 for size in shape):
+    if (
+        not isinstance(shape, list)
+        or len(shape) != 2
+        or not all(type(size) is int and size > 0 for size in shape)
+    ):
         raise wrong("shape", "two numbers, rows and columns", shape)
     if spec.get("keep", "table") not in KEPT[:3]:
         raise wrong("keep", f"one of {', '.join(KEPT[:3])}", spec["keep"])

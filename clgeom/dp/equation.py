@@ -64,7 +64,9 @@ def parameter(name: str, what) -> Parameter:
     if not C_NAME.match(name) or keyword.iskeyword(name):
         raise InvalidInput(f"A parameter's name must be a name in C and in Python. Got {name!r} instead.")
     if name in RESERVED or name.startswith(RESERVED_STEMS):
-        raise InvalidInput(f"A parameter cannot be called {name!r}: this name has a meaning in every equation.")
+        raise InvalidInput(
+            f"A parameter cannot be called {name!r}: this name has a meaning in every equation."
+        )
     if isinstance(what, Parameter):
         return Parameter(name, what.dtype, what.ndim)
     ndim, spelled = 0, what
@@ -148,7 +150,16 @@ class Equation:
     """
 
     def __init__(
-        self, what, *, dtype="int32", parameters=None, pattern=None, reach=None, decisions=None, helpers="", name=None
+        self,
+        what,
+        *,
+        dtype="int32",
+        parameters=None,
+        pattern=None,
+        reach=None,
+        decisions=None,
+        helpers="",
+        name=None,
     ):
         self.dtype = _cell_dtype(dtype)
         self.pattern = _pattern(pattern, of="Equation")
@@ -165,7 +176,10 @@ class Equation:
         elif isinstance(what, str):
             self.name = name or "equation"
             self.parameters = MappingProxyType(_parameters(parameters or {}))
-            self.body, self.is_expression = c_text(what, of="Equation"), not re.search(r"\breturn\b", uncommented(what))
+            self.body, self.is_expression = (
+                c_text(what, of="Equation"),
+                not re.search(r"\breturn\b", uncommented(what)),
+            )
             c_text(helpers, of="Equation", name="helpers", empty=True)
         else:
             raise InvalidInput(
@@ -184,7 +198,9 @@ class Equation:
     def _trace(self, function):
         given = list(inspect.signature(function).parameters)
         if len(given) < 3:
-            raise InvalidInput(f"The function {self.name} must take the cells and two indices: f(M, i, j, ...).")
+            raise InvalidInput(
+                f"The function {self.name} must take the cells and two indices: f(M, i, j, ...)."
+            )
         extra = [n for n in given[3:] if n not in self.parameters and n not in ("n", "m")]
         if extra:
             raise InvalidInput(
@@ -196,7 +212,9 @@ class Equation:
             for name in given[3:]:
                 if name in self.parameters:
                     p = self.parameters[name]
-                    named[name] = trace.Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
+                    named[name] = (
+                        trace.Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
+                    )
                 else:
                     named[name] = trace.node(name, type="int")
             result = function(trace.Cells(), leaves["i"], leaves["j"], *named.values())
@@ -293,7 +311,9 @@ class Equation:
                 need = Expr("or", (need, other), "bool", None)
         return nodes[0], need, tuple(outer)
 
-    def text(self, *, checked=False, split=False, clamped=False, wide=False, inside=False, assume=None) -> str:
+    def text(
+        self, *, checked=False, split=False, clamped=False, wide=False, inside=False, assume=None
+    ) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -357,17 +377,23 @@ class Equation:
         if inside:
             within = self._body(checked=checked, given=given, assume=assume, inside=True)
             plain = within == body
-            lines.append("#define dp_cell_inside dp_cell" if plain else self._function(within, name="dp_cell_inside"))
+            lines.append(
+                "#define dp_cell_inside dp_cell" if plain else self._function(within, name="dp_cell_inside")
+            )
         return "\n".join(lines) + "\n"
 
     def recovery(self, body: str) -> str:
         """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``."""
         parameters = "".join(f", {d}" for p in self.parameters.values() for d in _declared(p))
-        head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size DP_CONTEXT"
+        head = (
+            "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size DP_CONTEXT"
+        )
         head += f"{parameters})"
         macros = self._argument_macros()
         helpers = [text.marked("helpers", self.helpers)] if self.helpers else []
-        return "\n".join([*macros, *helpers, head, "{", self._tables(text.marked("equation", body)), "}"]) + "\n"
+        return (
+            "\n".join([*macros, *helpers, head, "{", self._tables(text.marked("equation", body)), "}"]) + "\n"
+        )
 
     def _argument_macros(self):
         parameters = self.parameters.values()
@@ -410,8 +436,17 @@ class Equation:
         writer = text.Writer((need, lo, hi), taken=self._taken())
         block, inner = writer.top, text.Block(writer.top)
         test = writer.write(need, block)[0]
-        ends = [f"*{name} = {writer.write(e, inner, plain=True)[0]};" for name, e in (("dp_lo", lo), ("dp_hi", hi))]
-        lines = [*block.lines, "*dp_lo = *dp_hi = 0;", f"if ({test}) {{", *text.indent([*inner.lines, *ends]), "}"]
+        ends = [
+            f"*{name} = {writer.write(e, inner, plain=True)[0]};"
+            for name, e in (("dp_lo", lo), ("dp_hi", hi))
+        ]
+        lines = [
+            *block.lines,
+            "*dp_lo = *dp_hi = 0;",
+            f"if ({test}) {{",
+            *text.indent([*inner.lines, *ends]),
+            "}",
+        ]
         writer = text.Writer((body,), taken=self._taken())
         writer.top.names[k] = ("dp_k", text.ATOM)
         value = writer.write(body, writer.top)[0]
@@ -449,7 +484,9 @@ class Equation:
                 continue
             for at, size in zip(cell.args, "nm"):
                 total = trace.affine(at)
-                if total is None or any(atom is not None and trace.depends_on(atom, ("index",)) for atom in total):
+                if total is None or any(
+                    atom is not None and trace.depends_on(atom, ("index",)) for atom in total
+                ):
                     continue  # of a loop that may be empty
                 facts += [total, trace.combine({ends[size]: 1, None: -1}, total, -1)]
         return facts
@@ -546,7 +583,9 @@ def _parameters(given) -> dict[str, Parameter]:
     for p in found.values():
         for name in _names(p):
             if name in taken:
-                raise InvalidInput(f"The parameters {taken[name]!r} and {p.name!r} share the name {name!r} in C.")
+                raise InvalidInput(
+                    f"The parameters {taken[name]!r} and {p.name!r} share the name {name!r} in C."
+                )
             taken[name] = p.name
     return found
 
@@ -583,7 +622,9 @@ def c_text(source, *, of, name="what", empty=False) -> str:
         raise InvalidInput(f"The '{name}' parameter of {of} must not be empty.")
     for number, line in enumerate(bare.splitlines(), 1):
         if line.lstrip().startswith("#"):
-            raise InvalidInput(f"Line {number} of an equation: no preprocessor directives, please: {line.strip()}")
+            raise InvalidInput(
+                f"Line {number} of an equation: no preprocessor directives, please: {line.strip()}"
+            )
     stack = []
     for number, line in enumerate(bare.splitlines(), 1):
         for mark in line:
@@ -634,7 +675,9 @@ def _last_semicolon(source):
 def _near_of_text(body):
     """The reach of C text that reads only at i and j plus constants, else None."""
     bare = uncommented(body)
-    if re.search(r"\b(int|long|uint|ulong|short|char|index_t|cell_t|size_t|bool)\b[^;()]*\b[ij]\b\s*[=,;]", bare):
+    if re.search(
+        r"\b(int|long|uint|ulong|short|char|index_t|cell_t|size_t|bool)\b[^;()]*\b[ij]\b\s*[=,;]", bare
+    ):
         return None  # an own i or j hides the cell's
     offsets = []
     for match in re.finditer(r"\bM\b", bare):
@@ -682,11 +725,15 @@ def _count(decision: Expr):
         return 2
     if decision.op in ("add", "sub") and decision.args[1].op == "const":
         first, step = _count(decision.args[0]), decision.args[1].data
-        return first + step if isinstance(first, int) and decision.op == "add" and 0 <= step < math.inf else None
+        return (
+            first + step if isinstance(first, int) and decision.op == "add" and 0 <= step < math.inf else None
+        )
     if decision.op == "where":
         counts = [_count(arg) for arg in decision.args[1:]]
         if None in counts:
-            counts = [c for c, arg in zip(counts, decision.args[1:]) if not (arg.op == "const" and arg.data == -1)]
+            counts = [
+                c for c, arg in zip(counts, decision.args[1:]) if not (arg.op == "const" and arg.data == -1)
+            ]
             return "index" if counts == ["index"] else None
         return "index" if "index" in counts else max(counts)
     return None

@@ -114,16 +114,22 @@ def fill(
     layout = _one_of("layout", layout if layout is None else str(layout).upper(), LAYOUTS)
     keep, path = _one_of("keep", keep, KEEPS), _one_of("path", path, PATHS)
     if keep is None:
-        raise InvalidInput(f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead.")
+        raise InvalidInput(
+            f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead."
+        )
     if keep == "decisions" and equation.decisions is None:
-        raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
+        raise InvalidInput(
+            f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none."
+        )
     given = {**(values or {}), **parameters}
     held = check_values(equation, given, of="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)
     if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
         session.profile.require_fp64("fill")
-    chosen = PATTERNS[_pattern(pattern, of="fill") or equation.pattern or _inferred(equation, shape, session, held)]
+    chosen = PATTERNS[
+        _pattern(pattern, of="fill") or equation.pattern or _inferred(equation, shape, session, held)
+    ]
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen)
     arguments, buffers = bind(session, equation, held, of="fill")
@@ -158,7 +164,9 @@ def _range(start, stop, stages_):
     stop = stages_ if stop is None else stop
     for name, value in (("start", start), ("stop", stop)):
         if isinstance(value, bool) or not isinstance(value, int) and not hasattr(value, "__index__"):
-            raise InvalidInput(f"The {name!r} parameter of fill must be a stage's number. Got {value!r} instead.")
+            raise InvalidInput(
+                f"The {name!r} parameter of fill must be a stage's number. Got {value!r} instead."
+            )
     start, stop = int(start), int(stop)
     if not 0 <= start < stop <= stages_:
         raise InvalidInput(
@@ -243,7 +251,10 @@ def users_errors(source: str, *, of: str):
             raise
         where, number = found
         line = f": {source.splitlines()[number - 1].strip()}" if where == "equation" else ""
-        said = "\n".join(part.strip() for part in error.log.splitlines() if "error:" in part.lower()) or error.log
+        said = (
+            "\n".join(part.strip() for part in error.log.splitlines() if "error:" in part.lower())
+            or error.log
+        )
         failure = KernelBuildError(
             f"{of} does not compile: line {number} of the {where}{line}\nThe compiler said:\n{said}\n\n{error}"
         )

@@ -289,7 +289,9 @@ def fill_by_stages(equation, shape, *, graph=None, device=None, **parameters) ->
     return read(cells.session, table, equation.dtype, n * m).reshape(n, m)
 
 
-def probe_cells(equation, shape, numbers, *, seeds, device=None, of="infer_pattern", **parameters) -> np.ndarray:
+def probe_cells(
+    equation, shape, numbers, *, seeds, device=None, of="infer_pattern", **parameters
+) -> np.ndarray:
     """In which regions cells read whose neighbours hold made-up values; bit 3 * row + column of a mask for each.
 
     `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
@@ -333,7 +335,9 @@ class Cells:
         }  # fmt: skip
         groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)
         names = ("table", "done", "cells", "reads", "counts", "outside")
-        table, done, cells, reads, counts, outside = (name if name in buffers else "nothing" for name in names)
+        table, done, cells, reads, counts, outside = (
+            name if name in buffers else "nothing" for name in names
+        )
         n, m = self.shape
 
         def step(number):
@@ -378,7 +382,9 @@ def _watch(equation, shape, parameters, device, of):
             break
         capacity = int(counts.max())
         if 4 * total * capacity > cells.session.profile.max_alloc_bytes:
-            raise InvalidInput(f"The 'shape' parameter of {of} is too large: a cell reads {capacity:,} others.")
+            raise InvalidInput(
+                f"The 'shape' parameter of {of} is too large: a cell reads {capacity:,} others."
+            )
     reads = read(cells.session, buffers["reads"], np.uint32, total * capacity).reshape(total, capacity)
     sources = np.repeat(np.arange(total), counts)
     pairs = np.unique(sources * total + reads[np.arange(capacity) < counts[:, None]])

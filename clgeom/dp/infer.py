@@ -68,7 +68,9 @@ class Inference:
     evidence: str
 
     def __str__(self):
-        legal = ", ".join(f"{fit.pattern} ({fit.stages:,} stages of {fit.mean:,.4g} cells)" for fit in self.patterns)
+        legal = ", ".join(
+            f"{fit.pattern} ({fit.stages:,} stages of {fit.mean:,.4g} cells)" for fit in self.patterns
+        )
         return f"{'proven' if self.proven else 'probed'}: {legal or 'no pattern'}; {self.evidence}"
 
 
@@ -122,9 +124,13 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
             "that reads at i and j plus constants only."
         )
     if method != "probe" and provable:
-        pairs, sharp = proven_regions(equation, parameters) if equation.traced else (_near(equation.reach), True)
+        pairs, sharp = (
+            proven_regions(equation, parameters) if equation.traced else (_near(equation.reach), True)
+        )
         if sharp or method == "prove" or any(pairs <= region(name) for name in PATTERNS):
-            evidence = "from the expressions of all reads" + ("" if sharp else ", some of which may go several ways")
+            evidence = "from the expressions of all reads" + (
+                "" if sharp else ", some of which may go several ways"
+            )
             return _inference(pairs, n, m, True, evidence)
     pairs, evidence = probed_regions(equation, (n, m), parameters, device)
     return _inference(pairs, n, m, False, evidence)

@@ -102,9 +102,13 @@ def check_shape(shape, *, of: str) -> tuple[int, int]:
     except (TypeError, ValueError):
         n = m = None
     if not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in (n, m)):
-        raise InvalidInput(f"The 'shape' parameter of {of} must be integers (rows, columns). Got {shape!r} instead.")
+        raise InvalidInput(
+            f"The 'shape' parameter of {of} must be integers (rows, columns). Got {shape!r} instead."
+        )
     if n < 1 or m < 1:
-        raise InvalidInput(f"The 'shape' parameter of {of} must have at least one cell. Got {shape!r} instead.")
+        raise InvalidInput(
+            f"The 'shape' parameter of {of} must have at least one cell. Got {shape!r} instead."
+        )
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
         raise InvalidInput(
             f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. Got {shape!r} instead."
@@ -117,7 +121,9 @@ def check_values(equation: Equation, given: dict, *, of: str) -> dict:
     missing = [name for name in equation.parameters if name not in given]
     if missing:
         p = equation.parameters[missing[0]]
-        raise InvalidInput(f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
+        raise InvalidInput(
+            f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given."
+        )
     extra = [name for name in given if name not in equation.parameters]
     if extra:
         known = ", ".join(equation.parameters) or "none"
@@ -129,7 +135,9 @@ def _value(p: Parameter, value, *, of):
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got):
-        return InvalidInput(f"The {p.name!r} parameter of {of} must be {what} of {p.dtype.name}. Got {got} instead.")
+        return InvalidInput(
+            f"The {p.name!r} parameter of {of} must be {what} of {p.dtype.name}. Got {got} instead."
+        )
 
     if isinstance(value, (str, bytes, bytearray)) and p.ndim == 1 and p.dtype == np.uint8:
         try:
@@ -164,7 +172,11 @@ def _value(p: Parameter, value, *, of):
                 raise refuse(f"the value {low if low < info.min else high}")
     elif array.dtype.kind == "f" and array.dtype.itemsize > p.dtype.itemsize and typed and array.ndim:
         raise refuse(str(array.dtype))
-    elif array.dtype.kind in "iu" and array.size and not (array.astype(p.dtype).astype(array.dtype) == array).all():
+    elif (
+        array.dtype.kind in "iu"
+        and array.size
+        and not (array.astype(p.dtype).astype(array.dtype) == array).all()
+    ):
         raise refuse("integers that it cannot hold exactly")
     # a copy: kernels may read it in place after the call has returned, and the caller may write to his
     return np.array(array, p.dtype, order="C") if p.ndim else p.dtype.type(array[()])

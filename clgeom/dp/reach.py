@@ -118,7 +118,9 @@ def _row(roots, cells, offsets):
     steps = {di for di, _ in offsets if isinstance(di, int)}
     if len(steps) != 1 or not steps <= {-1, 1} or not all(isinstance(di, int) for di, _ in offsets):
         return None
-    ranges = {part.args[0]: part.args[1:3] for part in trace.walk(*roots) if part.op in ("reduce", "argreduce")}
+    ranges = {
+        part.args[0]: part.args[1:3] for part in trace.walk(*roots) if part.op in ("reduce", "argreduce")
+    }
     lows, highs = zip(*(_columns(c.args[1], ranges) for c in cells))
     return Row(steps.pop(), _outermost("min", lows), _outermost("max", highs))
 
@@ -160,7 +162,10 @@ def _extreme(total, ranges, side):
             bound = trace.combine(bound, {None: 1}, -1)
         total = trace.combine(total, bound, factor)
     atoms = [atom for atom in total if atom is not None]
-    if any(isinstance(a, str) or trace.depends_on(a, ("j", "cell", "index", "reduce", "argreduce")) for a in atoms):
+    if any(
+        isinstance(a, str) or trace.depends_on(a, ("j", "cell", "index", "reduce", "argreduce"))
+        for a in atoms
+    ):
         return None
     if not atoms:
         return total.get(None, 0)

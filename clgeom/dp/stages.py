@@ -44,7 +44,9 @@ def is_quickest(job: Job) -> bool:
 
 
 def _policy(job):
-    return select(job.session.profile, KERNELS[job.pattern.kind], job.equation.dtype, job.shape[0] * job.shape[1])
+    return select(
+        job.session.profile, KERNELS[job.pattern.kind], job.equation.dtype, job.shape[0] * job.shape[1]
+    )
 
 
 def fill(job: Job) -> Filled:
@@ -103,7 +105,10 @@ def ring_of(job: Job) -> int:
     if job.keep == "table" or job.check or not job.equation.reach_proven:
         return 0
     profile = job.session.profile
-    if profile.is_cpu and job.shape[0] * job.shape[1] * job.equation.dtype.itemsize <= profile.max_alloc_bytes // 8:
+    if (
+        profile.is_cpu
+        and job.shape[0] * job.shape[1] * job.equation.dtype.itemsize <= profile.max_alloc_bytes // 8
+    ):
         return 0  # a table that is there costs less than finding the line
     if isinstance(reach, Near):
         depth = max((abs(_stages_between(pattern, di, dj)) for di, dj in reach.offsets), default=0)
@@ -139,7 +144,10 @@ def run_stages(job: Job, policy, store, decisions, kept, ring):
         params |= {"decisions": "uint", "decision_bits": decisions.bits}
     elif decisions is not None:
         args += _pointers(decisions, "dp_d", buffers)
-        params |= {"decisions": c_name(decisions.dtype), **_chunking(decisions, "decision_chunks", "decision_shift")}
+        params |= {
+            "decisions": c_name(decisions.dtype),
+            **_chunking(decisions, "decision_chunks", "decision_shift"),
+        }
     if kept is not None:
         args += [kept, np.int32(job.pattern.last(n, m))]
         buffers["kept"] = launch.allocate(job.session, kept.nbytes)

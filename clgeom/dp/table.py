@@ -135,7 +135,9 @@ class CellStore:
     def reader(self, name: str) -> Reader:
         """How a kernel reads this store; `name` keeps the pointers of several stores apart."""
         stem, kind = f"dp_{name}", c_name(self.dtype)
-        place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
+        place = (
+            f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
+        )
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
         if len(self.buffers) == 1:
             parameters, names, access = f"global const {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
@@ -187,7 +189,9 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
     if zero:
         for buffer, count in zip(buffers, sizes):
             launch.fill(session, buffer, dtype.type(0), count)
-    return CellStore(session, buffers, dtype, (n, m), layout, shift=shift if len(sizes) > 1 else None, index=index)
+    return CellStore(
+        session, buffers, dtype, (n, m), layout, shift=shift if len(sizes) > 1 else None, index=index
+    )
 
 
 @dataclass(eq=False)
@@ -352,9 +356,13 @@ class Table:
         bare = uncommented(source)
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":
-            raise InvalidInput(f"The 'dtype' parameter of recover must be a type of numbers. Got {dtype!r} instead.")
+            raise InvalidInput(
+                f"The 'dtype' parameter of recover must be a type of numbers. Got {dtype!r} instead."
+            )
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
-            raise InvalidInput(f"The 'size' parameter of recover must be a count below 2**31. Got {size!r} instead.")
+            raise InvalidInput(
+                f"The 'size' parameter of recover must be a count below 2**31. Got {size!r} instead."
+            )
         if "return" not in bare:
             raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
         readers = {}
@@ -363,7 +371,9 @@ class Table:
                 readers[name] = store.reader(name)
             elif _uses(bare, name):
                 what = "cells" if name == "M" else "decisions"
-                raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={self.keep!r} does not hold them.")
+                raise InvalidInput(
+                    f"recover reads {what} as {name}(a, b), but keep={self.keep!r} does not hold them."
+                )
         out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
         pointers = [a for reader in readers.values() for a in reader.arguments]
         params = {"out": c_name(out_type), "function": self.equation.recovery(body), "helpers": helpers}
@@ -384,7 +394,9 @@ class Table:
             result = run(self.session, Plan(step), **buffers)
         written = int(result.read(count)[0])
         if not 0 <= written <= size:
-            raise ClgeomError(f"The function given to recover returned {written}, and its 'out' has {size} elements.")
+            raise ClgeomError(
+                f"The function given to recover returned {written}, and its 'out' has {size} elements."
+            )
         return result.read(out, written)
 
 

@@ -179,10 +179,17 @@ class Writer:
         left, left_binds = self.write(a, then, plain=plain)
         right, right_binds = self.write(b, other, plain=plain)
         if not then.lines and not other.lines:
-            test, left = (f"({text})" if own <= TERNARY else text for text, own in ((test, binds), (left, left_binds)))
+            test, left = (
+                f"({text})" if own <= TERNARY else text for text, own in ((test, binds), (left, left_binds))
+            )
             return f"{test} ? {left} : {right}", TERNARY
         name = self.name("t")
-        block.lines += [f"{part.type} {name};", f"if ({test}) {{", *indent(then.lines), f"    {name} = {left};"]
+        block.lines += [
+            f"{part.type} {name};",
+            f"if ({test}) {{",
+            *indent(then.lines),
+            f"    {name} = {left};",
+        ]
         block.lines += ["} else {", *indent(other.lines), f"    {name} = {right};", "}"]
         block.names[part] = (name, ATOM)
         return name, ATOM
@@ -278,7 +285,11 @@ class Writer:
             block.lines += [*indent(none.lines), f"    {total} = {value};", "}"]
         for twin in self.order:
             if twin.op == part.op or at:
-                if twin.op in ("reduce", "argreduce") and key_of(twin) == key and twin.args[4:] == part.args[4:]:
+                if (
+                    twin.op in ("reduce", "argreduce")
+                    and key_of(twin) == key
+                    and twin.args[4:] == part.args[4:]
+                ):
                     block.names[twin] = (total if twin.op == "reduce" else at, ATOM)
         if part not in block.names:
             block.names[part] = (total if part.op == "reduce" else at, ATOM)
@@ -288,7 +299,8 @@ class Writer:
 def cheap(part) -> bool:
     """Whether a node is as short as a variable's name: a leaf, or a sum or comparison of two."""
     return part.op in LEAVES or (
-        part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne") and all(a.op in LEAVES for a in part.args)
+        part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne")
+        and all(a.op in LEAVES for a in part.args)
     )
 
 

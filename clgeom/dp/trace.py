@@ -76,10 +76,14 @@ class Expr:
         )
 
     def __iter__(self):
-        raise mistake("A part of an equation cannot be iterated over: write dp.min_over, max_over or sum_over.")
+        raise mistake(
+            "A part of an equation cannot be iterated over: write dp.min_over, max_over or sum_over."
+        )
 
     def __index__(self):
-        raise mistake("A part of an equation has no value while it is traced: use dp.min_over for range(...).")
+        raise mistake(
+            "A part of an equation has no value while it is traced: use dp.min_over for range(...)."
+        )
 
     __int__ = __float__ = __index__
 
@@ -188,7 +192,9 @@ class Values:
         raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: index it.")
 
     def __len__(self):
-        raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: pass it as a scalar.")
+        raise mistake(
+            f"The parameter {self.parameter.name!r} has no length while it is traced: pass it as a scalar."
+        )
 
 
 def _not_a_number(self, *_):
@@ -257,7 +263,9 @@ def constant(value, type=None) -> Expr:
             with np.errstate(over="ignore"):
                 value = np.float32(value)
         return node("const", type=type, data=float(value))
-    raise mistake(f"A part of an equation must be a number, a cell, an index or a parameter. Got {value!r} instead.")
+    raise mistake(
+        f"A part of an equation must be a number, a cell, an index or a parameter. Got {value!r} instead."
+    )
 
 
 def expression(value, like: Expr | None = None) -> Expr:
@@ -643,7 +651,9 @@ def simplify(expr: Expr, known: dict | None = None, facts=()) -> Expr:
     for part in walk(expr):
         args = tuple(made[a] for a in part.args)
         changed = not all(a is b for a, b in zip(args, part.args))
-        made[part] = _decided(Expr(part.op, args, part.type, part.data) if changed else part, known or {}, facts)
+        made[part] = _decided(
+            Expr(part.op, args, part.type, part.data) if changed else part, known or {}, facts
+        )
     return made[expr]
 
 

@@ -39,7 +39,9 @@ def read_fasta(path) -> list[Record]:
         if path.suffix.lower() == ".gz":
             data = gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise InvalidInput(
+            f"The file '{path}' cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
     if b"\0" in data[:4096]:
         raise InvalidInput(f"The file '{path}' is not text.")
     records, description, parts = [], None, []

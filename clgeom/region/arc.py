@@ -100,9 +100,13 @@ def adaptive_region(
                 f"The '{name}' parameter of {OF} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
             )
     if assume_sorted and axis != "x":
-        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
+        raise InvalidInput(
+            f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead."
+        )
     if join == "paper" and axis == "both":
-        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' or 'y' with join='paper'. Got 'both' instead.")
+        raise InvalidInput(
+            f"The 'axis' parameter of {OF} must be 'x' or 'y' with join='paper'. Got 'both' instead."
+        )
     if cuts == "width" and segments > MOST_WIDTHS:
         raise InvalidInput(
             f"The 'segments' parameter of {OF} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
@@ -150,7 +154,15 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
             bound = {rows.name: ordered[rows]}
             phases += sorting
     outline = outline_of(
-        session, dtype, points.n, lower=rows, upper=rows, segments=segments, check=assume_sorted, **options, **bound
+        session,
+        dtype,
+        points.n,
+        lower=rows,
+        upper=rows,
+        segments=segments,
+        check=assume_sorted,
+        **options,
+        **bound,
     )
     if outline.disordered:
         require_order(points, of=OF, profile=False)
@@ -202,7 +214,10 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
         )  # fmt: skip
         phases += hulls.phases
         corners += [hulls.lower, hulls.upper]
-        owners += [np.repeat(some, np.diff(hulls.lower_offsets)), np.repeat(some, np.diff(hulls.upper_offsets))]
+        owners += [
+            np.repeat(some, np.diff(hulls.lower_offsets)),
+            np.repeat(some, np.diff(hulls.upper_offsets)),
+        ]
     corners, owners = np.concatenate(corners), np.concatenate(owners)
     order = np.lexsort((corners[:, 1], corners[:, 0]))
     corners = to_device(session, np.ascontiguousarray(corners[order]), of=OF)
@@ -227,13 +242,17 @@ def _cuts(x, segments, cuts):
         at = np.array([k * n // segments for k in range(segments)], np.int64)
         return np.append(np.searchsorted(x, x[at], side="left"), n)
     if x.dtype.kind == "i":
+
         def distance(i):
             return int(x[i]) - int(x[0])
     else:
-        scale = x.dtype.type(0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1)  # where differences would overflow
+        scale = x.dtype.type(
+            0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1
+        )  # where differences would overflow
 
         def distance(i):
             return Fraction(float(x[i] * scale - x[0] * scale))
+
     width = distance(n - 1)
     found = [0]
     for k in range(1, segments):

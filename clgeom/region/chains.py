@@ -346,7 +346,12 @@ def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
             memory.pending)  # fmt: skip
     checked["shared"] = of.shared
     hulls = Step(
-        "region/arc_hulls_local", policy, args, ceil_div(segments, own), checked, bytes_moved=moved + 32 * segments
+        "region/arc_hulls_local",
+        policy,
+        args,
+        ceil_div(segments, own),
+        checked,
+        bytes_moved=moved + 32 * segments,
     )
     return Plan(hulls) + tangents(own, policy.tile if policy.wg_size > 1 else 0)
 

@@ -98,7 +98,9 @@ class Region:
 
     def __getstate__(self):  # a session lives in its own process
         self._both()
-        return {k: v for k, v in self.__dict__.items() if k not in ("_session", "_fetch")} | {"_session": None}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_session", "_fetch")} | {
+            "_session": None
+        }
 
     # Shape ------------------------------------------------------------------------------------------------------
 
@@ -122,7 +124,9 @@ class Region:
     def polygon(self) -> np.ndarray:
         """The only polygon; InvalidInput unless there is exactly one part. See `parts`."""
         if len(self.parts) != 1 or len(self.parts[0]) < 3:
-            raise InvalidInput(f"This region is not one polygon but has {len(self.parts)} parts: see Region.parts.")
+            raise InvalidInput(
+                f"This region is not one polygon but has {len(self.parts)} parts: see Region.parts."
+            )
         return self.parts[0]
 
     @functools.cached_property
@@ -178,7 +182,9 @@ class Region:
             the region grows by what lies between the two boundaries.
         """
         if not tolerance >= 0:
-            raise InvalidInput(f"The 'tolerance' parameter of Region.simplify must be at least 0. Got {tolerance!r}.")
+            raise InvalidInput(
+                f"The 'tolerance' parameter of Region.simplify must be at least 0. Got {tolerance!r}."
+            )
         lower, upper = self._along
         return Region(
             _outward(lower, -1, tolerance), _outward(upper, 1, tolerance), segments=self.segments, n=self.n,
@@ -395,7 +401,10 @@ def _parts(lower, upper, session):
     stops = touching[:, 0]
     ends = [lower[0, 0], *stops[(stops > lower[0, 0]) & (stops < lower[-1, 0])], lower[-1, 0]]
     meets = dict(zip(stops.tolist(), touching))
-    inner = [(np.searchsorted(c[:, 0], ends, "left"), np.searchsorted(c[:, 0], ends, "right")) for c in (lower, upper)]
+    inner = [
+        (np.searchsorted(c[:, 0], ends, "left"), np.searchsorted(c[:, 0], ends, "right"))
+        for c in (lower, upper)
+    ]
     parts = []
     for k, (left, right) in enumerate(zip(ends, ends[1:])):
         bottom, top = (c[after[k] : before[k + 1]] for c, (before, after) in zip((lower, upper), inner))

@@ -236,7 +236,9 @@ class _Pace:
         now = time.perf_counter()
         if self.launches - self.at < WATCH_LAUNCHES and now - self.last < WATCH_SECONDS:
             return
-        if self.waited_for is not None:  # the launches of one slice ago: the device stays busy with those since
+        if (
+            self.waited_for is not None
+        ):  # the launches of one slice ago: the device stays busy with those since
             self.waited_for.wait()
             self.watch(self.at / self.total)
         self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches

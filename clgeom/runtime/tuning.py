@@ -139,8 +139,8 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
-    # Batches of hulls: items_per_thread of batch_hulls is the most points of a job. Measured on an H200, 1e6 groups of 64
-    # float32 points, whole call: groups of 32, 64, 128 took 2.20, 2.58, 2.33 ms; with jobs of up to 256 points 2.8 ms.
+    # Batches of hulls: items_per_thread of batch_hulls is the most points of a job. Measured on an H200, 1e6 groups of
+    # 64 float32 points, whole call: groups of 32, 64, 128 took 2.20, 2.58, 2.33 ms; with jobs of up to 256 points 2.8 ms.
     "batch/batch_hulls": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=16),
         "any": Policy("group", wg_size=32, items_per_thread=128),
@@ -223,8 +223,8 @@ TABLE: dict[str, dict[str, Policy]] = {
     "shellsort/shell_d": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
     "shellsort/shell_f": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
     "shellsort/shell_exchange": {"any": Policy("group", wg_size=64)},
-    # PoCL, 2 cores of an EPYC, 2048^2 float32: 1, 2, 4, 8 or 16 rows at a time 0.63, 0.48, 0.36, 0.43, 1.2 ms; four levels
-    # in one read 2.0, 0.91, 0.92, 1.6, 2.2 ms. 2 groups a unit; 1, 4 or 8 are within 1.5 times of it.
+    # PoCL, 2 cores of an EPYC, 2048^2 float32: 1, 2, 4, 8 or 16 rows at a time 0.63, 0.48, 0.36, 0.43, 1.2 ms; four
+    # levels in one read 2.0, 0.91, 0.92, 1.6, 2.2 ms. 2 groups a unit; 1, 4 or 8 are within 1.5 times of it.
     "region/coverage_extents": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=4, groups_per_unit=2),
         "any": Policy("group", wg_size=128, items_per_thread=8, groups_per_unit=16),
@@ -314,7 +314,10 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     # H200, chain of 4096 and 16384, 256, 512, 1024 items: 33 27 25 ms, 340 318 336 ms.
     "dp/split_finish": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=512)},
-    "dp/read_cells": {"cpu": Policy("group", wg_size=1, items_per_thread=4096), "any": Policy("group", wg_size=128)},
+    "dp/read_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096),
+        "any": Policy("group", wg_size=128),
+    },
     "dp/recover": {"any": Policy("group", wg_size=1)},
 }
 

@@ -290,7 +290,7 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
                 two = CLGEOM_LOAD4(${real}, points, i / 2);
             else if (i < end)
                 two.xy = POINT(points, i);
-            if (whole || inside >> k & 1) {
+            if (inside >> k & 1) {              // asking for `whole` first here makes NVIDIA's compiler (580) go wrong
                 own = (heights_t)(max(own.x, (height_t)two.y), min(own.y, (height_t)two.y));
 % if check:
                 bad |= i > 0 && !arc_in_order(previous, two.xy);
@@ -299,7 +299,7 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
 % endif
 % endif
             }
-            if (whole || inside >> (k + 1) & 1) {
+            if (inside >> (k + 1) & 1) {
                 own = (heights_t)(max(own.x, (height_t)two.w), min(own.y, (height_t)two.w));
 % if check:
                 bad |= i + 1 > 0 && !arc_in_order(two.xy, two.zw);

@@ -148,7 +148,9 @@ def las_vegas(p, plays, chips, goal):
     def best(left, have):
         if left == 0:
             return Fraction(int(have >= goal))
-        return max(p * best(left - 1, have + bet) + (1 - p) * best(left - 1, have - bet) for bet in range(have + 1))
+        return max(
+            p * best(left - 1, have + bet) + (1 - p) * best(left - 1, have - bet) for bet in range(have + 1)
+        )
 
     return best(plays, chips)
 
@@ -156,17 +158,13 @@ def las_vegas(p, plays, chips, goal):
 def stagecoach(legs):
     """Shortest way through layers: legs[k][a][b] from town a of layer k to town b of layer k + 1."""
     sizes = [len(legs[0]), *(len(leg[0]) for leg in legs)]
-    return min(
-        sum(leg[a][b] for leg, a, b in zip(legs, way, way[1:])) for way in product(*map(range, sizes))
-    )
+    return min(sum(leg[a][b] for leg, a, b in zip(legs, way, way[1:])) for way in product(*map(range, sizes)))
 
 
 def bottleneck(legs):
     """The way whose longest leg is shortest."""
     sizes = [len(legs[0]), *(len(leg[0]) for leg in legs)]
-    return min(
-        max(leg[a][b] for leg, a, b in zip(legs, way, way[1:])) for way in product(*map(range, sizes))
-    )
+    return min(max(leg[a][b] for leg, a, b in zip(legs, way, way[1:])) for way in product(*map(range, sizes)))
 
 
 def assembly_line(stations, transfers, entry, leave):
@@ -181,7 +179,9 @@ def assembly_line(stations, transfers, entry, leave):
 
 
 def assignment(costs):
-    return min(sum(row[column] for row, column in zip(costs, order)) for order in permutations(range(len(costs))))
+    return min(
+        sum(row[column] for row, column in zip(costs, order)) for order in permutations(range(len(costs)))
+    )
 
 
 def covering(sizes, kinds):
@@ -198,7 +198,9 @@ def deadline_scheduling(profits, deadlines):
     best = 0
     for size in range(len(profits) + 1):
         for jobs in combinations(range(len(profits)), size):
-            if all(slot <= deadlines[k] for slot, k in enumerate(sorted(jobs, key=lambda k: deadlines[k]), 1)):
+            if all(
+                slot <= deadlines[k] for slot, k in enumerate(sorted(jobs, key=lambda k: deadlines[k]), 1)
+            ):
                 best = max(best, sum(profits[k] for k in jobs))
     return best
 
@@ -266,7 +268,8 @@ def curve_fitting(x, y, segments):
 
     n = len(x)
     return min(
-        sum(error(lo, hi) for lo, hi in zip((0, *cuts), (*cuts, n))) for cuts in combinations(range(1, n), segments - 1)
+        sum(error(lo, hi) for lo, hi in zip((0, *cuts), (*cuts, n)))
+        for cuts in combinations(range(1, n), segments - 1)
     )
 
 

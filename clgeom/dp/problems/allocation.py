@@ -73,7 +73,9 @@ def allotment(costs, total, *, device=None) -> Allocation:
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
     """
-    costs = arguments.numbers(costs, "costs", of="allotment", ndim=2, infinite=True, empty=False).astype(float)
+    costs = arguments.numbers(costs, "costs", of="allotment", ndim=2, infinite=True, empty=False).astype(
+        float
+    )
     total = arguments.whole(total, "total", of="allotment", most=arguments.INT32 - 1)
     users = len(costs)
     shape, upto = (users + 1, total + 1), costs.shape[1] - 1
@@ -313,7 +315,9 @@ def integer_program_equation(dtype="int64") -> Equation:
         return where(last, 0, value), where(last, -1, amount)
 
     types = {"p": f"{dtype}[]", "upto": "int32[,]", "step": "int32[]"}
-    return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
+    return Equation(
+        best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program"
+    )
 
 
 def integer_program(profits, rows, limits, *, device=None) -> Allocation:
@@ -344,14 +348,23 @@ def integer_program(profits, rows, limits, *, device=None) -> Allocation:
     n = len(profits)
     limits = arguments.whole_numbers(limits, "limits", of=of, least=0, empty=False)
     rows = arguments.whole_numbers(
-        rows, "rows", of=of, ndim=2, least=0, size=((len(limits), n), f"a table of {len(limits)} x {n} numbers")
+        rows,
+        "rows",
+        of=of,
+        ndim=2,
+        least=0,
+        size=((len(limits), n), f"a table of {len(limits)} x {n} numbers"),
     )
     free = ~(rows > 0).any(axis=0) & (profits > 0)
     if free.any():
-        raise arguments.wrong(of, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
+        raise arguments.wrong(
+            of, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}"
+        )
     columns = int(np.prod([int(limit) + 1 for limit in limits], dtype=object))
     if columns > 1 << 26:
-        raise InvalidInput(f"The 'limits' parameter of {of} is too large: {columns:,} combinations may be left.")
+        raise InvalidInput(
+            f"The 'limits' parameter of {of} is too large: {columns:,} combinations may be left."
+        )
     strides = np.concatenate([np.cumprod((limits + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
     left = np.arange(columns)[:, None] // strides % (limits + 1)
     upto = np.zeros((n + 1, columns), np.int32)

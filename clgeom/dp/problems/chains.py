@@ -69,7 +69,9 @@ def alphabetic_tree_equation(dtype="int64") -> Equation:
 def search_tree_equation(dtype="int64") -> Equation:
     """The functional equation of `search_tree`; p and q are sums of weights from the left."""
     types = {"p": f"{dtype}[]", "q": f"{dtype}[]"}
-    return Equation(_search_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="search_tree")
+    return Equation(
+        _search_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="search_tree"
+    )
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,9 @@ def _way(session, problem, equation, a, b, *, wanted, method):
     walk = walk_back(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
     i, j = walk.cells[-1]  # at the edge of the table, where one way is left
     inside = walk.decisions[: len(walk) - 1] if i == 0 or j == 0 else walk.decisions
-    return int(walk.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
+    return int(walk.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(
+        np.uint8
+    )
 
 
 def _taken(a, indices):
