@@ -140,7 +140,8 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=64),
     },
     # Batches of hulls: items_per_thread of batch_hulls is the most points of a job. Measured on an H200, 1e6 groups of
-    # 64 float32 points, whole call: groups of 32, 64, 128 took 2.20, 2.58, 2.33 ms; with jobs of up to 256 points 2.8 ms.
+    # 64 float32 points, whole call: groups of 32, 64, 128 took 2.20, 2.58, 2.33 ms; with jobs of up to 256
+    # points 2.8 ms.
     "batch/batch_hulls": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=16),
         "any": Policy("group", wg_size=32, items_per_thread=128),
