@@ -69,15 +69,25 @@ def test_convex_hull_keeps_collinear_and_filters_small_clouds(session, refused, 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-@pytest.mark.settings("as_is", "no_fp64", "as_gpu", "odd_shapes")
+@pytest.mark.settings("as_is", "no_fp64")
 def test_convex_hull_tile_edges(any_session, refused, name, dtype):
-    sizes = TILE_EDGES[:: 1 if name in ("square", "grid") else 5]
-    for n in sizes if not refused(any_session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
+    if not refused(any_session, dtype, convex_hull, cloud(name, 5, dtype)):
+        check_tile_edges(any_session, name, dtype, TILE_EDGES[:: 1 if name in ("square", "grid") else 5])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ("square", "circle", "duplicates", "near_line", "vertical"))
+@pytest.mark.settings("as_gpu", "odd_shapes")
+def test_convex_hull_tile_edges_in_other_shapes(any_session, name, dtype):
+    check_tile_edges(any_session, name, dtype, TILE_EDGES[::3])
+
+
+def check_tile_edges(session, name, dtype, sizes):
+    for n in sizes:
         points = cloud(name, n, dtype)
         for collinear in ("drop", "keep"):
             hulls = [
-                convex_hull(points, collinear=collinear, filter=f, device=any_session)
-                for f in ("auto", "none")
+                convex_hull(points, collinear=collinear, filter=f, device=session) for f in ("auto", "none")
             ]
             np.testing.assert_array_equal(hulls[0].vertices, hulls[1].vertices)
             reference.certify(points, hulls[0].vertices, collinear=collinear)

@@ -16,7 +16,7 @@ void hood_emit(global const uint *corners, const uint n, global const uint *stat
         const int upper = place >= blocks;
         if (place - upper * blocks >= state[2 * blocks + upper * blocks])
             continue;
-        const uint2 range = ((global const uint2 *)(state + 4 * blocks))[upper * blocks + state[place]];
+        const uint2 range = vload2(upper * blocks + state[place], state + 4 * blocks);
         const uint offset = offsets[place];
         global const uint *const side = corners + (upper ? (ulong)n : 0);
         for (uint k = range.x + get_local_id(0); k <= range.y; k += ${wg_size}) {

@@ -9,6 +9,7 @@
 // Reads the runs, twice.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
+#define LENGTH(ranges, run) ((ranges)[2 * (run) + 1] - (ranges)[2 * (run)] + 1)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void hood_layout(global const uint *corners, const uint n, global const uint *state, const uint blocks,
@@ -18,12 +19,12 @@ void hood_layout(global const uint *corners, const uint n, global const uint *st
     const uint lid = get_local_id(0);
     for (uint side = 0; side < 2; ++side) {
         global const uint *runs = state + side * blocks;
-        global const uint2 *ranges = (global const uint2 *)(state + 4 * blocks) + side * blocks;
+        global const uint *ranges = state + 4 * blocks + 2 * side * blocks;
         const uint count = state[2 * blocks + side * blocks], share = (count + WG_SIZE - 1) / WG_SIZE;
         const uint begin = min(lid * share, count), end = min(begin + share, count);
         uint mine = 0;
         for (uint k = begin; k < end; ++k)
-            mine += ranges[runs[k]].y - ranges[runs[k]].x + 1;
+            mine += LENGTH(ranges, runs[k]);
         parts[lid] = mine;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint step = 1; step < WG_SIZE; step *= 2) {
@@ -35,7 +36,7 @@ void hood_layout(global const uint *corners, const uint n, global const uint *st
         uint offset = parts[lid] - mine;
         for (uint k = begin; k < end; ++k) {
             offsets[side * blocks + k] = offset;
-            offset += ranges[runs[k]].y - ranges[runs[k]].x + 1;
+            offset += LENGTH(ranges, runs[k]);
         }
         if (lid == WG_SIZE - 1)
             totals[side] = parts[lid];
@@ -45,9 +46,9 @@ void hood_layout(global const uint *corners, const uint n, global const uint *st
         uint second[2];
         for (uint side = 0; side < 2; ++side) {
             global const uint *runs = state + side * blocks;
-            global const uint2 *ranges = (global const uint2 *)(state + 4 * blocks) + side * blocks;
-            const uint2 range = ranges[runs[0]];
-            second[side] = totals[side] == 1 ? range.x : range.x < range.y ? range.x + 1 : ranges[runs[1]].x;
+            global const uint *ranges = state + 4 * blocks + 2 * side * blocks;
+            const uint2 range = vload2(runs[0], ranges);
+            second[side] = totals[side] == 1 ? range.x : range.x < range.y ? range.x + 1 : ranges[2 * runs[1]];
             second[side] = corners[(ulong)side * n + second[side]];
         }
         const int flat = totals[0] == totals[1] && second[0] == second[1];
