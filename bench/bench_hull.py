@@ -117,6 +117,7 @@ def main():
     parser.add_argument("--dtypes", default="float64,float32")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--rivals", default="scipy,shapely,cv2")
     parser.add_argument("--rival-limit", type=float, default=1e7, help="largest n given to the rivals")
     parser.add_argument(
         "--on-device", action="store_true", help="also time points that are on the device already"
@@ -155,6 +156,7 @@ def row_of(session, name, n, dtype, options):
     points = cloud(name, n, dtype)
     hull = clgeom.convex_hull(points, device=session)
     found = rivals(points, options.rival_limit)
+    found = {package: call for package, call in found.items() if package in options.rivals.split(",")}
     verify(session, points, hull, found)
     candidates = {"clgeom": lambda: clgeom.convex_hull(points, device=session), **found}
     if options.on_device:

@@ -42,6 +42,11 @@ POINTS = (
 )
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
+    "hull-large-pocl": (
+        "Ten million points on a CPU",
+        "Milliseconds of whole calls from NumPy arrays.",
+        HULL,
+    ),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
     "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
     "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST, None),
