@@ -4,11 +4,13 @@
     python bench/bench_hull.py --device nvidia --on-device --sizes 1e7,1e8 --dtypes float32 --phases
     python bench/bench_hull.py --device nvidia --from-host --sizes 1e8 --clouds normal
     python bench/bench_hull.py --device nvidia --published
+    python bench/bench_hull.py --orders 1e6
 
 Every figure is a median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points that are on the
 device already ("resident"). Rivals that are not installed, or that would take too long, are left out ("-"). With
 --from-host "copy" is what it takes to bring the array to the device and do nothing, "pinned" is a call with points in
-page-locked memory. --published sets our times beside those of GPU heaphull's paper.
+page-locked memory. --published sets our times beside those of GPU heaphull's paper, --orders the sieve beside the
+octagon filter for orders and coordinates that a sieve made of a sample likes least.
 """
 
 from __future__ import annotations
@@ -128,6 +130,9 @@ def main():
     parser.add_argument(
         "--published", action="store_true", help="the published tables with our column, and no others"
     )
+    parser.add_argument(
+        "--orders", type=float, metavar="N", help="adversarial orders of N points, and no others"
+    )
     parser.add_argument("--phases", action="store_true", help="print what each phase took and moved")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
@@ -137,7 +142,8 @@ def main():
         f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
     )
     rows = published(session, options.repeat) if options.published else []
-    for dtype in () if options.published else options.dtypes.split(","):
+    rows += orders(session, int(options.orders), options.repeat) if options.orders else []
+    for dtype in () if options.published or options.orders else options.dtypes.split(","):
         for name in options.clouds.split(","):
             for n in (int(float(size)) for size in options.sizes.split(",")):
                 rows.append(row_of(session, name, n, np.dtype(dtype), options))
@@ -229,6 +235,38 @@ def argsort_by_cupy(n):
         cupy.cuda.Device().synchronize()
 
     return {"cupy argsort": argsort}
+
+
+def orders(session, n, repeat):
+    """The sieve and the octagon filter on points in orders, and with coordinates, that spoil a sample."""
+    rng, rows = np.random.default_rng(7), []
+    for name in ("normal", "disc"):
+        points = cloud(name, n, np.dtype(np.float32))
+        radius = np.hypot(*points.T)
+        far = points.copy()
+        far[n // 2] = 1e30, -1e30
+        cases = {
+            "as drawn": points,
+            "by x": points[np.argsort(points[:, 0])],
+            "outermost first": points[np.argsort(-radius)],
+            "outermost last": points[np.argsort(radius)],
+            "one far away": far,
+            "x constant": np.stack([np.ones(n, np.float32), points[:, 1]], axis=1),
+            "on a grid": rng.integers(0, 1000, (n, 2)).astype(np.float32),
+        }
+        for case, values in cases.items():
+            values = np.ascontiguousarray(values)
+            calls = {
+                f: lambda f=f: clgeom.convex_hull(values, filter=f, device=session)
+                for f in ("auto", "octagon")
+            }
+            hulls = [call().vertices for call in calls.values()]
+            np.testing.assert_array_equal(*hulls)
+            taken = common.interleaved(calls, repeat)
+            row = {"cloud": name, "n": n, "order": case, "vertices": len(hulls[0])}
+            rows.append(row | {f: 1e3 * t for f, t in taken.items()})
+            rows[-1]["auto/octagon"] = taken["auto"] / taken["octagon"]
+    return rows
 
 
 def published(session, repeat):

@@ -18,6 +18,9 @@ HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shape
         "scipy/clgeom", "one read", "sieve", "launches")  # fmt: skip
 RESIDENT = """Milliseconds; resident: the points are on the device. sieve: the pass over all points, beside one read of
 them; launches: all that the device does. cupy argsort: of as many 64-bit keys."""
+ORDERS = (
+    "Milliseconds of whole calls with the sieve (auto) and with the octagon of the extreme points; float32."
+)
 FROM_HOST = (
     """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
 )
@@ -47,6 +50,7 @@ PAGES = {
         "Milliseconds of whole calls from NumPy arrays.",
         HULL,
     ),
+    "hull-orders-pocl": ("Orders that spoil a sample, on a CPU", ORDERS, None),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
     "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
     "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST, None),

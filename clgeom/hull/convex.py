@@ -15,6 +15,7 @@ from clgeom.hull.stream import chunks_on_device, is_mapped, streams
 from clgeom.hull.wagener import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import (
+    MOST_ITEMS,
     as_device_points,
     canonical_points,
     is_device_array,
@@ -133,6 +134,10 @@ def hull_of(points, *, keep, filter, profile) -> Found:
     """The hull of a DeviceArray. Points in several chunks: the hull of all is the hull of the chunks' hulls."""
     if points.n == 0:
         return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
+    if points.chunks[0].count > MOST_ITEMS:
+        raise DeviceLimit(
+            f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead."
+        )
     if len(points.chunks) > 1:
         return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
     if filter == "octagon":

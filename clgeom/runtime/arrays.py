@@ -23,6 +23,8 @@ C_NAMES = {
 }  # fmt: skip
 #: Chunks start at multiples of this many items, so that no tile spans two chunks.
 CHUNK_ALIGN = 1 << 16
+#: Kernels number the items of a chunk with 32 bits.
+MOST_ITEMS = 1 << 31
 
 
 def c_name(dtype) -> str:
@@ -323,8 +325,9 @@ def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
 
 
 def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
-    """(start, count) of each chunk of `n` items, none larger than one allocation."""
+    """(start, count) of each chunk of `n` items, none larger than one allocation or than kernels count to."""
     largest = max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN)
+    largest = min(largest, MOST_ITEMS)
     return [(start, min(largest, n - start)) for start in range(0, n, largest)]
 
 
