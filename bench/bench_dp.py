@@ -160,12 +160,15 @@ class ByHand:
         if self.cpu:
             units = self.session.profile.compute_units
             wg, core = 1, min(max(ceil_div(ceil_div(m, units), 32) * 32, 1024), 1 << 16)
-            groups_of = lambda margin: ceil_div(m, core)  # noqa: E731
             room = 0 if core >= m else max(core // 4, int(reaches.max()))
             tile = core + room
         else:
             wg, tile = 512, 5120
-            groups_of, room = (lambda margin: ceil_div(m, tile - margin)), tile // 4
+            room = tile // 4
+
+        def groups_of(margin):
+            return ceil_div(m, core if self.cpu else tile - margin)
+
         table = self.buffer(4 * pitch * (n if keep else 2))
         self.cl.enqueue_fill_buffer(self.session.queue, table, np.int32(0), 0, 4 * pitch)
         if "KNAPSACK" not in macros or not macros["KNAPSACK"]:

@@ -1,13 +1,5 @@
 // dp_sample_wide.h: an equation and its reduction apart, as wide kernels include it, for those compiled alone.
-typedef int stored_t;
-typedef int cell_t;
-typedef int index_t;
-#define DP_WIDENED 0
-#define DP_HAS_DECISION 0
-#define DP_DECISION(p)
-#define DP_STORED_DECISION(d) (d)
-#define DP_KERNEL_PARAMETERS
-#define DP_ARGUMENTS
+#include "dp_sample_types.h"
 #define DP_WIDE_TYPE int
 #define DP_WIDE_START INT_MAX
 #define DP_WIDE_BETTER <

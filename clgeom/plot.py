@@ -30,6 +30,12 @@ def require_matplotlib() -> None:
         raise InvalidInput("Drawing needs Matplotlib, which is not installed: pip install 'clgeom[plot]'.")
 
 
+def _new_axes(height=6):
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(8, height), layout="constrained")[1]
+
+
 def plot_hull(hull, ax=None, *, points=None, labels=None, title=None):
     """Draw a hull, and its points when they are given, into Matplotlib axes.
 
@@ -49,10 +55,7 @@ def plot_hull(hull, ax=None, *, points=None, labels=None, title=None):
     matplotlib.axes.Axes
     """
     require_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(figsize=(8, 6), layout="constrained")[1]
+    ax = ax or _new_axes()
     corners = _drawable(np.asarray(hull.points))
     low, high = _frame(ax, corners, side=0.06 if labels is None else 0.15)
     if points is not None:
@@ -87,10 +90,7 @@ def plot_region(region, ax=None, *, points=None, title=None):
     matplotlib.axes.Axes
     """
     require_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(figsize=(8, 6), layout="constrained")[1]
+    ax = ax or _new_axes()
     parts = [_drawable(part) for part in region.parts]
     corners = np.concatenate(parts) if parts else np.empty((0, 2))
     low, high = _frame(ax, corners, side=0.06)
@@ -151,10 +151,7 @@ def plot_hoods(points, upper, lower=(), ax=None, *, title=None):
     matplotlib.axes.Axes
     """
     require_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(figsize=(8, 6), layout="constrained")[1]
+    ax = ax or _new_axes()
     from matplotlib.collections import LineCollection
 
     points = _drawable(points)
@@ -386,10 +383,7 @@ def plot_coverage(regions, ax=None, *, raster=None, unit="dBm", title=None):
     matplotlib.axes.Axes
     """
     require_matplotlib()
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(figsize=(8, 7), layout="constrained")[1]
+    ax = ax or _new_axes(7)
     regions = [region for region in regions if region]
     if raster is not None:
         _draw_raster(ax, raster, unit)

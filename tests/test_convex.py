@@ -774,4 +774,4 @@ def test_public_names():
     assert {"convex_hull", "heaphull_filter", "orient2d", "devices", "Session", "default_session", "Hull",
             "HeaphullFilter", "Phase", "DeviceProfile", "errors"} <= set(dir(clgeom))  # fmt: skip
     with pytest.raises(AttributeError, match="no_such_name"):
-        clgeom.no_such_name  # noqa: B018
+        clgeom.no_such_name

@@ -170,7 +170,7 @@ def test_regions_in_several_pieces(session):
     (found,) = coverage_regions(mask, 1, segments=40, axis="both", parts=False, device=session)
     assert len(found.rings) > 1 and found.__geo_interface__["type"] == "MultiPolygon"
     with pytest.raises(InvalidInput, match="pieces: see CoverageRegion.rings"):
-        found.exterior  # noqa: B018
+        found.exterior
     assert found.bounds == (2, 2, 38, 38) and found.simplify(1).area >= found.area
 
 
@@ -463,9 +463,9 @@ def test_areas_in_square_kilometres(session):
                               device=session)[0]  # fmt: skip
     assert degree.area_km2 == pytest.approx(8218, rel=1e-3)
     with pytest.raises(InvalidInput, match="area_km2 needs a coordinate reference system, and there is none"):
-        coverage_regions(mask, 1, device=session)[0].area_km2  # noqa: B018
+        coverage_regions(mask, 1, device=session)[0].area_km2
     with pytest.raises(InvalidInput, match="must be a coordinate reference system.* Got 'EPSG:1'"):
-        coverage_regions(mask, 1, crs="EPSG:1", device=session)[0].area_km2  # noqa: B018
+        coverage_regions(mask, 1, crs="EPSG:1", device=session)[0].area_km2
 
 
 def test_nested_shapes_and_bands(session):

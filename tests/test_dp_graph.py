@@ -90,7 +90,7 @@ def test_graph_any_order(n, m, seed):
 def test_graph_cycle_is_named():
     graph = graph_of(lambda i, j: [(i, (j + 1) % 3)] if i else [], (2, 3))
     with pytest.raises(DependencyError, match=r"in a circle: \(1, 0\) -> \(1, 1\) -> \(1, 2\) -> \(1, 0\)"):
-        graph.depths  # noqa: B018
+        graph.depths
 
 
 def test_graph_long_cycle_is_shortened():
@@ -98,7 +98,7 @@ def test_graph_long_cycle_is_shortened():
     with pytest.raises(
         DependencyError, match=r"\(0, 0\) -> \(0, 1\) -> .* -> \.\.\. -> .* -> \(0, 0\)\. No order"
     ):
-        graph.depth  # noqa: B018
+        graph.depth
 
 
 def test_graph_read_outside():

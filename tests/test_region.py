@@ -248,7 +248,7 @@ def test_pinched_regions_have_parts():
         len(region.rings) == 2 and region.__geo_interface__["type"] == "MultiPolygon" and region.area == 4.0
     )
     with pytest.raises(InvalidInput, match="2 parts"):
-        region.polygon  # noqa: B018
+        region.polygon
     line = adaptive_region([*bow, (3, 4)], 6)
     assert [len(part) for part in line.parts] == [3, 4]
     dashes = adaptive_region([(0, 0), (1, 1), (2, 0), (3, 0), (4, 0), (4, 3)], 5)

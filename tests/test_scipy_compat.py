@@ -209,7 +209,7 @@ def test_add_points_equals_a_fresh_hull(any_session, refused, name, restart):
             continue
         hull = ConvexHull(points[:40], incremental=True, device=any_session)
         for start, stop in ((40, 41), (41, 41), (41, 300), (300, 2500)):
-            hull.simplices, hull.neighbors, hull.equations, hull.min_bound, hull.max_bound  # noqa: B018
+            hull.simplices, hull.neighbors, hull.equations, hull.min_bound, hull.max_bound
             hull.add_points(points[start:stop], restart)
             fresh = ConvexHull(points[:stop], device=any_session)
             for attribute in ARRAYS:
@@ -371,7 +371,7 @@ def test_qhull_error_without_scipy(session, monkeypatch):
     with pytest.raises(error, match="Got 0 points instead"):
         ConvexHull(np.empty((0, 2), np.int32), device=session)
     with pytest.raises(AttributeError, match="no attribute 'Delaunay'"):
-        scipy_compat.Delaunay  # noqa: B018
+        scipy_compat.Delaunay
 
 
 def test_qhull_error_pickles():

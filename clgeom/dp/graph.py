@@ -391,7 +391,7 @@ def _watch(equation, shape, parameters, device, of):
     starts = np.concatenate([[0], np.cumsum(np.bincount(pairs // total, minlength=total))])
     graph = DependencyGraph((n, m), starts, pairs % total)
     if left:
-        graph.depths  # names the circle  # noqa: B018
+        _ = graph.depths  # raises the error that names the circle
     table = read(cells.session, buffers["table"], equation.dtype, total).reshape(n, m)
     return graph, table
 

@@ -182,23 +182,26 @@ def _hull_of_stream(session, points, options, progress):
         ids.append(chunk.first + vertices)
         corners.append(of_chunk)
         phases += part.phases
-    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), of="convex_hull")
-    whole = hull_of(union, **options)
-    vertices, corners = whole.read()
-    return Found(ids[vertices], whole.dimension, phases + whole.phases, corners)
+    return _hull_of_hulls(session, ids, corners, phases, options)
 
 
 def _hull_of_chunks(points, **options):
     parts = [hull_of(part, **options) for part in points.split()]
     read = [part.read() for part in parts]
-    ids = np.concatenate([chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, read)])
-    corners = np.concatenate([corners for _, corners in read])
-    if len(ids) == points.n:
+    ids = [chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, read)]
+    count = sum(map(len, ids))
+    if count == points.n:
         raise DeviceLimit(
-            f"convex_hull found {len(ids):,} vertices so far, {points.nbytes:,} bytes, and one allocation of "
+            f"convex_hull found {count:,} vertices so far, {points.nbytes:,} bytes, and one allocation of "
             f"{points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
         )
-    whole = hull_of(to_device(points.session, corners, of="convex_hull"), **options)
+    phases = sum((part.phases for part in parts), ())
+    return _hull_of_hulls(points.session, ids, [corners for _, corners in read], phases, options)
+
+
+def _hull_of_hulls(session, ids, corners, phases, options):
+    """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
+    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), of="convex_hull")
+    whole = hull_of(union, **options)
     vertices, corners = whole.read()
-    phases = sum((part.phases for part in parts), ()) + whole.phases
-    return Found(ids[vertices], whole.dimension, phases, corners)
+    return Found(ids[vertices], whole.dimension, phases + whole.phases, corners)

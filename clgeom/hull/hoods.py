@@ -139,7 +139,7 @@ def _hood(of, side, points, collinear, method, trace, device, profile):
     array = as_device_points(session, points, of=of)
     if array.n and max(chunk.count for chunk in array.chunks) >= 1 << 31:
         raise DeviceLimit(f"{of} takes fewer than 2**31 points in one allocation. Got {array.n:,}.")
-    phases = _require_order(array, of=of, profile=profile)
+    phases = require_order(array, of=of, profile=profile)
     if trace and len(array.chunks) > 1:
         raise DeviceLimit(
             f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
@@ -201,33 +201,39 @@ def _hood_of_chunks(points, side, options):
 # Points in order ------------------------------------------------------------------------------------------------
 
 
-def _require_order(points, *, of, profile):
+def look_at_order(points, *, profile):
+    """(the first point out of lexicographic order or n, whether some is not finite, phases) of a chunk."""
+    policy = select(points.session.profile, "wagener/hood_order", points.dtype, points.n)
+    groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
+    found = Scratch("order_found", np.uint32, 2 * groups)
+    step = Step(
+        "wagener/hood_order",
+        policy,
+        args=("points[0]", np.uint32(points.n), found),
+        groups=groups,
+        params={"real": c_name(points.dtype)},
+        bytes_moved=points.nbytes,
+    )
+    result = run(points.session, Plan(step), points=points, profile=profile)
+    least, wild = result.read(found).reshape(-1, 2).T
+    return int(least.min()), bool(wild.any()), result.phases
+
+
+def require_order(points, *, of, profile):
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
     phases, first, last = (), None, None
     for chunk, part in zip(points.chunks, points.split()):
-        policy = select(points.session.profile, "wagener/hood_order", points.dtype, part.n)
-        groups = policy.groups(ceil_div(part.n, policy.tile), points.session.profile.compute_units)
-        found = Scratch("order_found", np.uint32, 2 * groups)
-        step = Step(
-            "wagener/hood_order",
-            policy,
-            args=("points[0]", np.uint32(part.n), found),
-            groups=groups,
-            params={"real": c_name(points.dtype)},
-            bytes_moved=part.nbytes,
-        )
-        result = run(points.session, Plan(step), points=part, profile=profile)
-        least, wild = result.read(found).reshape(-1, 2).T
-        phases += result.phases
-        if wild.any():
+        least, wild, looked = look_at_order(part, profile=profile)
+        phases += looked
+        if wild:
             refuse_nonfinite(points, of=of)
         if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
             rows = part.to_host()
             before, last = last, rows[-1].tolist()
             if before is not None and first is None and rows[0].tolist() < before:
                 first = chunk.start
-        if first is None and least.min() < part.n:
-            first = chunk.start + int(least.min())
+        if first is None and least < part.n:
+            first = chunk.start + least
     if first is not None:
         before, got = points.to_host()[first - 1 : first + 1].tolist()
         raise InvalidInput(

@@ -9,10 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
 from clgeom.hull.predicates import orient2d
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import canonical_points
+from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.launch import Scratch, read, run
 
 
@@ -81,17 +80,10 @@ class Hull:
         -------
         ndarray of bool, shape (m,), or one bool for a single point
         """
-        single = np.shape(points) == (2,)
-        queries = canonical_points(np.reshape(points, (1, 2)) if single else points, of="Hull.contains")
-        if not np.isfinite(queries).all():
-            row, column = np.argwhere(~np.isfinite(queries))[0]
-            raise InvalidInput(
-                f"The 'points' parameter of Hull.contains must be finite. "
-                f"Got {queries[row, column]} at index [{row}, {column}] instead."
-            )
+        queries = canonical_queries(points, of="Hull.contains")
         dtype = np.result_type(queries, self.points)
         inside = self._contains(queries.astype(dtype, copy=False), self.points.astype(dtype, copy=False))
-        return bool(inside[0]) if single else inside
+        return bool(inside[0]) if np.shape(points) == (2,) else inside
 
     def _contains(self, queries, corners):
         if len(queries) == 0 or self.dimension < 0:

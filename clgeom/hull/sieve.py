@@ -24,7 +24,7 @@ from clgeom.runtime.tuning import fitting
 
 BINS = 2048
 #: Records of tile_hull before those of vertices, and how many are read at once in the hope that they are all.
-HEADER, GLANCE = 4, 256
+HEADER, GLANCE = 3, 256
 #: Slots of sizes: the lists' lengths, and whether some point was not finite.
 KEPT, SAMPLED, HULLS, HULLS_OF_HULLS, SIZES, WILD = 0, 1, 2, 3, 8, 7
 
@@ -190,7 +190,7 @@ def _read_hull(result, plan):
     """The hull, when its list was no more than one tile and no list overran its room; else None."""
     records = plan[-1].args[-1]
     hull = result.read(records, min(GLANCE, records.count))
-    found, dimension, wild, total = hull["id"][:HEADER].view(np.int32).tolist()
+    found, dimension, wild = hull["id"][:HEADER].view(np.int32).tolist()
     if wild:
         return Sieved(wild=True)
     if found == 0:

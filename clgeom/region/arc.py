@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.hull.hoods import _require_order as require_order
+from clgeom.hull.hoods import look_at_order, require_order
 from clgeom.hull.lexsort import lexsort
 from clgeom.region.chains import CUTS, JOINS, KERNELS, chains_of, outline_of
 from clgeom.region.result import CrossRegion, Region, Walk
@@ -265,22 +265,10 @@ def _cuts(x, segments, cuts):
 
 def _in_order(points, profile):
     """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
-    policy = select(points.session.profile, "wagener/hood_order", points.dtype, points.n)
-    groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
-    found = Scratch("order_found", np.uint32, 2 * groups)
-    step = Step(
-        "wagener/hood_order",
-        policy,
-        args=("points[0]", np.uint32(points.n), found),
-        groups=groups,
-        params={"real": c_name(points.dtype)},
-        bytes_moved=points.nbytes,
-    )
-    result = run(points.session, Plan(step), points=points, profile=profile)
-    first, wild = result.read(found).reshape(-1, 2).T
-    if wild.any():
+    first, wild, phases = look_at_order(points, profile=profile)
+    if wild:
         refuse_nonfinite(points, of=OF)
-    return bool(first.min() >= points.n), result.phases
+    return first >= points.n, phases
 
 
 def _swapped(points, profile):

@@ -13,7 +13,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
-from clgeom.runtime.arrays import canonical_points
+from clgeom.runtime.arrays import canonical_queries
 
 #: Regions of more vertices than this do not measure their area for their repr.
 SHOWN = 100_000
@@ -154,18 +154,11 @@ class Region:
         -------
         ndarray of bool, shape (m,), or one bool for a single point
         """
-        single = np.shape(points) == (2,)
-        queries = canonical_points(np.reshape(points, (1, 2)) if single else points, of="Region.contains")
-        if not np.isfinite(queries).all():
-            row, column = np.argwhere(~np.isfinite(queries))[0]
-            raise InvalidInput(
-                f"The 'points' parameter of Region.contains must be finite. "
-                f"Got {queries[row, column]} at index [{row}, {column}] instead."
-            )
+        queries = canonical_queries(points, of="Region.contains")
         dtype = np.result_type(queries, self.dtype)
         chains = [chain.astype(dtype, copy=False) for chain in self._along]
         inside = _between(self._turned(queries.astype(dtype, copy=False)), *chains, self._session)
-        return bool(inside[0]) if single else inside
+        return bool(inside[0]) if np.shape(points) == (2,) else inside
 
     def simplify(self, tolerance: float) -> Region:
         """A region of fewer vertices that covers this one.

@@ -143,6 +143,18 @@ def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
     return np.require(_as_coordinates(array, of=of, name=name), requirements=["C", "A"])
 
 
+def canonical_queries(points, *, of: str) -> np.ndarray:
+    """Finite points to be asked about, as `canonical_points` has them; one point may come as a pair."""
+    queries = canonical_points(np.reshape(points, (1, 2)) if np.shape(points) == (2,) else points, of=of)
+    if not np.isfinite(queries).all():
+        row, column = np.argwhere(~np.isfinite(queries))[0]
+        raise InvalidInput(
+            f"The 'points' parameter of {of} must be finite. "
+            f"Got {queries[row, column]} at index [{row}, {column}] instead."
+        )
+    return queries
+
+
 def _as_array(values, *, of, name):
     """``numpy.asarray`` with our error, masked arrays without their mask."""
     try:

@@ -12,11 +12,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.collections import LineCollection, PolyCollection  # noqa: E402
+import matplotlib.pyplot as plt
+from matplotlib.collections import LineCollection, PolyCollection
 
-import clgeom  # noqa: E402
-from clgeom.data import cities  # noqa: E402
+import clgeom
+from clgeom.data import cities
 
 world = cities()
 countries, labels = np.unique(world.countries, return_inverse=True)

@@ -12,9 +12,9 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from clgeom import coverage_regions, localize  # noqa: E402
-from clgeom.radio import coverage_map  # noqa: E402
-from clgeom.region.localize import localize_masks  # noqa: E402
+from clgeom import coverage_regions, localize
+from clgeom.radio import coverage_map
+from clgeom.region.localize import localize_masks
 
 
 def made_map():

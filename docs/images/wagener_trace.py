@@ -10,8 +10,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import clgeom  # noqa: E402
-from clgeom.plot import save_trace  # noqa: E402
+import clgeom
+from clgeom.plot import save_trace
 
 rng = np.random.default_rng(2012)
 angle, radius = rng.uniform(0, 2 * np.pi, 1024), np.sqrt(rng.random(1024))

@@ -22,7 +22,7 @@ typedef ${real}2 point_t;
 #define ITEMS ${items_per_thread}            // points of a work-item
 #define TILE (WG_SIZE * ITEMS)
 #define WILD 7
-#define HEADER 4                             // records before those of vertices
+#define HEADER 3                             // records before those of vertices
 typedef struct { real_t x, y; uint id; } vertex_t;
 <%
     sides_at_once = 2 if wg_size > 1 else 1
@@ -355,7 +355,6 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
         hull[0].id = found;
         hull[1].id = place ? 2 : min(lower, 2u) - 1;
         hull[2].id = sizes[WILD];
-        hull[3].id = total;
     }
     }
 % else:
