@@ -13,8 +13,8 @@ from clgeom.dp.trace import Expr
 NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
 #: What an element of a parameter must not depend on to be read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
-#: What is known of cells that are not in the first row or column.
-FIRST_ARE_OTHER = {"i": (1, None), "j": (1, None)}
+#: What is known of cells that are not in the first row, or not in the first column.
+LATER = {"i": (1, None), "j": (1, None)}
 #: Operators that cost about as much as a branch, and how many of them an equation may have to go without branches.
 CHEAP = {
     "const",
@@ -49,8 +49,8 @@ class Held:
     text : str
         The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, indices moved into range.
     cells : str
-        `dp_cell_held`, and `dp_cell_held_inner` for cells that are not in the first row or column (or the same): their
-        DP_CONTEXT ends with the elements, named `dp_held0 ..`.
+        `dp_cell_held`, and `dp_cell_held_i`, `_j`, `_i_j` for cells that are not in the first row, column, or neither:
+        their DP_CONTEXT ends with the elements, named `dp_held0 ..`.
     kinds : tuple of (str, str)
         For each element what it is the same in, "row" or "column", or "cell"; and its type.
     """
@@ -89,7 +89,9 @@ def held(equation, *, inner: bool) -> Held | None:
         by = (trace.depends_on(load, ("i",)), trace.depends_on(load, ("j",)))
         kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
     cells = []
-    for name, known in (("dp_cell_held", {}), ("dp_cell_held_inner", FIRST_ARE_OTHER if inner else {})):
+    for later in ("", "i", "j", "ij"):
+        name = "_".join(["dp_cell_held", *later])
+        known = {axis: LATER[axis] for axis in later} if inner else {}
         value, decision = (
             None if root is None else trace.simplify(root, known)
             for root in (equation.value, equation.decision)

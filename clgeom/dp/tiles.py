@@ -161,6 +161,16 @@ class Sweep:
             )
         )
 
+    def flush(self, local_mem_bytes) -> int:
+        """Steps whose cells a group gathers before it writes them in runs; 0 where items write for themselves."""
+        p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize)
+        for steps in (8, 4, 2) if self.table and p.wg_size > 1 and not self.flips[1] else ():
+            run = steps * p.block_columns // vector
+            stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize
+            if p.steps % steps == 0 and p.wg_size % (run * p.block_rows) == 0 and stage <= local_mem_bytes // 2:
+                return steps
+        return 0
+
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template."""
         flip_rows, flip_columns = self.flips
@@ -180,7 +190,7 @@ class Sweep:
             "last": last,
             "trapped": trapped,
             "bits": self.bits,
-            "shuffle": shuffle_of(job.session, self.policy),
+            "flush": self.flush(job.session.profile.local_mem_bytes),
         }
 
     def launches(self):
@@ -235,7 +245,3 @@ def fill(job: Job) -> Filled:
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)
 
-
-def shuffle_of(session, policy: Policy) -> str | None:
-    """How items pass on edges in registers: "ptx" where a group is one sub-group of 32, None by local memory."""
-    return "ptx" if policy.wg_size == 32 and session.shuffle == "ptx" else None

@@ -1,28 +1,39 @@
-<%page args="equation='', loads='', cells='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, shuffle=None, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%page args="equation='', loads='', cells='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, single=False, flush=0, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     rows, columns = block_rows, block_columns
     vector = min(columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}[cell])
-    local_pass = wg_size > 1 and not shuffle
+    group = wg_size > 1
+    across = columns // vector      # vectors side by side in a block
+    parts = up * across             # vectors that an item passes on
+    run = flush * across            # vectors of a row between two flushes
+    by_column = [q for q, (kind, _) in enumerate(held or ()) if kind == "column"]
+    wide = {q: min(columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(held[q][1], 16)) for q in by_column}
 %>\
-// tile_sweep: one diagonal of slanted tiles of a table whose cells need only near cells above and to the left.
+// tile_sweep: slanted tiles of a table whose cells need only near cells above and to the left.
 //
 //   strip = WG_SIZE * ROWS rows; item t has ROWS of them and walks blocks of ROWS x COLUMNS cells, one a step
 //
 //   item 0   | . . |s=5|s=6|s=7|s=8| . .       at step s item t computes block s - t: all items are busy, and the item
 //   item 1   | . |s=5|s=6|s=7|s=8| . . .       above has passed on the row above that block one step before
 //   item 2   |s=5|s=6|s=7|s=8| . . . . .       a tile is STEPS steps of a strip; its cells never leave the registers,
-//                                              only its lower edge and the items' left edges (state) go through memory
+//                                              only its lower edge and the items' left edges go on to other tiles
 //
-// Tile (I, J) is computed by launch J + lag * I, when the lower edge of strip I - 1 has come far enough. Cells are
-// addressed in the order of filling; flip_rows and flip_columns turn that into the table's rows and columns.
+% if single:
+// One launch: a group takes the next strip by a ticket, and keeps the left edges. It waits for the strip above, which a
+// group that runs has taken before, to have come LAG tiles further: so some group can always go on.
+% else:
+// Tile (I, J) is computed by launch J + lag * I, when the lower edge of strip I - 1 has come far enough; left edges wait
+// in `state`.
+% endif
+// Cells are addressed in the order of filling; flip_rows and flip_columns turn that into the table's rows and columns.
 // Work: one evaluation a cell; memory: what is kept, and 1 / ROWS + 1 / COLUMNS of a table of edges at most.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
 #include "dp_math.h"
-// as the function, in the index's own type: a load of each column of each block is a good part of the work
+// as the function, in the index's own type
 #define dp_lesser(a, b) ((a) < (b) ? (a) : (b))
 #define dp_inside(index, size) (dp_lesser(index, (size) - 1) > 0 ? dp_lesser(index, (size) - 1) : 0)
 % if trapped:
@@ -58,66 +69,199 @@ typedef ${cell}${vector} cells_t;   // stored at once: the table is our own memo
 #define LEFT ${left}       // columns to the left
 #define STRIP (WG_SIZE * ROWS)
 #define STATE (LEFT * (UP + ROWS) + UP * COLUMNS)   // cells that an item carries from one tile to the next
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_assume)
-#define ASSUME(condition) __builtin_assume(condition)
-#endif
-#endif
-#ifndef ASSUME
-#define ASSUME(condition)
-#endif
-% if shuffle == "ptx":
-inline uint shuffle_up(uint mine)
-{
-    uint theirs;
-    asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(theirs) : "r"(mine));
-    return theirs;
-}
-% if cell in ("long", "double"):
-inline cell_t from_above(cell_t mine) { const uint2 v = as_uint2(mine); return as_${cell}((uint2)(shuffle_up(v.x), shuffle_up(v.y))); }
-% else:
-inline cell_t from_above(cell_t mine) { return as_${cell}(shuffle_up(as_uint(mine))); }
+#define SHIFT (WG_SIZE - 1)      // steps that the last item is late
+// x, which is at least `least`, written so that compilers see it: conditions of base cases fall away, and no branch is left
+#define AT_LEAST(x, least) ((((x) - (least)) & INT_MAX) + (least))
+% if bits:
+typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} packed_t;   // decisions of a row of a block
 % endif
+% if single:
+// between memory that groups share and the word that it is ready; what reads the memory is volatile, so no cache is in the way
+#define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE); write_mem_fence(CLK_GLOBAL_MEM_FENCE)
+% endif
+% if flush:
+// Cells on their way to the table: RUN vectors of each row, so that rows are written in runs and not in bits.
+#define FLUSH ${flush}          // steps between two flushes
+#define RUN ${run}
+#define STAGE (ROWS * RUN + 1)  // vectors of an item; one more keeps items in different banks
 % endif
 <%def name="block(inside)">\
 <%
     i, j = ("n - 1 - " if flip_rows else ""), ("m - 1 - " if flip_columns else "")
+    inner, guarded = inside == "inner", inside == "partly"
+    turned = flip_rows or flip_columns
 %>\
 % for c in range(columns):
-% if held is None and inside == "partly":
+% if guarded:
                 if (column + ${c} < m) {
 % endif
 % for r in range(rows):
 <%
+    # the first row and column are 0: below and to the right of a block's first cell nothing is in them
+    later = (inner or r > 0, inner or c > 0)
     near = "".join(f", w[{up + r + di}][{left + c + dj}]" for di, dj in offsets) + (", stray" if trapped else "")
-    at = f"{i}(row + {r}), {j}(column + {c}), n, m"
+    at_row, at_column = (
+        f"AT_LEAST({x} + {k}, {k + (size if inner else 0)})" if known and held is None and not turned else f"{x} + {k}"
+        for x, k, size, known in (("row", r, rows, later[0]), ("column", c, columns, later[1])))
+    at = f"{i}({at_row}), {j}({at_column}), n, m"
     each = "" if held is None else "".join(
         f", held{q}_{r}" if kind == "row" else f", held{q}_{c}" if kind == "column" else f", dp_load{q}({at} DP_ARGUMENTS)"
         for q, (kind, _) in enumerate(held))
-    function = "dp_cell" if held is None else "dp_cell_held_inner" if inside == "inner" else "dp_cell_held"
+    function = "dp_cell" if held is None else "dp_cell_held" + "_i" * later[0] + "_j" * later[1]
     call = f"{function}({at}{near}{each} DP_ARGUMENTS DP_DECISION(&decision))"
 %>\
-% if held is None and inside == "partly":
-                    if (row + ${r} < bottom)
-% endif
-                    {
-% if held is None and inside != "inner" and r and c:
-                        ASSUME(row + ${r} >= 1 && column + ${c} >= 1);
-% endif
-                        w[${up + r}][${left + c}] = ${call};
-                    }
+                ${f"if (row + {r} < bottom) " if guarded else ""}w[${up + r}][${left + c}] = ${call};
 % if bits:
-                    won[${r}] |= (packed_t)decision << ${c * bits};
+                won[${r}] |= (packed_t)decision << ${c * bits};
 % endif
 % endfor
-% if held is None and inside == "partly":
+% if guarded:
                 }
 % endif
 % endfor
 </%def>\
-% if bits:
-typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} packed_t;   // decisions of a row of a block
+<%def name="step_of(inner)">\
+            {
+            const int at = base + step - lid, column = at * COLUMNS;
+% if group:
+% for p in range(parts):
+            const cells_t from${p} = *(lid ? &passed[(step + 1) & 1][${p}][lid - 1] : &above[step * ${parts} + ${p}]);
+% endfor
 % endif
+% if not inner:
+            if (at >= 0 && at < blocks && row < bottom) {
+% endif
+% for u in range(up):
+% for c in range(columns):
+% if group:
+                w[${u}][${left + c}] = from${u * across + c // vector}.s${c % vector};
+% elif inner:
+                w[${u}][${left + c}] = upper[(size_t)${u} * edge_pitch + column + ${c}];
+% else:
+                w[${u}][${left + c}] = begin ? upper[(size_t)${u} * edge_pitch + column + ${c}] : (cell_t)0;
+% endif
+% endfor
+% endfor
+% for q in by_column:
+% for k in range(columns // wide[q]):
+                const ${held[q][1]}${wide[q]} columns${q}_${k} = columns${q}[(step - lid + SHIFT) * ${columns // wide[q]} + ${k}];
+% endfor
+% for c in range(columns):
+                const ${held[q][1]} held${q}_${c} = columns${q}_${c // wide[q]}.s${c % wide[q]};
+% endfor
+% endfor
+% if bits:
+                packed_t won[ROWS] = {0};
+% endif
+#if DP_HAS_DECISION
+                uint decision = 0;
+#endif
+% if inner:
+${block("inner")}\
+% elif held is not None:
+${block("wholly")}\
+% else:
+                if (row + ROWS <= bottom && column + COLUMNS <= m) {
+${block("wholly")}\
+                } else {
+${block("partly")}\
+                }
+% endif
+% if last and not inner:
+                if (row < n && row + ROWS >= n) {
+% for r in range(rows):
+% for c in range(columns):
+                    if (row + ${r} == n - 1 && column + ${c} < m)
+                        last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
+% endfor
+% endfor
+                }
+% endif
+% if table and flush:
+% for r in range(rows):
+% for k in range(across):
+                stage[lid * STAGE + ${r * run + k} + step % FLUSH * ${across}] = (cells_t)(${", ".join(f"w[{up + r}][{left + k * vector + v}]" for v in range(vector))});
+% endfor
+% endfor
+% elif table:
+                {
+                global cell_t *target = table + (size_t)${"(n - 1 - row)" if flip_rows else "row"} * pitch + ${"(m - 1 - column)" if flip_columns else "column"};
+                const long down = ${"-" if flip_rows else ""}(long)pitch;
+% if not inner:
+                if (row + ROWS <= bottom && column + COLUMNS <= m) {
+% endif
+% for r in range(rows):
+% if flip_columns:
+% for c in range(columns):
+                    target[${r} * down - ${c}] = w[${up + r}][${left + c}];
+% endfor
+% else:
+% for c in range(0, columns, vector):
+                    *(global cells_t *)(target + ${r} * down + ${c}) = (cells_t)(${", ".join(f"w[{up + r}][{left + c + v}]" for v in range(vector))});
+% endfor
+% endif
+% endfor
+% if not inner:
+                } else {
+% for r in range(rows):
+% for c in range(columns):
+                    if (row + ${r} < bottom && column + ${c} < m)
+                        target[${r} * down ${"-" if flip_columns else "+"} ${c}] = w[${up + r}][${left + c}];
+% endfor
+% endfor
+                }
+% endif
+                }
+% endif
+% if bits:
+% for r in range(rows):
+                ${"" if inner else f"if (row + {r} < bottom) "}decisions[(size_t)(row + ${r} - top) * decision_pitch + at] = won[${r}];
+% endfor
+% endif
+% for u in range(up):
+% for c in range(columns):
+                pass[${u}][${c}] = w[${rows + u}][${left + c}];
+% if not group:
+                lower[(size_t)${u} * edge_pitch + column + ${c}] = pass[${u}][${c}];
+% endif
+% endfor
+% endfor
+% for r in range(up + rows):
+% for c in range(left):
+                w[${r}][${c}] = w[${r}][${columns + c}];
+% endfor
+% endfor
+% if not inner:
+            }
+% endif
+% if group:
+% for p in range(parts):
+            *(lid < SHIFT ? &passed[step & 1][${p}][lid] : &below[step * ${parts} + ${p}]) = (cells_t)(${", ".join(f"pass[{p // across}][{p % across * vector + v}]" for v in range(vector))});
+% endfor
+            barrier(CLK_LOCAL_MEM_FENCE);
+% endif
+% if table and flush:
+            if ((step + 1) % FLUSH == 0) {
+                // an item writes part lid % RUN of every so many rows: the items of a row write its run side by side
+                const int behind = base + step + 1 - FLUSH - lid / RUN / ROWS, first_row = begin + lid / RUN;
+                global cell_t *target = table + (${"(n - 1 - (long)first_row)" if flip_rows else "(long)first_row"} * pitch + behind * COLUMNS + lid % RUN * ${vector});
+                local const cells_t *ready = stage + lid / RUN / ROWS * STAGE + lid / RUN % ROWS * RUN + lid % RUN;
+                const long jump = WG_SIZE / RUN * ${"-" if flip_rows else ""}(long)pitch - WG_SIZE / RUN / ROWS * COLUMNS;
+% for k in range(rows * run):
+                {
+% if inner:
+% else:
+                const int column = (behind - ${k} * (WG_SIZE / RUN / ROWS)) * COLUMNS + lid % RUN * ${vector};
+                if (column >= 0 && column < blocks * COLUMNS && first_row + ${k} * (WG_SIZE / RUN) < bottom)
+% endif
+                    *(global cells_t *)(target + ${k} * jump) = ready[${k} * (WG_SIZE / RUN / ROWS) * STAGE];
+                }
+% endfor
+                barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
+            }
+% endif
+            }
+</%def>\
 
 // Where the lower edge of a strip is held: two places in turn, and one of its own for every so many strips (0: none).
 inline int slot_of(const int strip, const int every)
@@ -128,7 +272,12 @@ inline int slot_of(const int strip, const int every)
 // Rows top .. bottom - 1; the edge above them is in place entry.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
-                const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *restrict edges, global cell_t *restrict state
+                const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *${"" if single else "restrict"} edges,
+% if single:
+                volatile global int *progress   // the next ticket, then how many tiles of each strip are done
+% else:
+                global cell_t *restrict state
+% endif
 % if trapped:
                 , global int *stray
 % endif
@@ -144,28 +293,59 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
                 DP_KERNEL_PARAMETERS)
 {
     const int lid = get_local_id(0);
-    const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
     const int blocks = (m + COLUMNS - 1) / COLUMNS;
-% if local_pass:
-    local cell_t passed[2][UP * COLUMNS][WG_SIZE];
+% if group:
+    local cells_t passed[2][${parts}][WG_SIZE];                        // from item to item, in turn
+    local cells_t above[STEPS * ${parts}], below[STEPS * ${parts}];    // for the first item, from the last
 % endif
-% if wg_size > 1:
-    local cell_t above[UP][STEPS * COLUMNS];
+% if flush and table:
+    local cells_t stage[WG_SIZE * STAGE];
 % endif
+% for q in by_column:
+    local ${held[q][1]}${wide[q]} columns${q}[(STEPS + SHIFT) * ${columns // wide[q]}];   // what cells of a column share
+% endfor
+    cell_t w[UP + ROWS][LEFT + COLUMNS];   // the block, the rows above it, the columns to its left
+    cell_t pass[UP][COLUMNS];              // the lower rows of the block before, on their way to the item below
+% if single:
+    local int ticket;
+    if (lid == 0)
+        ticket = atomic_inc(progress);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int strip = ticket, tiles = (blocks + SHIFT + STEPS - 1) / STEPS;
+    for (int tile_column = 0; tile_column < tiles; ++tile_column) {
+% else:
+    const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
     for (int strip = tile_row * strips; strip < (tile_row + 1) * strips; ++strip) {
-        const int begin = top + strip * STRIP, row = begin + lid * ROWS;
-        global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
-        global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
         global cell_t *mine = state + (size_t)strip * STATE * WG_SIZE + lid;
-        cell_t w[UP + ROWS][LEFT + COLUMNS];   // the block, the rows above it, the columns to its left
-        cell_t pass[UP][COLUMNS];              // the lower rows of the block before, on their way to the item below
-        const bool fresh = tile_column == 0, inside = begin > 0 && begin + STRIP < bottom${" && tile_column * STEPS >= WG_SIZE && (tile_column + 1) * STEPS * COLUMNS < m" if held is not None else ""};   // the same for all items
+% endif
+        const int begin = top + strip * STRIP, row = begin + lid * ROWS, base = tile_column * STEPS;
+        ${"volatile" if single else ""} global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
+        global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
+        const bool fresh = tile_column == 0;
+% if single:
+        if (lid == 0 && strip > 0) {
+            const int enough = min(tile_column + lag, tiles);
+            while (atomic_add(progress + strip, 0) < enough)
+                ;
+            FENCE;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        if (fresh) {
+% for r in range(up + rows):
+% for c in range(left):
+            w[${r}][${c}] = (cell_t)0;
+% endfor
+% endfor
+% for u in range(up):
+% for c in range(columns):
+            pass[${u}][${c}] = (cell_t)0;
+% endfor
+% endfor
+        }
+% else:
 % for r in range(up + rows):
 % for c in range(left):
         w[${r}][${c}] = fresh ? (cell_t)0 : mine[${r * left + c} * WG_SIZE];
-% endfor
-% for c in range(columns):
-        w[${r}][${left + c}] = (cell_t)0;
 % endfor
 % endfor
 % for u in range(up):
@@ -173,21 +353,34 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         pass[${u}][${c}] = fresh ? (cell_t)0 : mine[(LEFT * (UP + ROWS) + ${u * columns + c}) * WG_SIZE];
 % endfor
 % endfor
-% if wg_size > 1:
+% endif
+% for r in range(up + rows):
+% for c in range(columns):
+        w[${r}][${left + c}] = (cell_t)0;
+% endfor
+% endfor
+% if group:
         for (int c = lid; c < STEPS * COLUMNS; c += WG_SIZE) {
-            const int column = tile_column * STEPS * COLUMNS + c;
+            const int column = base * COLUMNS + c;
             for (int u = 0; u < UP; ++u)
-                above[u][c] = begin && column < m ? upper[(size_t)u * edge_pitch + column] : (cell_t)0;
+                ((local cell_t *)above)[(c / COLUMNS * UP + u) * COLUMNS + c % COLUMNS] =
+                    begin && column < m ? upper[(size_t)u * edge_pitch + column] : (cell_t)0;
+        }
+% for p in range(parts):
+        passed[1][${p}][lid] = (cells_t)(${", ".join(f"pass[{p // across}][{p % across * vector + v}]" for v in range(vector))});
+% endfor
+% endif
+% if by_column:
+% if not group:
+        if (strip == tile_row * strips)
+% endif
+        for (int c = lid; c < (STEPS + SHIFT) * COLUMNS; c += WG_SIZE) {
+% for q in by_column:
+            ((local ${held[q][1]} *)columns${q})[c] = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}((base - SHIFT) * COLUMNS + c), n, m DP_ARGUMENTS);
+% endfor
         }
 % endif
-% if local_pass:
-% for u in range(up):
-% for c in range(columns):
-        passed[1][${u * columns + c}][lid] = pass[${u}][${c}];
-% endfor
-% endfor
-% endif
-% if wg_size > 1:
+% if group:
         barrier(CLK_LOCAL_MEM_FENCE);
 % endif
 % for q, (kind, type) in enumerate(held or ()):
@@ -195,139 +388,40 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % for r in range(rows):
         const ${type} held${q}_${r} = dp_load${q}(${"n - 1 - " if flip_rows else ""}(row + ${r}), 0, n, m DP_ARGUMENTS);
 % endfor
-% elif kind == "column":
-% for c in range(columns):
-        ${type} held${q}_${c} = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}((tile_column * STEPS - lid) * COLUMNS + ${c}), n, m DP_ARGUMENTS);
-% endfor
 % endif
 % endfor
-        for (int step = 0; step < STEPS; ++step) {
-            const int at = tile_column * STEPS + step - lid, column = at * COLUMNS;
-% for q, (kind, type) in enumerate(held or ()):
-% if kind == "column":
-            // for the next step, so that this one does not wait for them
-% for c in range(columns):
-            const ${type} next${q}_${c} = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}(column + COLUMNS + ${c}), n, m DP_ARGUMENTS);
-% endfor
+        // steps of which all items have whole blocks, and none in the first row or column
+        int enter = SHIFT + 1 - base, leave = m / COLUMNS - base;
+        enter = enter > 0 ? enter : 0;
+        leave = leave < STEPS ? leave : STEPS;
+% if flush:
+        enter = (enter + FLUSH - 1) / FLUSH * FLUSH;
+        leave = leave / FLUSH * FLUSH;
 % endif
-% endfor
-% if shuffle:
-% for u in range(up):
-% for c in range(columns):
-            pass[${u}][${c}] = from_above(pass[${u}][${c}]);
-% endfor
-% endfor
-% endif
-            if (at >= 0 && at < blocks && row < bottom) {
-% for u in range(up):
-% for c in range(columns):
-% if wg_size == 1:
-                w[${u}][${left + c}] = begin ? upper[(size_t)${u} * edge_pitch + column + ${c}] : (cell_t)0;
-% elif shuffle:
-                w[${u}][${left + c}] = lid ? pass[${u}][${c}] : above[${u}][step * COLUMNS + ${c}];
-% else:
-                w[${u}][${left + c}] = lid ? passed[(step + 1) & 1][${u * columns + c}][lid - 1] : above[${u}][step * COLUMNS + ${c}];
-% endif
-% endfor
-% endfor
-% if bits:
-                packed_t won[ROWS] = {0};
-% endif
-#if DP_HAS_DECISION
-                uint decision = 0;
-#endif
-% if held is None:
-                const bool straight = inside && at >= 1 && column + COLUMNS < m;
-% else:
-                const bool straight = inside;
-% endif
-                if (straight) {
-                    ASSUME(row >= ROWS && column >= COLUMNS);
-${block("inner")}\
-% if held is None:
-                } else if (row + ROWS <= bottom && column + COLUMNS <= m) {
-${block("wholly")}\
-                } else {
-${block("partly")}\
-% else:
-                } else {
-${block("wholly")}\
-% endif
-                }
-% if last:
-                if (!straight && row < n && row + ROWS >= n) {
-% for r in range(rows):
-% for c in range(columns):
-                    if (row + ${r} == n - 1 && column + ${c} < m)
-                        last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
-% endfor
-% endfor
-                }
-% endif
-% if table:
-                global cell_t *target = table + (size_t)${"(n - 1 - row)" if flip_rows else "row"} * pitch + ${"(m - 1 - column)" if flip_columns else "column"};
-                const long down = ${"-" if flip_rows else ""}(long)pitch;
-                if (straight || (row + ROWS <= bottom && column + COLUMNS <= m)) {
-% for r in range(rows):
-% if flip_columns:
-% for c in range(columns):
-                    target[${r} * down - ${c}] = w[${up + r}][${left + c}];
-% endfor
-% else:
-% for c in range(0, columns, vector):
-                    *(global cells_t *)(target + ${r} * down + ${c}) = (cells_t)(${", ".join(f"w[{up + r}][{left + c + v}]" for v in range(vector))});
-% endfor
-% endif
-% endfor
-                } else {
-% for r in range(rows):
-% for c in range(columns):
-                    if (row + ${r} < bottom && column + ${c} < m)
-                        target[${r} * down ${"-" if flip_columns else "+"} ${c}] = w[${up + r}][${left + c}];
-% endfor
-% endfor
-                }
-% endif
-% if bits:
-% for r in range(rows):
-                if (row + ${r} < bottom)
-                    decisions[(size_t)(row + ${r} - top) * decision_pitch + at] = won[${r}];
-% endfor
-% endif
-% for u in range(up):
-% for c in range(columns):
-                pass[${u}][${c}] = w[${rows + u}][${left + c}];
-% endfor
-% endfor
-                if (lid == WG_SIZE - 1) {
-% for u in range(up):
-% for c in range(columns):
-                    lower[(size_t)${u} * edge_pitch + column + ${c}] = pass[${u}][${c}];
-% endfor
-% endfor
-                }
-% for r in range(up + rows):
-% for c in range(left):
-                w[${r}][${c}] = w[${r}][${columns + c}];
-% endfor
-% endfor
-            }
-% for q, (kind, type) in enumerate(held or ()):
-% if kind == "column":
-% for c in range(columns):
-            held${q}_${c} = next${q}_${c};
-% endfor
-% endif
-% endfor
-% if local_pass:
-% for u in range(up):
-% for c in range(columns):
-            passed[step & 1][${u * columns + c}][lid] = pass[${u}][${c}];
-% endfor
-% endfor
-            barrier(CLK_LOCAL_MEM_FENCE);
-% endif
+        if (begin == 0 || begin + STRIP ${">=" if last else ">"} bottom || enter >= leave)
+            enter = leave = STEPS;
+        for (int step = 0; step < STEPS;) {
+            for (; step >= enter && step < leave; ++step)
+${step_of(True)}\
+            for (const int until = step < enter ? enter : STEPS; step < until; ++step)
+${step_of(False)}\
         }
+% if group:
+        for (int c = lid; c < STEPS * COLUMNS; c += WG_SIZE) {
+            const int column = (base - SHIFT) * COLUMNS + c;
+            for (int u = 0; u < UP; ++u)
+                if (column >= 0 && column < edge_pitch)
+                    lower[(size_t)u * edge_pitch + column] = ((local cell_t *)below)[(c / COLUMNS * UP + u) * COLUMNS + c % COLUMNS];
+        }
+% endif
+% if single:
+        FENCE;
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        if (lid == 0) {
+            FENCE;
+            atomic_xchg(progress + 1 + strip, tile_column + 1);
+        }
+% else:
 % for r in range(up + rows):
 % for c in range(left):
         mine[${r * left + c} * WG_SIZE] = w[${r}][${c}];
@@ -338,8 +432,6 @@ ${block("wholly")}\
         mine[(LEFT * (UP + ROWS) + ${u * columns + c}) * WG_SIZE] = pass[${u}][${c}];
 % endfor
 % endfor
-% if wg_size > 1:
-        barrier(CLK_LOCAL_MEM_FENCE);   // above and passed are written again for the next strip
 % endif
     }
 }
