@@ -22,6 +22,7 @@ import argparse
 import contextlib
 import json
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 
+from clgeom.dp import rows
 from clgeom.dp.fill import fill
 from clgeom.dp.problems import chains, knapsacks, pascal, sequences
 from clgeom.runtime.build import build
@@ -157,46 +159,64 @@ class ByHand:
     def rows(self, reaches, m, keep, w, v, **macros):
         """Rows 1 .. of a table whose row 0 is there: as many a launch as their reaches to the left allow."""
         n, pitch = len(reaches) + 1, ceil_div(m, 32) * 32
-        if self.cpu:
-            units = self.session.profile.compute_units
-            wg, core = 1, min(max(ceil_div(ceil_div(m, units), 32) * 32, 1024), 1 << 16)
-            room = 0 if core >= m else max(core // 4, int(reaches.max()))
-            tile = core + room
-        else:
-            wg, tile = 512, 5120
-            room = tile // 4
-
-        def groups_of(margin):
-            return ceil_div(m, core if self.cpu else tile - margin)
-
-        table = self.buffer(4 * pitch * (n if keep else 2))
+        wg, tile, parts = self.parts_of_rows(reaches, m)
+        table = self.buffer(4 * pitch * (n if keep == 1 else 2))
         self.cl.enqueue_fill_buffer(self.session.queue, table, np.int32(0), 0, 4 * pitch)
-        if "KNAPSACK" not in macros or not macros["KNAPSACK"]:
+        if not macros["KNAPSACK"]:
             self.cl.enqueue_fill_buffer(self.session.queue, table, np.int32(1), 0, 4)
-        kernel = self.kernel("fused_rows", WG_SIZE=wg, TILE=tile, KEEP=int(keep), **macros)
-        scratch = self.buffer(8 * tile * groups_of(0) if self.cpu else 4)
+        kernel = self.kernel("fused_rows", WG_SIZE=wg, TILE=tile, KEEP=keep, **macros)
+        scratch = self.buffer(12 * tile * ceil_div(m, tile - max(p[2] for p in parts)) if self.cpu else 4)
+        bits = self.buffer(n * pitch // 8 if keep == 2 else 4)
         zero, none = np.int32(0), np.uint64(0)
-        kernel.set_args(w, v, zero, zero, zero, np.int32(m), np.uint64(pitch), table, none, none, scratch)
-        first, turn, sums = 1, 0, np.concatenate([[0], np.cumsum(reaches)])
-        while first < n:
-            if self.cpu and core >= m:
-                count = min(64, n - first)
-            else:
-                count = int(np.searchsorted(sums, sums[first - 1] + room, "right")) - first
-                count = min(max(count, 1), 64, n - first)
-            margin = room if self.cpu else int(sums[first - 1 + count] - sums[first - 1])
+        args = w, v, zero, zero, zero, np.int32(m), np.uint64(pitch), table, none, none, scratch, bits
+        kernel.set_args(*args)
+        turn = 0
+        for first, count, margin in parts:
             changed = dict(zip((2, 3, 4), map(np.int32, (first, count, margin))))
-            changed |= {8: np.uint64(pitch * (first - 1 if keep else turn)), 9: np.uint64(pitch * (1 - turn))}
-            self.launch(kernel, groups_of(margin), wg, changed)
-            first, turn = first + count, 1 - turn
+            changed |= {8: np.uint64(pitch * (first - 1 if keep == 1 else turn)), 9: np.uint64(pitch * (1 - turn))}
+            self.launch(kernel, ceil_div(m, tile - margin), wg, changed)
+            turn = 1 - turn
         self.session.queue.finish()
-        return table, pitch, (n - 1 if keep else turn)
+        return table, pitch, (n - 1 if keep == 1 else turn), bits
 
-    def binomial(self, n, m, keep=True):
+    def parts_of_rows(self, reaches, m):
+        """Items of a group, columns of a tile, and for each launch its first row, how many, and the margin."""
+        n, sums = len(reaches) + 1, np.concatenate([[0], np.cumsum(reaches)])
+
+        def parts(most, room):
+            ends = np.minimum(np.arange(most, n + most), n - 1)  # of launches from row r + 1 on
+            if room:
+                ends = np.minimum(ends, np.searchsorted(sums, sums + room, "right") - 1)
+            found, first, ends, so_far = [], 0, ends.tolist(), sums.tolist()
+            while first < n - 1:
+                end = ends[first]
+                margin = ceil_div(so_far[end] - so_far[first], 32) * 32 if room else 0
+                found.append((first + 1, end - first, margin))
+                first = end
+            return found
+
+        if not self.cpu:
+            if m <= 2048:  # one group, and nothing is computed twice
+                return 256, ceil_div(m, 256) * 256, parts(n, 0)
+            # the shape that the framework takes, which was tuned
+            kind = types.SimpleNamespace(dtype=np.dtype(np.int32), decisions=None)
+            job = types.SimpleNamespace(shape=(n, m), equation=kind, keep="table", session=self.session)
+            policy = select(self.session.profile, rows.FUSED, kind.dtype, n * m)
+            policy, _, room = rows.shape_of(job, policy, np.append(0, reaches), np.zeros(n, np.int64))
+            return policy.wg_size, policy.tile, parts(64, room)
+        core = min(max(ceil_div(ceil_div(m, self.session.profile.compute_units), 32) * 32, 1024), 1 << 16)
+        room = core // 2
+        # items fill 8e9 cells a second each, those of margins twice, and a launch of several takes 40 us
+        saved = n * m * (1 - 1.25 / ceil_div(m, core)) / 8e9
+        if core < m and reaches.max() <= room and saved > max(n / 64, int(sums[-1]) / room) * 40e-6:
+            return 1, core + room, [(first, count, room) for first, count, _ in parts(64, room)]
+        return 1, ceil_div(m, 32) * 32, parts(max(64, (1 << 23) // m), 0)
+
+    def binomial(self, n, m, keep=1):
         nothing = self.buffer(4)
         return self.rows(np.ones(n - 1, np.int64), m, keep, nothing, nothing, KNAPSACK=0)
 
-    def knapsack(self, w, v, capacity, keep=True):
+    def knapsack(self, w, v, capacity, keep=1):
         return self.rows(
             np.minimum(w, capacity + 1), capacity + 1, keep, self.put(w), self.put(v), KNAPSACK=1
         )
@@ -252,7 +272,7 @@ def measure(session, case, cells, options):
         walk_source = walk = None
         by_hand = {
             "hand": lambda: hand.binomial(*shape),
-            "hand row": lambda: hand.binomial(*shape, keep=False),
+            "hand row": lambda: hand.binomial(*shape, keep=0),
         }
         by_numba = numba and (lambda: numba(*shape))
     elif case == "lcs":
@@ -269,7 +289,7 @@ def measure(session, case, cells, options):
         walk_source, walk = knapsacks.TAKEN, lambda table: walk_knapsack(table, w)
         by_hand = {
             "hand": lambda: hand.knapsack(w, v, shape[1] - 1),
-            "hand row": lambda: hand.knapsack(w, v, shape[1] - 1, keep=False),
+            "hand row": lambda: hand.knapsack(w, v, shape[1] - 1, keep=0),
         }
         by_numba = numba and (lambda: numba(w, v, shape[1] - 1))
     else:

@@ -2,7 +2,7 @@
 // takes for it: what bench_dp.py measures the framework against. One work-item a group on CPUs.
 //
 //   WG_SIZE, ROWS, COLUMNS, STEPS, STRIPS    the shape of slanted tiles (lcs_tiles), as dp/tile_sweep has them
-//   KEEP                             write the table, not only its last row
+//   KEEP                             0: the last row alone, 1: the table, 2: decisions, with the last row
 #ifndef WG_SIZE
 #define WG_SIZE 1
 #endif
@@ -10,79 +10,117 @@
 #define KEEP 1
 #endif
 
-// Binomials and knapsack: `count` rows a launch. A group has TILE columns, those of a margin on the left computed twice;
-// of the rows it holds two. On GPUs in local memory, on CPUs in a share of `scratch`, which stays in the cache.
+// Binomials and knapsack: `count` rows a launch. A group has TILE columns, those of a margin on the left computed twice.
+// On GPUs they are in local memory, on CPUs in a share of `scratch`, which stays in the cache. Bit j of a row of `bits`:
+// item taken. Columns left of the table hold -infinity for the knapsack, so that nothing is asked of the column.
 #ifdef TILE
-#if KNAPSACK
-#define ROW(r) const int weight = w[first + (r) - 1], value = v[first + (r) - 1]
-#define REACH (j >= weight ? weight : 0)
-#define CELL(now, k, j) (j >= weight && now[k - weight] + value > now[k] ? now[k - weight] + value : now[k])
-#else
-#define ROW(r) const int i = first + (r)
-#define REACH (j > 0 ? 1 : 0)
-#define CELL(now, k, j) (j == 0 || j == i ? 1 : j < i ? (int)((uint)now[k - 1] + (uint)now[k]) : 0)
-#endif
-
+#define LOWEST (INT_MIN / 2)
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void fused_rows(global const int *restrict w, global const int *restrict v, const int first, const int count, const int margin,
-                const int m, const ulong pitch, global int *table, const ulong before, const ulong into, global int *scratch)
+                const int m, const ulong pitch, global int *table, const ulong before, const ulong into, global int *scratch,
+                global uchar *restrict bits)
 {
     const int lid = get_local_id(0), core = TILE - margin, base = (int)get_group_id(0) * core - margin;   // of column 0
     const int begin = max(-base, 0), end = min(TILE, m - base);
     global const int *above = table + before;
 #if WG_SIZE > 1
-    local int tile[2][TILE];
-    for (int k = begin + lid; k < end; k += WG_SIZE)
-        tile[0][k] = above[base + k];
+#define ITEMS (TILE / WG_SIZE)
+    local int tile[TILE];
+    int cell[ITEMS];
+#if KEEP == 2
+    local uchar won[TILE];
+#endif
+    for (int k = lid; k < TILE; k += WG_SIZE)
+        tile[k] = k >= begin && k < end ? above[base + k] : KNAPSACK ? LOWEST : 0;
     for (int r = 0; r < count; ++r) {
-        ROW(r);
+        const int i = first + r;
+#if KNAPSACK
+        const int weight = w[i - 1], value = v[i - 1];
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int k = begin + lid; k < end; k += WG_SIZE) {
-            const int j = base + k;
-            const int cell = k < REACH ? 0 : CELL(tile[r & 1], k, j);     // 0: in the margin, where nobody needs it
-            tile[(r + 1) & 1][k] = cell;
-#if KEEP
-            if (k >= margin)
-                table[(first + r) * pitch + j] = cell;
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c) {
+            const int k = lid + c * WG_SIZE, old = tile[k];
+#if KNAPSACK
+            const int taken = k >= weight ? tile[k - weight] + value : old;    // else in the margin: nobody needs it
+            cell[c] = max(old, taken);
+#if KEEP == 2
+            won[k] = taken > old;
+#endif
+#else
+            const int j = base + k, sum = (k > 0 ? tile[k - 1] : 0) + old;
+            cell[c] = j == 0 || j == i ? 1 : j > 0 && j < i ? sum : 0;
 #endif
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c) {
+            const int k = lid + c * WG_SIZE;
+            tile[k] = cell[c];
+#if KEEP == 1
+            if (k >= margin && k < end)
+                table[(first + r) * pitch + base + k] = cell[c];
+#endif
+        }
+#if KEEP == 2
+        for (int k = margin + lid * 8; k < end; k += WG_SIZE * 8) {
+            uint packed = 0;
+            for (int b = 0; b < 8; ++b)
+                packed |= (uint)won[k + b] << b;
+            bits[(i * pitch + base + k) / 8] = (uchar)packed;
+        }
+#endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-#if !KEEP
+#if KEEP != 1
     for (int k = margin + lid; k < end; k += WG_SIZE)
-        table[into + base + k] = tile[count & 1][k];
+        table[into + base + k] = tile[k];
 #endif
 #else
-    global int *rows[2] = {scratch + get_group_id(0) * 2 * TILE, scratch + (get_group_id(0) * 2 + 1) * TILE};
-    for (int k = begin; k < end; ++k)
-        rows[0][k] = above[base + k];
+    scratch += get_group_id(0) * 3 * TILE;
+    global int *rows[2] = {scratch, scratch + TILE};
+#if KEEP == 2
+    global uchar *restrict won = (global uchar *)(scratch + 2 * TILE);
+#endif
+    const bool straight = KEEP == 1 && get_num_groups(0) == 1;    // no neighbours: the table itself
     for (int r = 0; r < count; ++r) {
-        ROW(r);
-        global const int *restrict now = rows[r & 1];
-        global int *restrict next = rows[(r + 1) & 1];
+        const int i = first + r;
+        global int *kept = table + i * pitch + base;
+        global const int *restrict now = r == 0 ? above + base : straight ? kept - pitch : rows[r & 1];
+        global int *restrict next = straight ? kept : r == count - 1 && KEEP != 1 ? table + into + base : rows[(r + 1) & 1];
+        const int from = r == count - 1 && KEEP != 1 ? max(margin, begin) : begin;
 #if KNAPSACK
-        const int full = begin + weight;      // to the left nothing is taken, or nobody needs it
-        for (int k = begin; k < min(full, end); ++k)
+        const int weight = w[i - 1], value = v[i - 1], full = min(max(from, begin + weight), end);
+        for (int k = from; k < full; ++k)       // nothing is taken, or nobody needs it
             next[k] = now[k];
         for (int k = full; k < end; ++k) {
-            const int taken = now[k - weight] + value;
-            next[k] = taken > now[k] ? taken : now[k];
+            const int old = now[k], taken = now[k - weight] + value;
+            next[k] = taken > old ? taken : old;
+#if KEEP == 2
+            won[k] = taken > old;
+#endif
         }
+#if KEEP == 2
+        for (int k = from; k < full; ++k)
+            won[k] = 0;
+        for (int k = max(margin, begin); k < end; k += 8) {     // eight bytes, 0 or 1, to eight bits
+            const ulong eight = *(global const ulong *)(won + k) & 0x0101010101010101UL;    // beyond the end is anything
+            bits[(i * pitch + base + k) / 8] = (uchar)(eight * 0x0102040810204080UL >> 56);
+        }
+#endif
 #else
-        for (int k = begin; k < end; ++k) {
-            const int j = base + k;
-            next[k] = j == 0 || j == i ? 1 : j < i ? (int)((uint)now[max(k - 1, 0)] + (uint)now[k]) : 0;
-        }
+        const int diagonal = min(max(i - base, from), end);
+        if (from < diagonal)        // column 0, or one that nobody needs but the column beside it
+            next[from] = base + from > 0 && from > 0 ? now[from - 1] + now[from] : 1;
+        for (int k = from + 1; k < diagonal; ++k)
+            next[k] = (int)((uint)now[k - 1] + (uint)now[k]);
+        for (int k = diagonal; k < end; ++k)
+            next[k] = base + k == i;
 #endif
-#if KEEP
-        for (int k = max(margin, begin); k < end; ++k)
-            table[(first + r) * pitch + base + k] = next[k];
-#endif
+        if (KEEP == 1 && !straight)
+            for (int k = max(margin, begin); k < end; ++k)
+                kept[k] = next[k];
     }
-#if !KEEP
-    for (int k = max(margin, begin); k < end; ++k)
-        table[into + base + k] = rows[count & 1][k];
-#endif
 #endif
 }
 #endif

@@ -6,13 +6,13 @@ that is that much wider on each side, summed over the rows of a launch, needs no
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
-from clgeom.dp import pieces, strays
+from clgeom.dp import cuts, strays
 from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near, Row
@@ -34,8 +34,9 @@ GUARDS = (0, 64, 1024)
 LOCAL_BYTES = 48 << 10
 #: Columns that an item of a CPU takes at once: two rows of them stay in its cache.
 MOST_COLUMNS = 1 << 16
-#: What an item of a CPU fills at least, what a launch of several costs there (PoCL), and cells of one that is alone.
-CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = 2e9, 40e-6, 1 << 23
+#: What an item of a CPU fills in vectors and cell by cell, what a launch of several costs there (PoCL), and cells of one
+#: that is alone.
+CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = (8e9, 2e9), 40e-6, 1 << 23
 #: Seconds of a launch, of a row of a tile, and of a column of that, on an H200: 5 us a launch; 134 launches of 1001
 #: rows of 222 tiles of 8192 columns took 2.3 ms.
 LAUNCH_GPU, ROW_GPU, ITEM_GPU = 5e-6, 2e-7, 1e-10
@@ -72,8 +73,7 @@ def _pitch(m):
     return ceil_div(m, ALIGN) * ALIGN
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """Rows row .. row + count - 1 in the order of filling, with margins of so many columns."""
 
     kernel: str
@@ -100,22 +100,24 @@ def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
 
 def launches(left, right, margin: int, guards) -> list[Launch]:
     """As many rows a launch as the margins allow; rows that read farther than the guards go one by one, directly."""
-    found, row, n = [], 0, len(left)
-    sums = [[0, *np.cumsum(side).tolist()] for side in (left, right)]
-    far = [*np.flatnonzero((left > guards[0]) | (right > guards[1])).tolist(), n]
-    next_far = 0
+    n = len(left)
+    rows = np.arange(n)
+    is_far = (left > guards[0]) | (right > guards[1])
+    far = np.append(np.flatnonzero(is_far), n)
+    ends = np.minimum(rows + MOST_ROWS, far[np.searchsorted(far, rows)])
+    sums = [np.append(0, np.cumsum(side)) for side in (left, right)]
+    for of in sums:
+        ends = np.minimum(ends, np.searchsorted(of, of[:-1] + margin, "right") - 1)
+    ends = np.where(is_far, rows, np.maximum(ends, rows + 1)).tolist()
+    lefts, rights = (of.tolist() for of in sums)
+    found, row = [], 0
     while row < n:
-        while far[next_far] < row:
-            next_far += 1
-        if far[next_far] == row:
+        end = ends[row]
+        if end == row:
             found.append(Launch(DIRECT, row, 1, 0, 0))
             row += 1
             continue
-        end = min(row + MOST_ROWS, far[next_far])
-        for of in sums:
-            end = min(end, bisect_right(of, of[row] + margin, row, end + 1) - 1)
-        end = max(end, row + 1)
-        sides = (ceil_div(of[end] - of[row], ALIGN) * ALIGN for of in sums)
+        sides = (-(-(of[end] - of[row]) // ALIGN) * ALIGN for of in (lefts, rights))
         found.append(Launch(FUSED, row, end - row, *sides))
         row = end
     return found
@@ -137,12 +139,29 @@ def fill(job: Job) -> Filled:
     result = job.run(Plan(*parts), **rows.buffers)
     if rows.trapped:
         strays.raise_first(job, rows.buffers["stray"])
-    last = None
+    last = corner = None
     if rows.table is None:
-        at = rows.last_slot * rows.pitch
-        last = launch.read(session, result["cells"], dtype, m, at, queue=session.queue)
-    corner = None if last is None else last[job.pattern.corner(n, m)[1]]
-    return Filled(NAME, "ROWS", rows.table, last if job.keep != "corner" else None, corner, rows.decisions)
+        last = LastRow(session, result["cells"], dtype, m, rows.last_slot * rows.pitch)
+        corner = last[job.pattern.corner(n, m)[1]]
+        last = last.copy() if job.keep == "last" else last if job.keep == "decisions" else None
+    return Filled(NAME, "ROWS", rows.table, last, corner, rows.decisions)
+
+
+@dataclass(frozen=True)
+class LastRow:
+    """The row completed last, in device memory: copied when it is asked for."""
+
+    session: object
+    buffer: object
+    dtype: np.dtype
+    count: int
+    start: int
+
+    def __getitem__(self, j: int):
+        return launch.read(self.session, self.buffer, self.dtype, 1, self.start + j)[0]
+
+    def copy(self) -> np.ndarray:
+        return launch.read(self.session, self.buffer, self.dtype, self.count, self.start)
 
 
 class Rows:
@@ -233,14 +252,19 @@ class Rows:
         items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
         margin = core // MARGIN
-        parts = (
-            self.one_by_one() if self.trapped else launches(self.left, self.right, margin, (margin, margin))
-        )
-        saved = n * m * (1 - 1 / min(items, ceil_div(m, core))) / CELLS_PER_SECOND
-        if core >= m or saved < (len(parts) - n / MOST_ROWS) * LAUNCH_SECONDS:
+        loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip)
+        rate = CELLS_PER_SECOND[0 if loops else 1]
+        far = int(((self.left > margin) | (self.right > margin)).sum())
+        count = max(n / MOST_ROWS, int(self.left.sum()) / margin, int(self.right.sum()) / margin) + far
+        saved = n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core))) / rate  # half of a margin, on average
+        if core >= m or saved < count * LAUNCH_SECONDS:
             core, margin = _pitch(m), 0  # whole rows have no margins
             most = max(MOST_ROWS, CELLS_PER_LAUNCH // m)
             parts = [Launch(DIRECT, row, min(most, n - row), 0, 0) for row in range(0, n, most)]
+        elif self.trapped:
+            parts = self.one_by_one()
+        else:
+            parts = launches(self.left, self.right, margin, (margin, margin))
         groups = ceil_div(m, core)
         width = core + 2 * (margin + ALIGN) + 2 * margin
         scratch = Scratch("scratch", job.equation.dtype, groups * 3 * width)
@@ -252,17 +276,7 @@ class Rows:
         values = np.array(
             [(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(parts, slots)], np.int64
         )
-        step = self.step(
-            DIRECT,
-            policy,
-            args,
-            {
-                "halves": ""
-                if self.trapped
-                else pieces.halves(job.equation, first_row=None if self.flip else 1)
-            },
-            n,
-        )
+        step = self.step(DIRECT, policy, args, {"loops": loops}, n)
         return [Series(step, tuple(range(2, 8)), values, np.full(len(parts), groups))]
 
 

@@ -284,10 +284,10 @@ class Table:
         i, j = self._place(0, i), self._place(1, j)
         if self._store is not None:
             return self._store.cell(i, j)
-        if self._last is not None and (j if self._last_is_column else i) == self._last_line:
-            return self._last[i if self._last_is_column else j]
         if self._corner is not None and (i, j) == self._corner_at:
             return self._corner
+        if self._last is not None and (j if self._last_is_column else i) == self._last_line:
+            return self._last[i if self._last_is_column else j]
         raise self._not_kept(f"cell ({i}, {j})")
 
     def row(self, i: int) -> np.ndarray:

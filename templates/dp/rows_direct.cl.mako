@@ -1,4 +1,4 @@
-<%page args="equation='', halves='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', loops='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
 <% passed = ", reach, stray" if trapped else "" %>\
 // rows_direct: one row of a table whose cells read only the row before, from global memory or the caches.
 //
@@ -25,7 +25,7 @@ ${equation}
 % else:
 #include "dp_sample.h"
 % endif
-${halves}
+${loops}
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define BITS ${bits}     // of a decision; 0: none is kept
@@ -48,14 +48,32 @@ inline void fill_row(global cell_t *restrict target, global const cell_t *restri
 {
 ${columns("dp_cell", "begin", "end")}\
 }
-% if halves:
-// The same for rows after the first, in two loops that ask nothing of the column.
-inline void fill_halves(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won, const int base, const int begin,
-                        const int end, const int i, const int n, const int m DP_KERNEL_PARAMETERS)
+% if loops:
+// The same for rows after the first, in loops that ask nothing of the column, which go in vectors; between them are
+// columns alone.
+inline void fill_loops(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won, const int base, const int begin,
+                       const int end, const int i, const int n, const int m DP_KERNEL_PARAMETERS)
 {
-    const int cut = dp_cut(i, n, m DP_ARGUMENTS), middle = cut < begin ? begin : cut > end ? end : cut;
-${columns("dp_cell_left", "begin", "middle")}\
-${columns("dp_cell_right", "middle", "end")}\
+    const long cut = dp_cut(i, n, m DP_ARGUMENTS);
+    long alone[] = DP_ALONE_COLUMNS;
+    for (int a = 1; a < DP_ALONE; ++a)
+        for (int b = a; b > 0 && alone[b] < alone[b - 1]; --b) {
+            const long swap = alone[b];
+            alone[b] = alone[b - 1];
+            alone[b - 1] = swap;
+        }
+    int from = begin;
+    for (int a = 0; a <= DP_ALONE; ++a) {
+        const int to = alone[a] < from ? from : alone[a] > end ? end : (int)alone[a];
+        const int middle = cut < from ? from : cut > to ? to : (int)cut;
+${columns("dp_cell_left", "from", "middle")}\
+${columns("dp_cell_right", "middle", "to")}\
+        from = to;
+        if (to < end && alone[a] == to) {
+${columns("dp_cell", "to", "to + 1")}\
+            ++from;
+        }
+    }
 }
 % endif
 
@@ -86,9 +104,9 @@ void rows_direct(const int n, const int m, const int row, const int count, const
         global const cell_t *source = r == row ? above + (size_t)from * pitch + base
                                     : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base : rows[(r + 1) & 1];
         global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
-% if halves:
+% if loops:
         if (r)
-            fill_halves(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
+            fill_loops(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
         else
 % endif
             fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m${passed.replace('reach', 'reaches[r]')} DP_ARGUMENTS);
@@ -97,9 +115,18 @@ void rows_direct(const int n, const int m, const int row, const int count, const
                 kept[j - base] = target[j - base];
 #if BITS
         for (int b = first * BITS / 8; b * (8 / BITS) < stop; ++b) {   // cores are of whole bytes
+            global const uchar *from = won + b * (8 / BITS) - base;
+#if BITS == 1 && defined(__ENDIAN_LITTLE__)
+            // columns of memory begin at multiples of 16, and each product moves the byte of one column to its bit of
+            // the highest byte; beyond the row is anything
+            const uint packed = (*(global const ulong *)from & 0x0101010101010101UL) * 0x0102040810204080UL >> 56;
+#elif BITS == 2 && defined(__ENDIAN_LITTLE__)
+            const uint packed = (*(global const uint *)from & 0x03030303u) * 0x01041040u >> 24;
+#else
             uint packed = 0;
             for (int c = 0; c < 8 / BITS; ++c)
-                packed |= (uint)won[b * (8 / BITS) + c - base] << (c * BITS);
+                packed |= (uint)from[c] << (c * BITS);
+#endif
             decisions[(size_t)r * decision_pitch + b] = (uchar)packed;
         }
 #endif
