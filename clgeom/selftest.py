@@ -480,10 +480,11 @@ def _recover(session):
 
 @checks(
     "dp/tile_sweep", "dp/walk_back", "dp/rows_fused", "dp/rows_direct", "dp/split_empty", "dp/split_product",
-    "dp/split_finish",
+    "dp/split_finish", "dp/ticket_probe",
 )  # fmt: skip
 def _paths(session):
     from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, walk_back, where, which_max
+    from clgeom.dp.tickets import are_safe
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
     def common(M, i, j, x, y):
@@ -523,6 +524,9 @@ def _paths(session):
         if found.decisions is not None:
             _same(found.decisions.numpy(), expected.decisions.numpy(), f"decisions of {eq.name}")
         if path == "tiles":
+            if are_safe(session) and not session.profile.is_cpu:
+                once = fill(eq, shape, launches="single", device=session, **given)
+                _same(once.numpy(), expected.numpy(), "tiles in one launch")
             way = walk_back(
                 eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given
             )

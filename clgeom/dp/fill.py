@@ -22,6 +22,7 @@ from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.device import as_session
 
 KEEPS = ("table", "last", "corner", "decisions")
+LAUNCHES = ("many", "single")
 #: Paths in the order in which they are asked whether they apply; the last one always does.
 PATHS = ("splits", "rows", "tiles", "stages")
 
@@ -38,6 +39,7 @@ def fill(
     stop=None,
     check=False,
     values=None,
+    launches="many",
     device=None,
     progress=None,
     profile=False,
@@ -67,6 +69,10 @@ def fill(
         a cell of one in C with int32 cells. Takes the path "stages".
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
+    launches : {"many", "single"}
+        "single" fills slanted tiles (the path "tiles") in one launch, whose groups wait for each other: quicker where
+        launches take long, but it cannot be cancelled, and it shows no progress. Only where a probe, run once, finds
+        that a device's groups see what others have written while they run.
     device : str, pyopencl.Device or Session, optional
     progress : bool or function of a float, optional
         True shows a bar on the terminal; a function is called with the share done.
@@ -89,7 +95,8 @@ def fill(
     IntegerOverflow
         With ``check=True``.
     DeviceLimit
-        The table is larger than the device; says what `keep` would need less.
+        The table is larger than the device; says what `keep` would need less. Or one launch was asked for, of a device
+        that cannot.
     KernelBuildError
         The equation does not compile; names the line.
 
@@ -117,6 +124,13 @@ def fill(
         raise InvalidInput(
             f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead."
         )
+    if _one_of("launches", launches, LAUNCHES) == "single" and path is None:
+        path = "tiles"
+    if launches is None or launches == "single" and (path != "tiles" or check):
+        raise InvalidInput(
+            f"The 'launches' parameter of fill may be 'single' for the path 'tiles' only, else 'many'. "
+            f"Got {launches!r} with path={path!r} and check={check!r} instead."
+        )
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(
             f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none."
@@ -136,7 +150,7 @@ def fill(
     with _watching(progress) as watch:
         job = Job(
             equation, shape, chosen, layout, keep, start, stop, bool(check), session, held, arguments, buffers, watch,
-            bool(profile),
+            bool(profile), single=launches == "single",
         )  # fmt: skip
         with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
             filled = _path(job, path).fill(job)

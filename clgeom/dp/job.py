@@ -33,6 +33,8 @@ class Job:
         The parameters on the host, by name: arrays, and NumPy scalars.
     arguments : tuple
         What steps pass for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
+    single : bool
+        All in one launch.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -51,6 +53,7 @@ class Job:
     buffers: dict
     watch: object = None
     profile: bool = False
+    single: bool = False
     phases: list = field(default_factory=list)
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import pieces, strays
+from clgeom.dp import pieces, strays, tickets
 from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near
@@ -18,13 +18,15 @@ from clgeom.dp.table import CellStore, Filled
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
-from clgeom.runtime.policies import Policy, TilePolicy, ceil_div
+from clgeom.runtime.policies import TilePolicy, ceil_div
 from clgeom.runtime.tuning import select
 
 NAME = "tiles"
 KERNEL = "dp/tile_sweep"
 #: Rows of a kept table begin at multiples of so many cells, for wide stores.
 PITCH = 16
+#: Local memory that is left to the compiler.
+SPARE_BYTES = 512
 
 
 def flips_of(offsets):
@@ -161,27 +163,40 @@ class Sweep:
             )
         )
 
-    def flush(self, local_mem_bytes) -> int:
-        """Steps whose cells a group gathers before it writes them in runs; 0 where items write for themselves."""
+    def flush(self, room) -> int:
+        """Steps whose cells a group gathers in `room` bytes before it writes them in runs; 0: items write their own."""
         p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize)
         for steps in (8, 4, 2) if self.table and p.wg_size > 1 and not self.flips[1] else ():
             run = steps * p.block_columns // vector
             stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize
-            if p.steps % steps == 0 and p.wg_size % (run * p.block_rows) == 0 and stage <= local_mem_bytes // 2:
+            if p.steps % steps == 0 and p.wg_size % (run * p.block_rows) == 0 and stage <= room:
                 return steps
         return 0
+
+    def local(self, kinds, room):
+        """Which elements are held in local memory of `room` bytes for all cells of a column, and the bytes left."""
+        p, held = self.policy, []
+        room -= 2 * self.up * p.block_columns * self.itemsize * (p.wg_size + p.steps) + SPARE_BYTES
+        for kind, type_name in kinds:
+            size = (p.steps + p.wg_size) * p.block_columns * (8 if type_name in ("long", "double") else 4)
+            if kind == "column" and size > room:
+                kind = "cell"  # read by each cell
+            held.append((kind, type_name))
+            room -= size if kind == "column" else 0
+        return tuple(held), room
 
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template."""
         flip_rows, flip_columns = self.flips
         trapped = strays.trapped(job)  # then cells beyond the table must not be computed
         held = None if trapped else pieces.held(job.equation, inner=not any(self.flips))
+        kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
         return {
             **job.params,
             "equation": job.equation.text(),
             "loads": held.text if held else "",
             "cells": held.cells if held else "",
-            "held": held.kinds if held else None,
+            "held": kinds if held else None,
             "cell": c_name(job.equation.dtype),
             "offsets": self.offsets,
             "flip_rows": flip_rows,
@@ -190,7 +205,7 @@ class Sweep:
             "last": last,
             "trapped": trapped,
             "bits": self.bits,
-            "flush": self.flush(job.session.profile.local_mem_bytes),
+            "flush": self.flush(room),
         }
 
     def launches(self):
@@ -214,7 +229,13 @@ def fill(job: Job) -> Filled:
     sweep = Sweep.of(job, flips_of(job.equation.reach.offsets))
     flip_rows, flip_columns = sweep.flips
     buffers, kept = {}, Scratch("last", dtype, m)
-    args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges), Scratch("state", dtype, sweep.state)]
+    args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
+    if job.single:
+        tickets.require(job.session, sweep.policy)
+        buffers["progress"] = tickets.new_counters(job.session, 1 + sweep.rows)
+        args += ["progress"]
+    else:
+        args += [Scratch("state", dtype, sweep.state)]
     table = decisions = None
     if strays.trapped(job):
         buffers["stray"] = strays.new_buffer(job)
@@ -232,13 +253,12 @@ def fill(job: Job) -> Filled:
         )
         buffers["decisions"] = decisions.buffer
         args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
-    launches, groups = sweep.launches()
-    params = sweep.params(job, last=not sweep.table)
+    params = {**sweep.params(job, last=not sweep.table), "single": job.single}
     moved = dtype.itemsize * (
-        n * m * sweep.table + sweep.edges * sweep.rows + 2 * sweep.state * sweep.columns
+        n * m * sweep.table + sweep.edges * sweep.rows + (0 if job.single else 2 * sweep.state * sweep.columns)
     )
-    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), 1, params, moved, job.options)
-    result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
+    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), sweep.rows, params, moved, job.options)
+    result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
     if strays.trapped(job):
         strays.raise_first(job, buffers["stray"])
     last = None if sweep.table else result.read(kept)

@@ -306,6 +306,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
+    "dp/ticket_probe": {"any": Policy("group", wg_size=64)},
     "dp/walk_back": {"any": Policy("group", wg_size=1)},
     # Splits. CPU: measured on PoCL, 2 cores of an EPYC, matrix chain of 2048, tiles of 32, 64, 128: 86 120 118 ms.
     "dp/split_empty": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},

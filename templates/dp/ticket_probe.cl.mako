@@ -1,0 +1,43 @@
+<%page args="variant='group', wg_size=64, items_per_thread=1"/>\
+// ticket_probe: whether groups of one launch see, in order, what groups that run beside them have written.
+//
+//   progress   [ next ticket | rounds that ticket 0 has done | of ticket 1 | .. | faults ]
+//   passed     two lines of rounds * WG_SIZE words: tickets write them in turn, as strips do with their lower edges
+//
+// In each round ticket t waits until ticket t - 1 has done it, reads what that wrote, and writes its own where t - 2 did.
+// Nobody waits longer than `patience`.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+#define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE); write_mem_fence(CLK_GLOBAL_MEM_FENCE)   // as in tile_sweep
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void ticket_probe(volatile global int *progress, global int *passed, const int rounds, const int patience)
+{
+    local int ticket;
+    const int lid = get_local_id(0), groups = get_num_groups(0);
+    if (lid == 0)
+        ticket = atomic_inc(progress);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int own = ticket;
+    volatile global const int *theirs = passed + (size_t)((own + 1) & 1) * rounds * WG_SIZE;
+    global int *mine = passed + (size_t)(own & 1) * rounds * WG_SIZE;
+    for (int round = 0; round < rounds; ++round) {
+        if (lid == 0 && own > 0) {
+            int looks = 0;
+            while (looks < patience && atomic_add(progress + own, 0) <= round)
+                ++looks;
+            FENCE;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        const int place = round * WG_SIZE + lid;
+        if (own > 0 && theirs[place] != (own - 1) * rounds + round)
+            atomic_inc(progress + 1 + groups);
+        mine[place] = own * rounds + round;
+        FENCE;
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        if (lid == 0) {
+            FENCE;
+            atomic_xchg(progress + 1 + own, round + 1);
+        }
+    }
+}
