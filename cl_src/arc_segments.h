@@ -41,6 +41,25 @@ inline uint arc_halo(global const uint *cuts, uint tile_end, uint segments)
     return tile_end < segments ? arc_next(cuts, tile_end - 1, segments) : segments;
 }
 
+// The last segment before a tile that is not empty; `segments` if there is none.
+inline uint arc_previous(global const uint *cuts, uint tile, uint segments)
+{
+    const uint end = cuts[tile];
+    if (tile == 0 || cuts[0] == end)
+        return segments;
+    uint lo = 0, hi = tile - 1;               // the last segment that begins before
+    if (cuts[hi] < end)
+        return hi;
+    while (lo < hi) {
+        const uint mid = lo + (hi - lo + 1) / 2;
+        if (cuts[mid] < end)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
 // What is known of a segment's place in the outline, for each side: the corners that tangents touch, and their far ends.
 #define LINK_Q 0          // place in corners where the tangent from the left touches; its first one without a tangent
 #define LINK_P 1          // where the tangent to the right touches; its last one without a tangent
@@ -51,11 +70,9 @@ inline uint arc_halo(global const uint *cuts, uint tile_end, uint segments)
 // (p left of q; as published, both). From 2 * segments on: 1 where a segment is not empty.
 inline uint arc_count(global const uint *cuts, global const uint *links, uint segments, uint i, uint in_valley)
 {
-    const uint block = (i >= segments) + (i >= 2 * segments), s = i - block * segments;
-    if (arc_is_empty(cuts, s))
-        return 0;
+    const uint block = (i >= segments) + (i >= 2 * segments), s = i - block * segments, empty = arc_is_empty(cuts, s);
     if (block == 2)
-        return 1;
-    const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];
-    return q <= p ? p - q + 1 : in_valley;
+        return !empty;
+    const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];      // no matter what, if empty
+    return empty ? 0 : q <= p ? p - q + 1 : in_valley;
 }

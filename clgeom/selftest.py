@@ -329,7 +329,9 @@ def _path_loss(session):
 
 @checks(
     "region/arc_swap", "region/arc_cuts", "region/arc_hulls", "region/arc_hulls_local", "region/arc_tangents",
-    "region/arc_counts", "region/arc_offsets", "region/arc_emit", "region/arc_hulls_blocks", "region/arc_join",
+    "region/arc_counts", "region/arc_offsets", "region/arc_emit", "region/arc_hulls_blocks", "region/arc_corners",
+    "region/arc_join", "region/arc_tangents_wide", "region/arc_outline_local", "region/arc_tile_offsets",
+    "region/arc_place",
 )  # fmt: skip
 def _region(session):
     from clgeom.hull.convex import convex_hull

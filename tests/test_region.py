@@ -21,8 +21,14 @@ from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
 BLOCKS, JOIN, LOCAL = "region/arc_hulls_blocks", "region/arc_join", "region/arc_hulls_local"
+WIDE, FUSED, PLACE = "region/arc_tangents_wide", "region/arc_outline_local", "region/arc_place"
 #: Tiles of 16 candidates and groups of 4 and 8 items, so that few points go through every path.
-SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: Policy("group", 4), LOCAL: Policy("group", 4, 6)}
+FEW = Policy("group", 4)
+SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
+#: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 14.
+SHAPES = (
+    {}, SMALL, *({**SMALL, FUSED: Policy("group", *tile), PLACE: Policy("group", 4, 2)} for tile in ((8, 8), (32, 4))),
+)  # fmt: skip
 WILD = (
     "huge",
     "extremes_of_type",
@@ -145,7 +151,7 @@ def test_naive_and_local_kernels_agree(session, name, monkeypatch):
         points = cloud(name, 900, dtype)
         for segments in (1, 4, 300):
             naive = adaptive_region(points, segments, kernel="naive", device=session)
-            for policies in ({}, SMALL):
+            for policies in SHAPES:
                 with override(policies):
                     local = adaptive_region(points, segments, kernel="local", device=session)
                 assert same(naive, local), (dtype, segments)

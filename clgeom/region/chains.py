@@ -28,10 +28,14 @@ JOINS = ("tangent", "paper")
 SHORT = 16
 #: Work-groups a compute unit that keep it busy, and tiles that one work-group takes at most.
 BUSY, LONGEST = 8, 8
+#: Candidates that a block for a work-group has at least.
+LEAST = 2048
 #: Candidates that one strip of the serial kernel for blocks has.
 STRIP = 32
 #: Up to so many segments one work-group sums the numbers of their vertices; and their vertices are read at once.
 ONE_GROUP, AT_ONCE = 1 << 13, 1 << 16
+#: Bit of the flag that kernels set: candidates of a tile do not fit in local memory.
+NO_FIT = 2
 #: Plans that a session remembers.
 PLANS = 32
 
@@ -146,23 +150,34 @@ def outline_of(
 
     `check` looks whether candidates are finite and in lexicographic order: `Outline.disordered`.
     """
-    plan, out = _made_before(
-        session, dtype=np.dtype(dtype), count=count, lower=lower, upper=upper, segments=segments, starts=starts,
-        regions=regions, cuts=cuts, join=join, kernel=kernel, check=check, cut=cut,
-    )  # fmt: skip
+    options = {
+        "dtype": np.dtype(dtype), "count": count, "lower": lower, "upper": upper, "segments": segments,
+        "starts": starts, "regions": regions, "cuts": cuts, "join": join, "kernel": kernel, "check": check, "cut": cut,
+    }  # fmt: skip
+    outline = _run_plan(session, _made_before(session, **options), regions, profile, buffers)
+    if outline is None:
+        outline = _run_plan(session, outline_plan(session, **options, fused=False), regions, profile, buffers)
+    return outline
+
+
+def _run_plan(session, made, regions, profile, buffers):
+    """The Outline of a plan and its Output; None if its tiles do not fit in local memory."""
+    plan, out = made
     found = run(session, plan, profile=profile, **buffers)
     point, phases = 2 * out.dtype.itemsize, found.phases
     likely = min(out.room, 3 * out.segments + 64) if out.segments <= AT_ONCE else 0
     raw = found.read(out.memory, (out.head + likely) * point)
     summary = raw[: 4 * (3 * (regions + 1) + 1)].view(np.uint32)
     lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
+    if summary[-1] & NO_FIT:
+        return None
     total = int(upper_at[-1])
     facts = (lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
     if total <= likely:
         rows = raw[out.head * point :].view(out.dtype)[: 2 * total].reshape(-1, 2)
         return Outline(*facts, phases, rows=rows)
     if total > out.room:
-        out = emit_plan(session, out, total)
+        out = emit_plan(session.profile, out, total)
         kept = {s.name: found[s] for s in out.kept}
         found = run(session, out.emission, profile=profile, **buffers, **kept)
         phases += found.phases
@@ -207,15 +222,18 @@ class Output:
     params: dict
     segments: int
     dtype: np.dtype
+    kernel: str = "region/arc_emit"
+    items: int = 0
 
 
 def outline_plan(
     session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", check=False, cut=None,
+    kernel="auto", check=False, cut=None, fused=True,
 ):  # fmt: skip
     """Plan from candidates to vertices, and the Output that it leaves. See `chains_of`.
 
-    `cut` names a buffer that has the first candidate of each segment already, and how many there are.
+    `cut` names a buffer that has the first candidate of each segment already, and how many there are. `fused` allows
+    one kernel from candidates to vertices, where tiles of segments are likely to fit in local memory.
     """
     device, dtype = session.profile, np.dtype(dtype)
     all_segments, m = segments * regions, max(count, 1)
@@ -249,6 +267,14 @@ def outline_plan(
         zero, policy = {"value": "uint", "to": "0"}, select(device, "primitives/set_value")
         begin = Plan(*(Step("primitives/set_value", policy, (word,), 1, zero) for word in (flag, pending)))
     candidates = Candidates(lower, upper, dtype, m)
+    head, room = ceil_div(4 * (3 * (regions + 1) + 1), point), 2 * max(m, all_segments)
+    # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
+    room = max(min(room, 6 * all_segments + 1024, device.max_alloc_bytes // point - head), 1)
+    if fused and candidates.shared and regions == 1 and not given and starts is None and kernel != "naive":
+        checked = {**params, "check": check}
+        made = _fused_plan(device, candidates, segments, cut, flag, checked, join, head, room)
+        if made:
+            return begin + made[0], made[1]
     memory = Memory(cut, corners, ranges, links, flag, pending)
     hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, check, kernel)
     in_valley = np.uint32(2 if join == "paper" else 1)
@@ -264,24 +290,21 @@ def outline_plan(
             exclusive=True, prefix="outline",
         )  # fmt: skip
     out = Output(
-        None, ceil_div(4 * (3 * (regions + 1) + 1), point), 0, None,
-        (*(() if given else (cut,)), corners, links, offsets, flag),
+        None, head, 0, None, (*(() if given else (cut,)), corners, links, offsets, flag),
         (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, flag),
-        {**params, "paper": join == "paper"}, all_segments, dtype,
+        {**params, "paper": join == "paper"}, all_segments, dtype, items=2 * all_segments,
     )  # fmt: skip
-    # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
-    room = min(2 * max(m, all_segments), 6 * all_segments + 1024, device.max_alloc_bytes // point - out.head)
-    out = emit_plan(session, out, max(room, 1))
+    out = emit_plan(device, out, room)
     return begin + hulls + scanning + out.emission, out
 
 
-def emit_plan(session, out, room) -> Output:
+def emit_plan(device, out, room) -> Output:
     """The Output with the last launch, which has room for so many vertices."""
     memory = Scratch("outline_memory", np.uint8, (out.head + room) * 2 * out.dtype.itemsize)
     args = (*out.args, memory, np.uint32(out.head), np.uint32(room), memory)
-    policy, groups = _shape(session.profile, "region/arc_emit", out.dtype, 2 * out.segments)
+    policy, groups = _shape(device, out.kernel, out.dtype, out.items)
     moved = out.segments * 48 + room * 2 * out.dtype.itemsize
-    emission = Plan(Step("region/arc_emit", policy, args, groups, out.params, bytes_moved=moved))
+    emission = Plan(Step(out.kernel, policy, args, groups, out.params, bytes_moved=moved))
     return replace(out, memory=memory, room=room, emission=emission)
 
 
@@ -315,6 +338,41 @@ class Memory:
     pending: Scratch
 
 
+def _fused_plan(device, of, segments, cut, flag, params, join, head, room):
+    """From candidates of one region to staged vertices in one kernel, and the Output that places them; or None."""
+    policy, scan, place = (
+        select(device, f"region/{name}", of.dtype, of.m)
+        for name in ("arc_outline_local", "arc_tile_offsets", "arc_place")
+    )
+    mean = of.m / segments
+    if mean > SHORT or 2 * of.m * of.point_bytes > device.max_alloc_bytes:
+        return None
+    if policy.variant == "serial" or policy.wg_size < 8 or scan.wg_size % place.items_per_thread:
+        return None
+    if mean <= 5:  # less local memory: more groups at once
+        policy = replace(policy, items_per_thread=min(policy.items_per_thread, 4))
+    own = policy.wg_size // 2 - 2
+    tiles, m = ceil_div(segments, own), np.uint32(of.m)
+    staged = Scratch("outline_staged", of.dtype, 4 * of.m)
+    counts = Scratch("outline_counts", np.uint32, 3 * tiles)
+    offsets = Scratch("outline_offsets", np.uint32, 3 * tiles)
+    chunks = ceil_div(tiles, scan.wg_size)
+    sums = Scratch("outline_sums", np.uint32, 3 * chunks)
+    args = (of.lower, m, cut, np.uint32(segments), np.uint32(tiles), staged, counts, flag)
+    moved = of.m * of.point_bytes + (4 + 3 * of.point_bytes) * segments
+    outline = Step("region/arc_outline_local", policy, args, tiles, {**params, "paper": join == "paper"}, moved)
+    args = (counts, np.uint32(tiles), offsets, sums)
+    plan = Plan(outline, Step("region/arc_tile_offsets", scan, args, chunks, bytes_moved=24 * tiles))
+    out = Output(
+        None, head, 0, None, (cut, staged, counts, offsets, sums, flag),
+        (staged, m, cut, np.uint32(own), np.uint32(tiles), counts, offsets, sums, np.uint32(scan.wg_size),
+         np.uint32(chunks), flag),
+        {"real": params["real"]}, segments, of.dtype, "region/arc_place", tiles * place.wg_size,
+    )  # fmt: skip
+    out = emit_plan(device, out, room)
+    return plan + out.emission, out
+
+
 def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
     """Hulls and tangents: a work-item to a segment, in global or local memory, or a work-group to each block of one."""
     number, each, m = np.uint32(segments), np.uint32(of_region), np.uint32(of.m)
@@ -333,7 +391,14 @@ def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
         return Plan(Step("region/arc_tangents", policy, args, groups, params, bytes_moved=moved))
 
     if long and of.shared and kernel != "naive":
-        return _blocks_plan(device, of, segments, memory, checked) + tangents()
+        hulls = _blocks_plan(device, of, segments, memory, checked)
+        policy = select(device, "region/arc_tangents_wide", of.dtype, of.m)
+        if policy.variant == "serial" or segments > ONE_GROUP:
+            return hulls + tangents()
+        args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links)
+        moved = segments * 2 * (8 + 16 + 16 * (of.point_bytes + 4))
+        wide = Step("region/arc_tangents_wide", policy, args, 2 * segments, params, bytes_moved=moved)
+        return hulls + Plan(wide)
     if kernel == "naive" or long or (kernel == "auto" and serial):
         policy, groups = _shape(device, "region/arc_hulls", of.dtype, 2 * segments)
         checked["sieve"] = serial and of.m > 4 * SHORT * segments
@@ -363,36 +428,40 @@ def _blocks_plan(device, of, segments, memory, params):
     policy = select(device, "region/arc_hulls_blocks", of.dtype, of.m)
     tile = policy.tile * (STRIP if policy.variant == "serial" else 1)
     mean = ceil_div(of.m, segments)
-    # enough blocks for all compute units, but whole tiles; and none too long for one work-group
+    # enough blocks for all compute units, but none too short, nor too long for one work-group
     wanted = ceil_div(BUSY * device.compute_units, segments)
-    fan = max(min(wanted, mean // tile), 1)
+    fan = max(min(wanted, mean // (tile if policy.variant == "serial" else LEAST)), 1)
     if policy.variant == "group":
         fan = max(fan, ceil_div(mean, LONGEST * tile))
     blocks = segments * fan
     moved = of.m * of.point_bytes + 16 * blocks
+    steps = []
     if fan == 1:
-        args = (points, m, cut, np.uint32(blocks), corners, ranges, flag)
-        return Plan(Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved))
-    fine = Scratch("block_cuts", np.uint32, blocks + 1)
-    block_corners = Scratch("block_corners", np.uint32, 2 * of.m)
-    block_ranges = Scratch("block_ranges", np.uint32, 4 * blocks)
-    shape, groups = _shape(device, "region/arc_cuts", of.dtype, blocks + 1)
-    cutting = Step(
-        "region/arc_cuts", shape,
-        (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag, memory.pending), groups,
-        {"real": params["real"], "ragged": True, "by_width": False}, bytes_moved=blocks * (of.point_bytes + 4),
-    )  # fmt: skip
-    hulls = Step(
-        "region/arc_hulls_blocks", policy,
-        (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag), blocks, params, bytes_moved=moved,
-    )  # fmt: skip
+        fine, block_corners, block_ranges = cut, corners, ranges
+    else:
+        fine = Scratch("block_cuts", np.uint32, blocks + 1)
+        block_corners = Scratch("block_corners", np.uint32, 2 * of.m)
+        block_ranges = Scratch("block_ranges", np.uint32, 4 * blocks)
+        shape, groups = _shape(device, "region/arc_cuts", of.dtype, blocks + 1)
+        args = (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag, memory.pending)
+        ragged = {"real": params["real"], "ragged": True, "by_width": False}
+        steps += [Step("region/arc_cuts", shape, args, groups, ragged, bytes_moved=blocks * (of.point_bytes + 4))]
+    args = (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag)
+    steps += [Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
+    params = {k: v for k, v in params.items() if k != "check"}
+    if policy.variant == "group":
+        shape = select(device, "region/arc_corners", of.dtype, of.m)
+        args = (points, m, np.uint32(blocks), block_corners, block_ranges)
+        moved = 2 * blocks * 20 * (of.point_bytes + 8)
+        steps += [Step("region/arc_corners", shape, args, 2 * blocks, params, bytes_moved=moved)]
+    if fan == 1:
+        return Plan(*steps)
     join = Step(
         "region/arc_join", select(device, "region/arc_join", of.dtype, of.m),
         (points, m, cut, np.uint32(segments), np.uint32(fan), block_corners, block_ranges, corners, ranges),
-        2 * segments, {k: v for k, v in params.items() if k != "check"},
-        bytes_moved=blocks * 32 * (of.point_bytes + 8),
+        2 * segments, params, bytes_moved=blocks * 32 * (of.point_bytes + 8),
     )  # fmt: skip
-    return Plan(cutting, hulls, join)
+    return Plan(*steps, join)
 
 
 def _shape(device, kernel, dtype, n):

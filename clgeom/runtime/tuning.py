@@ -122,17 +122,27 @@ TABLE: dict[str, dict[str, Policy]] = {
     "region/arc_hulls_blocks": {
         # strips in a tile; PoCL, 2 cores of an EPYC, 16M points: 32 22.8 ms, 64 15.4, 128 11.5, 256 11.6
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
-        # H200, 64M points, an earlier form: 128 items of 16 points 0.54 ms, of 8 0.75, 256 of 16 0.64, of 8 0.86
-        "any": Policy("group", wg_size=128, items_per_thread=16),
+        "any": Policy("group", wg_size=128, items_per_thread=64),
     },
     "region/arc_offsets": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=1024)},
     "region/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "region/arc_tangents": {
+    "region/arc_corners": {"any": Policy("group", wg_size=32)},
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
     "region/arc_counts": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
+    "region/arc_tangents_wide": {
+        "cpu": Policy("serial", wg_size=1),  # arc_tangents instead
+        "any": Policy("group", wg_size=32),
+    },
+    "region/arc_outline_local": {
+        "cpu": Policy("serial", wg_size=1),  # arc_hulls and what follows instead
+        "any": Policy("group", wg_size=128, items_per_thread=10),
+    },
+    "region/arc_tile_offsets": {"any": Policy("group", wg_size=1024)},
+    "region/arc_place": {"any": Policy("group", wg_size=128, items_per_thread=8)},
         "any": Policy("group", wg_size=256),
     },
     "region/arc_emit": {

@@ -4,20 +4,28 @@
     lowest, highest = ("LONG_MIN", "LONG_MAX") if real == "int" else ("-INFINITY", "INFINITY")
     lanes = 4 if real == "double" else 8
 %>\
-// arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-group to a block.
+% if variant == "serial":
+// arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-item to a block.
+% else:
+// arc_hulls_blocks: the few of every block of many candidates that may be corners of its hulls; a work-group to a block.
+% endif
 //
 //   candidates | block 0: tile | tile | ..      | block 1 ..         ascending x, lexicographic order where x are equal
-//   tile       | strip | strip | ..                                  ${items_per_thread} candidates to a work-item
-//   records    higher (lower) than all strips of the block before them, or than all of the tile after: nothing else can be
-//              a corner, for it is on or below the line from one point to another
+% if variant == "serial":
+//   tile       | strip | strip | ..                                  32 candidates to a strip
+% else:
+//   tile       | row: run | run | ..       | row: run ..             ${min(items_per_thread, 8)} candidates to a run, a run to a work-item
+% endif
+//   records    higher (lower) than all of the block before them, or than all of the tile after: nothing else can be a
+//              corner, for it is on or below the line from one point to another
 //   corners    [ c0 c1 c2 ..                    | c0 ..              see arc_segments.h
 //
-// Of n candidates in no particular order about 3 ln n are left.
+// Of n candidates in no particular order about 2 ln n are left to each side.
 % if variant == "serial":
 // A work-item takes a block; of a strip's heights it keeps the extremes, and looks again where they are records.
 % else:
-// They gather in local memory; each then looks at all others for a line that they are on or below. A block where they are
-// too many goes through global memory, a strip to a work-item, and merges.
+// Of a run only the extremes are kept, in local memory; few runs have records, and these are read again. All that needs
+// many registers is left to arc_corners, so that enough groups are at work to read at full speed.
 % endif
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
@@ -180,229 +188,160 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     vstore2(end > begin ? (uint2)(begin, begin + high_size - 1) : (uint2)(1, 0), (size_t)blocks + block, ranges);
 }
 % else:
-#define STRIP ${items_per_thread}          // even, at most 32
-#define TILE (WG_SIZE * STRIP)
-#define ROOM 256                           // candidates of a side kept in local memory
-#define FULL 48                            // above so many only their corners are kept
-#include "arc_group.h"
+<%
+    run = min(items_per_thread, 8)
+%>\
+#define RUN ${run}                              // even; candidates side by side that a work-item takes of each row
+#define ROWS ${items_per_thread // run}                             // ROWS * RUN is at most 64
+#define TILE (WG_SIZE * RUN * ROWS)
+#include "arc_before.h"
 
 typedef ${height} height_t;                // wider than a coordinate, or with infinities
-typedef ${height}2 heights_t;              // greatest, least
+typedef ${height}2 heights_t;              // above the x axis, below it
 #define LOWEST ((height_t)${lowest})
-#define HIGHEST ((height_t)${highest})
-typedef struct { real_t x[2 * ROOM], y[2 * ROOM]; uint id[2 * ROOM]; } list_t;      // of the lower side, of the upper one
-typedef struct { uint low, high; } sizes_t;
+#define HEIGHTS(y) (heights_t)((height_t)(y), -(height_t)(y))
+#define PLACE(run) ((run) + (run) / 8)     // work-items that read runs 8 apart are on different banks
 
-// Whether entry i of a side's n is a corner of their hull: the steepest line to it from the left turns towards the side on
-// its way to the right. n tests; those of different entries are side by side.
-inline int item_is_corner(local const list_t *list, uint first, uint n, uint i, uint side)
+// Bits of the candidates of `count` runs, from number `run` on, that are higher than all before them, or than all after.
+// `before` and `after` are the greatest heights of all other runs. Few runs have such candidates; these are read again.
+inline ulong item_records(global const real_t *points, local const heights_t *runs, uint run, uint count, uint first,
+                          uint begin, uint end, uint side, height_t before, height_t after)
 {
-    const point_t p = (point_t)(list->x[first + i], list->y[first + i]);
-    point_t left = p, right = p;
-    for (uint j = 0; j < n; ++j) {
-        const point_t q = (point_t)(list->x[first + j], list->y[first + j]);
-        const int before = q.x < p.x;
-        if (q.x == p.x) {
-            if ((side ? q.y > p.y : q.y < p.y) || (q.y == p.y && j < i))
-                return 0;
-        } else if ((before ? left.x : right.x) == p.x || arc_turn(side, before ? left : p, before ? p : right, q) < 0) {
-            if (before)
-                left = q;
-            else
-                right = q;
-        }
-    }
-    if (left.x == p.x || right.x == p.x)
-        return 1;
-    const int turn = arc_turn(side, left, p, right);
-    return IS_CORNER(turn);
-}
-
-// Leaves the corners of both lists. Called by all of the group.
-inline sizes_t group_corners(local list_t *list, const sizes_t sizes, uint lid, local uchar *stays, local uint *values,
-                             local uint *sums)
-{
-    const uint all = sizes.low + sizes.high;
-    sizes_t left = {0, 0};
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint e = lid; e < all; e += WG_SIZE) {
-        const uint side = e >= sizes.low;
-        stays[e] = item_is_corner(list, side ? ROOM : 0, side ? sizes.high : sizes.low, side ? e - sizes.low : e, side);
-    }
-    for (uint base = 0; base < all; base += WG_SIZE) {
-        const uint e = base + lid, side = e >= sizes.low, from = side ? ROOM + e - sizes.low : e;
-        const uint mine = e < all && stays[e];
-        real_t x = 0, y = 0;
-        uint id = 0;
-        if (mine) {
-            x = list->x[from];
-            y = list->y[from];
-            id = list->id[from];
-        }
-        uint counts;
-        const uint at = group_before(mine << 16 * side, lid, values, sums, &counts);      // after that all have read
-        if (mine) {
-            const uint to = side ? ROOM + left.high + (at >> 16) : left.low + (at & 0xffff);
-            list->x[to] = x;
-            list->y[to] = y;
-            list->id[to] = id;
-        }
-        left.low += counts & 0xffff;
-        left.high += counts >> 16;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    return left;
+#define RUN_TOP(e) (side ? runs[PLACE(run + (e))].x : runs[PLACE(run + (e))].y)
+    ulong bits = 0;
+    for (uint e = 0; e < count; ++e)
+        if (RUN_TOP(e) > before)
+            for (uint k = e * RUN; k < (e + 1) * RUN; ++k) {
+                const uint i = first + k;
+                if (i < begin || i >= end)
+                    continue;
+                const height_t y = points[2 * (size_t)i + 1], h = side ? y : -y;
+                if (h > before) {
+                    bits |= 1UL << k;
+                    before = h;
+                }
+            }
+    for (uint e = count; e-- > 0;)
+        if (RUN_TOP(e) > after)
+            for (uint k = (e + 1) * RUN; k-- > e * RUN;) {
+                const uint i = first + k;
+                if (i < begin || i >= end)
+                    continue;
+                const height_t y = points[2 * (size_t)i + 1], h = side ? y : -y;
+                if (h > after) {
+                    bits |= 1UL << k;
+                    after = h;
+                }
+            }
+    return bits;
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_hulls_blocks(global const real_t *points, const uint m, global const uint *cuts, const uint blocks,
                       global uint *corners, global uint *ranges, global uint *flag)
 {
-    local heights_t strips[WG_SIZE], chunks[ARC_CHUNKS];
-    local uint values[WG_SIZE], sums[ARC_CHUNKS], parts[3 * WG_SIZE];
-    local list_t list;
-    local uchar stays[2 * ROOM];
+    local heights_t runs[PLACE(WG_SIZE * ROWS) + 1], items[WG_SIZE], chunks[ARC_CHUNKS];
+    local uint values[WG_SIZE], sums[ARC_CHUNKS];
     const uint lid = get_local_id(0), block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
-    sizes_t sizes = {0, 0};
-    heights_t passed = (heights_t)(LOWEST, HIGHEST);       // the greatest and the least height of all tiles before
-
-    // Tiles begin at even numbers, so that two points are one aligned load.
-    uint fits = 1;
-    for (uint tile = begin & ~1u;; tile += TILE) {         // after the last one, one without candidates
-        const uint first = tile + lid * STRIP;
-        height_t y[STRIP];
-        heights_t own = (heights_t)(LOWEST, HIGHEST);
-        const uint whole = first >= begin && first + STRIP <= end;
-        const uint inside = whole ? ~0u >> (32 - STRIP)                  // bits of the strip's candidates in the block
-                                  : (first + STRIP <= begin || first >= end ? 0
-                                     : (~0u >> (32 - STRIP) & (begin > first ? ~0u << (begin - first) : ~0u) &
-                                        (end - first < STRIP ? ~(~0u << (end - first)) : ~0u)));
+    global uint *low_list = corners + begin, *high_list = corners + (size_t)m + begin;
+    uint low_size = 0, high_size = 0;
+    heights_t passed = (heights_t)(LOWEST, LOWEST);        // the greatest heights of all tiles before
 % if check:
-        point_t previous = first > 0 && first < end ? POINT(points, first - 1) : (point_t)0;
-        uint bad = 0;
-        real_t wild = 0;                                                 // NaN after an infinity or a NaN
+    uint bad = lid == 0 && begin < end && !(arc_is_finite(POINT(points, begin)) && arc_is_finite(POINT(points, end - 1)));
+% if real != "int":
+    real_t wild = 0;                                       // NaN after an infinity or a NaN; x need no look, in order
+% endif
+% endif
+    for (uint tile = begin & ~(RUN - 1u); tile < end; tile += TILE) {
+        // Rows of runs, one run to a work-item, are read at full speed: neighbours read neighbouring sectors.
+        const uint rows = min((uint)ROWS, (end - tile + WG_SIZE * RUN - 1) / (WG_SIZE * RUN));
+        for (uint row = 0; row < rows; ++row) {
+            const uint run = row * WG_SIZE + lid, first = tile + run * RUN;
+            heights_t own = (heights_t)(LOWEST, LOWEST);
+            if (first >= begin && first + RUN <= end) {
+                ${real}4 two[RUN / 2];
+#pragma unroll
+                for (uint k = 0; k < RUN / 2; ++k)
+                    two[k] = CLGEOM_LOAD4(${real}, points, first / 2 + k);
+% if check:
+                point_t previous = POINT(points, max(first, 1u) - 1);
 % endif
 #pragma unroll
-        for (uint k = 0; k < STRIP; k += 2) {
-            const uint i = first + k;
-            ${real}4 two = 0;
-            if (whole || i + 1 < end)
-                two = CLGEOM_LOAD4(${real}, points, i / 2);
-            else if (i < end)
-                two.xy = POINT(points, i);
-            if (inside >> k & 1) {              // asking for `whole` first here makes NVIDIA's compiler (580) go wrong
-                own = (heights_t)(max(own.x, (height_t)two.y), min(own.y, (height_t)two.y));
+                for (uint k = 0; k < RUN / 2; ++k) {
+                    own = max(own, max(HEIGHTS(two[k].y), HEIGHTS(two[k].w)));
 % if check:
-                bad |= i > 0 && !arc_in_order(previous, two.xy);
+                    bad |= !arc_in_order(previous, two[k].xy) | !arc_in_order(two[k].xy, two[k].zw);
+                    previous = two[k].zw;
 % if real != "int":
-                wild = fma(two.x, (real_t)0, fma(two.y, (real_t)0, wild));
+                    wild = fma(two[k].y, (real_t)0, fma(two[k].w, (real_t)0, wild));
 % endif
 % endif
-            }
-            if (inside >> (k + 1) & 1) {
-                own = (heights_t)(max(own.x, (height_t)two.w), min(own.y, (height_t)two.w));
+                }
+            } else
+                for (uint i = max(first, begin); i < min(first + RUN, end); ++i) {
+                    const point_t p = POINT(points, i);
+                    own = max(own, HEIGHTS(p.y));
 % if check:
-                bad |= i + 1 > 0 && !arc_in_order(two.xy, two.zw);
-% if real != "int":
-                wild = fma(two.z, (real_t)0, fma(two.w, (real_t)0, wild));
+                    bad |= !arc_is_finite(p) || !arc_in_order(POINT(points, max(i, 1u) - 1), p);
 % endif
-% endif
-            }
-% if check:
-            previous = two.zw;
-% endif
-            y[k] = two.y;
-            y[k + 1] = two.w;
+                }
+            runs[PLACE(run)] = own;
         }
-% if check:
-        if (bad || wild != 0)
-            atomic_or(flag, 1u);
-% endif
+        barrier(CLK_LOCAL_MEM_FENCE);
 
-        // The greatest and the least height of all strips before, and of all after.
-        strips[lid] = own;
+        // The greatest heights of all runs before a work-item's own, which are now side by side, and of all after.
+        heights_t own = (heights_t)(LOWEST, LOWEST);
+        for (uint e = 0; e < rows; ++e)
+            own = max(own, runs[PLACE(lid * rows + e)]);
+        items[lid] = own;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint c = lid; c < ARC_CHUNKS; c += WG_SIZE) {
-            heights_t all = (heights_t)(LOWEST, HIGHEST);
+            heights_t all = (heights_t)(LOWEST, LOWEST);
             for (uint k = c * ARC_CHUNK; k < min((c + 1) * ARC_CHUNK, (uint)WG_SIZE); ++k)
-                all = (heights_t)(max(all.x, strips[k].x), min(all.y, strips[k].y));
+                all = max(all, items[k]);
             chunks[c] = all;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        heights_t before = passed, after = (heights_t)(LOWEST, HIGHEST);
+        heights_t before = passed, after = (heights_t)(LOWEST, LOWEST);
         const uint mine = lid / ARC_CHUNK;
         for (uint c = 0; c < ARC_CHUNKS; ++c) {
             const heights_t chunk = chunks[c];
-            passed = (heights_t)(max(passed.x, chunk.x), min(passed.y, chunk.y));
+            passed = max(passed, chunk);
             if (c < mine)
-                before = (heights_t)(max(before.x, chunk.x), min(before.y, chunk.y));
+                before = max(before, chunk);
             if (c > mine)
-                after = (heights_t)(max(after.x, chunk.x), min(after.y, chunk.y));
+                after = max(after, chunk);
         }
         for (uint k = mine * ARC_CHUNK; k < min((mine + 1) * ARC_CHUNK, (uint)WG_SIZE); ++k) {
-            const heights_t strip = strips[k];
             if (k < lid)
-                before = (heights_t)(max(before.x, strip.x), min(before.y, strip.y));
+                before = max(before, items[k]);
             if (k > lid)
-                after = (heights_t)(max(after.x, strip.x), min(after.y, strip.y));
+                after = max(after, items[k]);
         }
+        const uint run = lid * rows, first = tile + run * RUN;
+        ulong high = 0, low = 0;
+        if (own.x > min(before.x, after.x))
+            high = item_records(points, runs, run, rows, first, begin, end, 1, before.x, after.x);
+        if (own.y > min(before.y, after.y))
+            low = item_records(points, runs, run, rows, first, begin, end, 0, before.y, after.y);
 
-        // Which of the strip's candidates may be records: bits of those beyond all strips before, or all after.
-        const height_t above = min(before.x, after.x), below = max(before.y, after.y);
-        uint high = 0, low = 0;
-        if (own.x > above || own.y < below) {
-#pragma unroll
-            for (uint k = 0; k < STRIP; ++k) {
-                high |= (uint)(y[k] > above) << k;
-                low |= (uint)(y[k] < below) << k;
-            }
-            high &= inside;
-            low &= inside;
-        }
         uint counts;
-        const uint at = group_before(popcount(low) | popcount(high) << 16, lid, values, sums, &counts);
-        const uint new_low = counts & 0xffff, new_high = counts >> 16;
-        if (tile >= end || sizes.low + new_low > FULL || sizes.high + new_high > FULL)
-            sizes = group_corners(&list, sizes, lid, stays, values, sums);
-        if (tile >= end)
-            break;
-        fits = sizes.low + new_low <= ROOM && sizes.high + new_high <= ROOM;
-        if (fits && (low | high)) {
-            uint to_low = sizes.low + (at & 0xffff), to_high = ROOM + sizes.high + (at >> 16);
-            for (uint bits = low | high; bits; bits &= bits - 1) {
-                const uint k = 31 - clz(bits & -bits);
-                const point_t p = POINT(points, first + k);
-                if (low >> k & 1) {
-                    list.x[to_low] = p.x;
-                    list.y[to_low] = p.y;
-                    list.id[to_low++] = first + k;
-                }
-                if (high >> k & 1) {
-                    list.x[to_high] = p.x;
-                    list.y[to_high] = p.y;
-                    list.id[to_high++] = first + k;
-                }
-            }
-        }
-        sizes.low += new_low;
-        sizes.high += new_high;
-        if (!fits)
-            break;
+        const uint at = group_before((uint)popcount(low) | (uint)popcount(high) << 16, lid, values, sums, &counts);
+        uint to_low = low_size + (at & 0xffff), to_high = high_size + (at >> 16);
+        for (; low; low &= low - 1)
+            low_list[to_low++] = first + 63 - (uint)clz(low & -low);
+        for (; high; high &= high - 1)
+            high_list[to_high++] = first + 63 - (uint)clz(high & -high);
+        low_size += counts & 0xffff;
+        high_size += counts >> 16;
     }
-    for (uint side = 0; side < 2; ++side) {
-        global uint *out = corners + (size_t)side * m + begin;
-        uint size = side ? sizes.high : sizes.low;
-        if (fits)
-            for (uint k = lid; k < size; k += WG_SIZE)
-                out[k] = list.id[side * ROOM + k];
-        else {
-            for (uint k = lid; k < end - begin; k += WG_SIZE)
-                out[k] = begin + k;
-            ARC_FENCE();
-            size = group_hull_of_list(points, out, end - begin, side, lid, values, parts);
-        }
-        if (lid == 0)
-            vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)side * blocks + block, ranges);
+% if check:
+    if (bad${"" if real == "int" else " || wild != 0"})
+        atomic_or(flag, 1u);
+% endif
+    if (lid < 2) {
+        const uint size = lid ? high_size : low_size;
+        vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)lid * blocks + block, ranges);
     }
 }
 % endif
