@@ -76,3 +76,12 @@ inline uint arc_count(global const uint *cuts, global const uint *links, uint se
     const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];      // no matter what, if empty
     return empty ? 0 : q <= p ? p - q + 1 : in_valley;
 }
+
+// Offset i of those that arc_offsets leaves, in chunks of so many; of a scan, chunk is greater than all i.
+inline uint arc_offset(global const uint *offsets, global const uint *sums, uint chunk, uint i)
+{
+    uint offset = offsets[i];
+    for (uint c = 0; c < i / chunk; ++c)
+        offset += sums[c];
+    return offset;
+}

@@ -19,7 +19,7 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import overridden, select
+from clgeom.runtime.tuning import overridden, select, within_limits
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
@@ -30,10 +30,14 @@ SHORT = 16
 BUSY, LONGEST = 8, 8
 #: Candidates that a block for a work-group has at least.
 LEAST = 2048
+#: Local memory of devices on which tiles of long segments are twice as long: that leaves fewer candidates in all.
+WIDE_LOCAL = 48 << 10
 #: Candidates that one strip of the serial kernel for blocks has.
 STRIP = 32
-#: Up to so many segments one work-group sums the numbers of their vertices; and their vertices are read at once.
-ONE_GROUP, AT_ONCE = 1 << 13, 1 << 16
+#: Up to so many segments one launch sums the numbers of their vertices, in chunks.
+FEW = 1 << 13
+#: Up to so many segments the vertices are read with the head. A second trip takes a GPU as long as 64 KiB more.
+AT_ONCE, AT_ONCE_OF_CPU = 1 << 11, 1 << 16
 #: Bit of the flag that kernels set: candidates of a tile do not fit in local memory.
 NO_FIT = 2
 #: Plans that a session remembers.
@@ -165,7 +169,8 @@ def _run_plan(session, made, regions, profile, buffers):
     plan, out = made
     found = run(session, plan, profile=profile, **buffers)
     point, phases = 2 * out.dtype.itemsize, found.phases
-    likely = min(out.room, 3 * out.segments + 64) if out.segments <= AT_ONCE else 0
+    most = AT_ONCE_OF_CPU if session.profile.is_cpu else AT_ONCE
+    likely = min(out.room, 3 * out.segments + 64) if out.segments <= most else 0
     raw = found.read(out.memory, (out.head + likely) * point)
     summary = raw[: 4 * (3 * (regions + 1) + 1)].view(np.uint32)
     lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
@@ -278,11 +283,13 @@ def outline_plan(
     memory = Memory(cut, corners, ranges, links, flag, pending)
     hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, check, kernel)
     in_valley = np.uint32(2 if join == "paper" else 1)
-    if all_segments <= ONE_GROUP:
-        policy = select(device, "region/arc_offsets", dtype, all_segments)
-        args = (cut, number, links, in_valley, offsets)
-        scanning = Plan(Step("region/arc_offsets", policy, args, 1, bytes_moved=all_segments * 100))
+    if all_segments <= FEW:
+        policy, chunks = _shape(device, "region/arc_offsets", dtype, 3 * all_segments + 1)
+        sums, chunk = Scratch("outline_sums", np.uint32, chunks), policy.tile
+        args = (cut, number, links, in_valley, offsets, sums)
+        scanning = Plan(Step("region/arc_offsets", policy, args, chunks, bytes_moved=all_segments * 100))
     else:
+        sums, chunk = offsets, (1 << 32) - 1
         scanning = Plan(
             step("arc_counts", 3 * all_segments + 1, (cut, number, links, in_valley, counts), {}, all_segments * 60)
         ) + scan_plan(
@@ -290,8 +297,8 @@ def outline_plan(
             exclusive=True, prefix="outline",
         )  # fmt: skip
     out = Output(
-        None, head, 0, None, (*(() if given else (cut,)), corners, links, offsets, flag),
-        (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, flag),
+        None, head, 0, None, (*(() if given else (cut,)), corners, links, offsets, sums, flag),
+        (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, sums, np.uint32(chunk), flag),
         {**params, "paper": join == "paper"}, all_segments, dtype, items=2 * all_segments,
     )  # fmt: skip
     out = emit_plan(device, out, room)
@@ -393,7 +400,7 @@ def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
     if long and of.shared and kernel != "naive":
         hulls = _blocks_plan(device, of, segments, memory, checked)
         policy = select(device, "region/arc_tangents_wide", of.dtype, of.m)
-        if policy.variant == "serial" or segments > ONE_GROUP:
+        if policy.variant == "serial" or segments > FEW:
             return hulls + tangents()
         args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links)
         moved = segments * 2 * (8 + 16 + 16 * (of.point_bytes + 4))
@@ -426,8 +433,10 @@ def _blocks_plan(device, of, segments, memory, params):
     cut, corners, ranges, flag = memory.cut, memory.corners, memory.ranges, memory.flag
     points, m = of.lower, np.uint32(of.m)
     policy = select(device, "region/arc_hulls_blocks", of.dtype, of.m)
-    tile = policy.tile * (STRIP if policy.variant == "serial" else 1)
     mean = ceil_div(of.m, segments)
+    if policy.variant == "group" and mean > policy.tile and device.local_mem_bytes >= WIDE_LOCAL:
+        policy = within_limits(replace(policy, wg_size=2 * policy.wg_size), device)
+    tile = policy.tile * (STRIP if policy.variant == "serial" else 1)
     # enough blocks for all compute units, but none too short, nor too long for one work-group
     wanted = ceil_div(BUSY * device.compute_units, segments)
     fan = max(min(wanted, mean // (tile if policy.variant == "serial" else LEAST)), 1)

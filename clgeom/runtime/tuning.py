@@ -124,15 +124,16 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
         "any": Policy("group", wg_size=128, items_per_thread=64),
     },
-    "region/arc_offsets": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=1024)},
+    "region/arc_offsets": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=32768),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/arc_corners": {"any": Policy("group", wg_size=32)},
     "region/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "region/arc_tangents": {
-    "region/arc_corners": {"any": Policy("group", wg_size=32)},
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
-    "region/arc_counts": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
     "region/arc_tangents_wide": {
         "cpu": Policy("serial", wg_size=1),  # arc_tangents instead
         "any": Policy("group", wg_size=32),
@@ -145,6 +146,8 @@ TABLE: dict[str, dict[str, Policy]] = {
     "region/arc_place": {"any": Policy("group", wg_size=128, items_per_thread=8)},
         "any": Policy("group", wg_size=256),
     },
+    "region/arc_counts": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
     "region/arc_emit": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),

@@ -2,6 +2,7 @@
 // arc_emit: the vertices of all outlines: lower sides, region after region from left to right, then upper sides.
 //
 //   offsets   [ first vertex of segment 0, lower side | 1 | .. | upper side .. | segments not empty before it | .. ]
+//             in chunks, see arc_offsets
 //   vertices  | lower sides ..                | upper sides ..                 |        (x, y)
 //   summary   [ first vertex of region 0, lower side | .. | upper side .. | segments not empty before it | .. | flag ]
 //             regions + 1 of each, in the beginning of the same memory: vertices start at number `head`
@@ -25,13 +26,13 @@ typedef ${real}2 point_t;
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_emit(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
               const uint segments, const uint of_region, global const uint *corners, global const uint *links,
-              global const uint *offsets, global const uint *flag, global real_t *vertices, const uint head,
+              global const uint *offsets, global const uint *sums, const uint chunk, global const uint *flag, global real_t *vertices, const uint head,
               const uint room, global uint *summary)
 {
     const uint all = 2 * segments, regions = segments / of_region;
     for (uint i = get_global_id(0); i < 3 * (regions + 1); i += get_global_size(0)) {
         const uint which = i / (regions + 1), region = i - which * (regions + 1);
-        summary[i] = offsets[which * segments + region * of_region];
+        summary[i] = arc_offset(offsets, sums, chunk, which * segments + region * of_region);
     }
     if (get_global_id(0) == 0)
         summary[3 * (regions + 1)] = flag[0];
@@ -52,7 +53,7 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
         global const real_t *points = side ? upper : lower;
         global const uint *side_corners = corners + (size_t)side * m;
         if (!arc_is_empty(cuts, s)) {
-            const uint at = offsets[i];
+            const uint at = arc_offset(offsets, sums, chunk, (uint)i);
             const uint q = links[4 * i + LINK_Q], p = links[4 * i + LINK_P];
             if (q > p) {
 % if paper:
@@ -86,7 +87,7 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
             const uint side = o >= segments;
             global const real_t *points = side ? upper : lower;
             global const uint *side_corners = corners + (size_t)side * m;
-            const uint at = offsets[o], q = links[4 * o + LINK_Q], p = links[4 * o + LINK_P];
+            const uint at = arc_offset(offsets, sums, chunk, (uint)o), q = links[4 * o + LINK_Q], p = links[4 * o + LINK_P];
             for (uint k = q + lid; k <= p; k += WG_SIZE)
                 STORE(at + (k - q), CORNER(k));
         }

@@ -207,32 +207,32 @@ typedef ${height}2 heights_t;              // above the x axis, below it
 inline ulong item_records(global const real_t *points, local const heights_t *runs, uint run, uint count, uint first,
                           uint begin, uint end, uint side, height_t before, height_t after)
 {
-#define RUN_TOP(e) (side ? runs[PLACE(run + (e))].x : runs[PLACE(run + (e))].y)
     ulong bits = 0;
-    for (uint e = 0; e < count; ++e)
-        if (RUN_TOP(e) > before)
-            for (uint k = e * RUN; k < (e + 1) * RUN; ++k) {
-                const uint i = first + k;
-                if (i < begin || i >= end)
-                    continue;
-                const height_t y = points[2 * (size_t)i + 1], h = side ? y : -y;
-                if (h > before) {
-                    bits |= 1UL << k;
-                    before = h;
-                }
+<%
+    ways = {"before": ("uint e = 0; e < count; ++e", "uint k = 0; k < RUN; ++k"),
+            "after": ("uint e = count; e-- > 0;", "uint k = RUN; k-- > 0;")}
+%>\
+% for way, (es, ks) in ways.items():
+    for (${es}) {
+        const heights_t tops = runs[PLACE(run + e)];
+        if ((side ? tops.x : tops.y) <= ${way})
+            continue;
+        height_t heights[RUN];
+#pragma unroll
+        for (uint k = 0; k < RUN; ++k) {                   // all loads before the first comparison
+            const height_t y = points[2 * (size_t)min(first + e * RUN + k, end - 1) + 1];
+            heights[k] = side ? y : -y;
+        }
+#pragma unroll
+        for (${ks}) {
+            const uint i = first + e * RUN + k;
+            if (i >= begin && i < end && heights[k] > ${way}) {
+                bits |= 1UL << (e * RUN + k);
+                ${way} = heights[k];
             }
-    for (uint e = count; e-- > 0;)
-        if (RUN_TOP(e) > after)
-            for (uint k = (e + 1) * RUN; k-- > e * RUN;) {
-                const uint i = first + k;
-                if (i < begin || i >= end)
-                    continue;
-                const height_t y = points[2 * (size_t)i + 1], h = side ? y : -y;
-                if (h > after) {
-                    bits |= 1UL << k;
-                    after = h;
-                }
-            }
+        }
+    }
+% endfor
     return bits;
 }
 

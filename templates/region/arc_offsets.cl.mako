@@ -1,11 +1,13 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
-// arc_offsets: the number of each segment's first vertex, and how many segments are not empty before it; one work-group.
+<% chunk = wg_size * items_per_thread %>\
+// arc_offsets: vertices before each segment and side, and segments that are not empty; a work-group to a chunk of ${chunk}.
 //
 //   links    [ q p from to | ..                                       see arc_segments.h
-//   offsets  [ lower side: of segment 0 | 1 | .. | upper side: .. | segments not empty before it .. | total of all ]
+//   offsets  [ lower side: of segment 0 | 1 | .. | upper side: .. | segments not empty before it .. | .. ]
+//            in their chunk: what chunks before have is to be added, see arc_offset
+//   sums     [ all of chunk 0 | of chunk 1 | .. ]
 //
-// Counts run on from side to side. They are found side by side; then a work-item sums a run of them, and goes over it once
-// more when all sums are known.
+// Counts run on from side to side.
 #include "portable.h"
 #include "arc_segments.h"
 #define WG_SIZE ${wg_size}
@@ -13,23 +15,20 @@
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_offsets(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
-                 global uint *offsets)
+                 global uint *offsets, global uint *sums)
 {
-    local uint values[WG_SIZE], sums[ARC_CHUNKS];
-    const uint n = 3 * segments, run = (n + WG_SIZE - 1) / WG_SIZE, lid = get_local_id(0);
-    const uint first = min(lid * run, n), last = min(first + run, n);
-    for (uint i = lid; i < n; i += WG_SIZE)
-        offsets[i] = arc_count(cuts, links, segments, i, in_valley);
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    uint sum = 0, all;
-    for (uint i = first; i < last; ++i)
-        sum += offsets[i];
-    uint before = group_before(sum, lid, values, sums, &all);
+    local uint values[WG_SIZE], parts[ARC_CHUNKS];
+    const uint all = 3 * segments, lid = get_local_id(0);
+    const uint first = min((uint)get_global_id(0) * ${items_per_thread}, all + 1), last = min(first + ${items_per_thread}, all + 1);
+    uint sum = 0, chunk;
     for (uint i = first; i < last; ++i) {
-        const uint count = offsets[i];
-        offsets[i] = before;
-        before += count;
+        const uint count = i < all ? arc_count(cuts, links, segments, i, in_valley) : 0;
+        offsets[i] = sum;                          // of the run, so far
+        sum += count;
     }
+    const uint before = group_before(sum, lid, values, parts, &chunk);
+    for (uint i = first; WG_SIZE > 1 && i < last; ++i)
+        offsets[i] += before;
     if (lid == 0)
-        offsets[n] = all;
+        sums[get_group_id(0)] = chunk;
 }
