@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from conftest import imposed_session
 from reference import dp as reference
 from test_dp_fill import mixed
 
 from clgeom import dp
+from clgeom.dp import tickets
 from clgeom.dp.tiles import Sweep, flips_of
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.policies import TilePolicy
 from clgeom.runtime.tuning import override
 
@@ -146,6 +148,64 @@ def test_tables_and_numbers_as_parameters(session, pattern):
         with override(SMALL):
             found = dp.fill(cheapest, (n, m), path="tiles", device=session, **given)
         np.testing.assert_array_equal(found.numpy(), reference.fill_plainly(cell, (n, m), pattern, np.int32))
+
+
+LCS_IN_C = dp.Equation(
+    "i == 0 || j == 0 ? 0 : x[i-1] == y[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1))",
+    parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wg_size", (1, 8))
+def test_equations_in_c(session, wg_size):
+    """Inner blocks know that they are not in the first row or column; tables that end within blocks, and do not."""
+    policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=4)
+    for shape in ((130, 259), (128, 256), (3, 200)):
+        given = words(shape)
+        with override({"dp/tile_sweep": policy}):
+            found = dp.fill(LCS_IN_C, shape, path="tiles", device=session, **given)
+        table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
+        np.testing.assert_array_equal(found.numpy(), table)
+
+
+def test_parameters_of_columns_that_local_memory_does_not_hold(session):
+    small = imposed_session(session.device, kind="gpu", local_mem_bytes=2500)
+    shape = (90, 140)
+    given = words(shape)
+    table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
+    with override({"dp/tile_sweep": TilePolicy("group", 16, block_rows=2, block_columns=4, steps=16)}):
+        np.testing.assert_array_equal(dp.fill(lcs, shape, path="tiles", device=small, **given).numpy(), table)
+
+
+def test_one_launch(session):
+    """Where groups see each other's writes. More strips than groups run at once."""
+    if not tickets.are_safe(session):
+        pytest.skip("groups do not see each other's writes")
+    with override({"dp/tile_sweep": TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3)}):
+        for shape in ((1, 1), (67, 519), (257, 130)):
+            given = words(shape)
+            expected = dp.fill(lcs, shape, path="stages", device=session, **given)
+            for keep in ("table", "corner"):
+                found = dp.fill(lcs, shape, keep=keep, launches="single", profile=True, device=session, **given)
+                assert found.path == "tiles" and len(found.phases) == 1
+                assert found.corner == expected.corner
+                if keep == "table":
+                    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+                    np.testing.assert_array_equal(found.decisions.numpy(), expected.decisions.numpy())
+
+
+def test_one_launch_only_where_it_can_be(session, monkeypatch):
+    given = words((9, 9))
+    for bad in ({"launches": "one"}, {"launches": None}, {"launches": "single", "path": "stages"},
+                {"launches": "single", "check": True}):  # fmt: skip
+        with pytest.raises(InvalidInput, match="'launches'"):
+            dp.fill(lcs, (9, 9), device=session, **bad, **given)
+    with override({"dp/tile_sweep": SMALL["dp/tile_sweep"]}), pytest.raises(DeviceLimit, match="one each"):
+        dp.fill(lcs, (9, 9), launches="single", device=session, **given)
+    groups = TilePolicy("group", 2, block_rows=2, block_columns=4, steps=3)
+    monkeypatch.setattr(session, "tickets_are_safe", False, raising=False)
+    with override({"dp/tile_sweep": groups}), pytest.raises(DeviceLimit, match="a probe found"):
+        dp.fill(lcs, (9, 9), launches="single", device=session, **given)
 
 
 def test_too_far_for_tiles(session):

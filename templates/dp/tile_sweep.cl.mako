@@ -84,6 +84,7 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} p
 #define FLUSH ${flush}          // steps between two flushes
 #define RUN ${run}
 #define STAGE (ROWS * RUN + 1)  // vectors of an item; one more keeps items in different banks
+#define APART (WG_SIZE / RUN / ROWS)   // items whose rows are written at once
 % endif
 <%def name="block(inside)">\
 <%
@@ -240,26 +241,6 @@ ${block("partly")}\
 % endfor
             barrier(CLK_LOCAL_MEM_FENCE);
 % endif
-% if table and flush:
-            if ((step + 1) % FLUSH == 0) {
-                // an item writes part lid % RUN of every so many rows: the items of a row write its run side by side
-                const int behind = base + step + 1 - FLUSH - lid / RUN / ROWS, first_row = begin + lid / RUN;
-                global cell_t *target = table + (${"(n - 1 - (long)first_row)" if flip_rows else "(long)first_row"} * pitch + behind * COLUMNS + lid % RUN * ${vector});
-                local const cells_t *ready = stage + lid / RUN / ROWS * STAGE + lid / RUN % ROWS * RUN + lid % RUN;
-                const long jump = WG_SIZE / RUN * ${"-" if flip_rows else ""}(long)pitch - WG_SIZE / RUN / ROWS * COLUMNS;
-% for k in range(rows * run):
-                {
-% if inner:
-% else:
-                const int column = (behind - ${k} * (WG_SIZE / RUN / ROWS)) * COLUMNS + lid % RUN * ${vector};
-                if (column >= 0 && column < blocks * COLUMNS && first_row + ${k} * (WG_SIZE / RUN) < bottom)
-% endif
-                    *(global cells_t *)(target + ${k} * jump) = ready[${k} * (WG_SIZE / RUN / ROWS) * STAGE];
-                }
-% endfor
-                barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
-            }
-% endif
             }
 </%def>\
 
@@ -401,10 +382,29 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         if (begin == 0 || begin + STRIP ${">=" if last else ">"} bottom || enter >= leave)
             enter = leave = STEPS;
         for (int step = 0; step < STEPS;) {
-            for (; step >= enter && step < leave; ++step)
+            const bool inner = step >= enter && step < leave;
+            const int until = ${"step + FLUSH" if flush else "inner ? leave : step < enter ? enter : STEPS"};
+            if (inner)
+                for (; step < until; ++step)
 ${step_of(True)}\
-            for (const int until = step < enter ? enter : STEPS; step < until; ++step)
+            else
+                for (; step < until; ++step)
 ${step_of(False)}\
+% if flush:
+            // RUN items write the run of a row side by side
+            int column = (base + step - FLUSH - lid / RUN / ROWS) * COLUMNS + lid % RUN * ${vector}, r = begin + lid / RUN;
+            global cell_t *target = table + (${"(n - 1 - (long)r)" if flip_rows else "(long)r"} * pitch + column);
+            local const cells_t *ready = stage + lid / RUN / ROWS * STAGE + lid / RUN % ROWS * RUN + lid % RUN;
+            for (int k = 0; k < ROWS * RUN; ++k) {
+                if (inner || (column >= 0 && column < blocks * COLUMNS && r < bottom))
+                    *(global cells_t *)target = *ready;
+                column -= APART * COLUMNS;
+                r += APART * ROWS;
+                target += APART * (ROWS * ${"-" if flip_rows else ""}(long)pitch - COLUMNS);
+                ready += APART * STAGE;
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
+% endif
         }
 % if group:
         for (int c = lid; c < STEPS * COLUMNS; c += WG_SIZE) {
