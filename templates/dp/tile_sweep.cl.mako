@@ -395,14 +395,14 @@ ${step_of(False)}\
             int column = (base + step - FLUSH - lid / RUN / ROWS) * COLUMNS + lid % RUN * ${vector}, r = begin + lid / RUN;
             global cell_t *target = table + (${"(n - 1 - (long)r)" if flip_rows else "(long)r"} * pitch + column);
             local const cells_t *ready = stage + lid / RUN / ROWS * STAGE + lid / RUN % ROWS * RUN + lid % RUN;
-            for (int k = 0; k < ROWS * RUN; ++k) {
-                if (inner || (column >= 0 && column < blocks * COLUMNS && r < bottom))
+            const long jump = APART * (ROWS * ${"-" if flip_rows else ""}(long)pitch - COLUMNS);
+            if (inner)
+                for (int k = 0; k < ROWS * RUN; ++k, target += jump, ready += APART * STAGE)
                     *(global cells_t *)target = *ready;
-                column -= APART * COLUMNS;
-                r += APART * ROWS;
-                target += APART * (ROWS * ${"-" if flip_rows else ""}(long)pitch - COLUMNS);
-                ready += APART * STAGE;
-            }
+            else
+                for (int k = 0; k < ROWS * RUN; ++k, target += jump, ready += APART * STAGE, column -= APART * COLUMNS, r += APART * ROWS)
+                    if (column >= 0 && column < blocks * COLUMNS && r < bottom)
+                        *(global cells_t *)target = *ready;
             barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
 % endif
         }
