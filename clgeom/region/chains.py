@@ -267,19 +267,18 @@ def outline_plan(
         {"real": params["real"], "ragged": starts is not None, "by_width": cuts == "width"},
         all_segments * (point + 4),
     )  # fmt: skip
-    begin = Plan(cutting)
-    if given:
-        zero, policy = {"value": "uint", "to": "0"}, select(device, "primitives/set_value")
-        begin = Plan(*(Step("primitives/set_value", policy, (word,), 1, zero) for word in (flag, pending)))
+    zero, policy = {"value": "uint", "to": "0"}, select(device, "primitives/set_value")
+    no_flag, none_pending = (Step("primitives/set_value", policy, (word,), 1, zero) for word in (flag, pending))
+    begin = Plan(no_flag, none_pending) if given else Plan(cutting)
     candidates = Candidates(lower, upper, dtype, m)
     head, room = ceil_div(4 * (3 * (regions + 1) + 1), point), 2 * max(m, all_segments)
     # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
     room = max(min(room, 6 * all_segments + 1024, device.max_alloc_bytes // point - head), 1)
-    if fused and candidates.shared and regions == 1 and not given and starts is None and kernel != "naive":
-        checked = {**params, "check": check}
-        made = _fused_plan(device, candidates, segments, cut, flag, checked, join, head, room)
+    fused = fused and kernel != "naive" and candidates.shared and cuts == "count"
+    if fused and not given and starts is None and regions == 1 and count > 0:
+        made = _fused_plan(device, candidates, segments, flag, {**params, "check": check}, join, head, room)
         if made:
-            return begin + made[0], made[1]
+            return Plan(no_flag) + made[0], made[1]
     memory = Memory(cut, corners, ranges, links, flag, pending)
     hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, check, kernel)
     in_valley = np.uint32(2 if join == "paper" else 1)
@@ -345,7 +344,7 @@ class Memory:
     pending: Scratch
 
 
-def _fused_plan(device, of, segments, cut, flag, params, join, head, room):
+def _fused_plan(device, of, segments, flag, params, join, head, room):
     """From candidates of one region to staged vertices in one kernel, and the Output that places them; or None."""
     policy, scan, place = (
         select(device, f"region/{name}", of.dtype, of.m)
@@ -361,19 +360,18 @@ def _fused_plan(device, of, segments, cut, flag, params, join, head, room):
     own = policy.wg_size // 2 - 2
     tiles, m = ceil_div(segments, own), np.uint32(of.m)
     staged = Scratch("outline_staged", of.dtype, 4 * of.m)
-    counts = Scratch("outline_counts", np.uint32, 3 * tiles)
+    counts = Scratch("outline_counts", np.uint32, 4 * tiles)
     offsets = Scratch("outline_offsets", np.uint32, 3 * tiles)
     chunks = ceil_div(tiles, scan.wg_size)
     sums = Scratch("outline_sums", np.uint32, 3 * chunks)
-    args = (of.lower, m, cut, np.uint32(segments), np.uint32(tiles), staged, counts, flag)
-    moved = of.m * of.point_bytes + (4 + 3 * of.point_bytes) * segments
+    args = (of.lower, m, np.uint32(segments), np.uint32(tiles), staged, counts, flag)
+    moved = of.m * of.point_bytes + 3 * of.point_bytes * segments
     outline = Step("region/arc_outline_local", policy, args, tiles, {**params, "paper": join == "paper"}, moved)
     args = (counts, np.uint32(tiles), offsets, sums)
     plan = Plan(outline, Step("region/arc_tile_offsets", scan, args, chunks, bytes_moved=24 * tiles))
     out = Output(
-        None, head, 0, None, (cut, staged, counts, offsets, sums, flag),
-        (staged, m, cut, np.uint32(own), np.uint32(tiles), counts, offsets, sums, np.uint32(scan.wg_size),
-         np.uint32(chunks), flag),
+        None, head, 0, None, (staged, counts, offsets, sums, flag),
+        (staged, m, np.uint32(tiles), counts, offsets, sums, np.uint32(scan.wg_size), np.uint32(chunks), flag),
         {"real": params["real"]}, segments, of.dtype, "region/arc_place", tiles * place.wg_size,
     )  # fmt: skip
     out = emit_plan(device, out, room)

@@ -14,6 +14,7 @@
 #include "portable.h"
 #include "arc_segments.h"
 typedef ${real} real_t;
+#include "arc_cut.h"
 #define X(i) points[2 * (size_t)(i)]
 % if by_width and real == "int":
 #define DISTANCE(x) (ulong)((long)(x) - X(first))
@@ -56,8 +57,8 @@ void arc_cuts(global const real_t *points, const uint n, global const uint *star
             cuts[i] = last;
             continue;
         }
-        uint lo = first, hi = last;                          // the cut is one of these
 % if by_width:
+        uint lo = first, hi = last;                          // the cut is one of these
         if (lo < hi && k > 0) {
 % if real == "int":
             const ulong width = DISTANCE(X(last - 1));
@@ -74,30 +75,9 @@ void arc_cuts(global const real_t *points, const uint n, global const uint *star
                     lo = mid + 1;
             }
         }
-% else:
-        if (lo < hi) {
-            const uint whole = (last - first) / segments, rest = last - first - whole * segments;
-            hi = first + k * whole;
-            if (rest)                                        // divisions of 64 bits are slow
-                hi += (uint)((ulong)k * rest / segments);
-            const real_t x = X(hi);
-            for (uint step = 1; lo < hi; step *= 2) {        // columns are short: ever longer steps to the left
-                const uint left = hi - lo > step ? hi - step : lo;
-                if (X(left) != x) {
-                    lo = left + 1;
-                    break;
-                }
-                hi = left;
-            }
-            while (lo < hi) {
-                const uint mid = lo + (hi - lo) / 2;
-                if (X(mid) == x)
-                    hi = mid;
-                else
-                    lo = mid + 1;
-            }
-        }
-% endif
         cuts[i] = lo;
+% else:
+        cuts[i] = arc_cut(points, first, last, segments, k);
+% endif
     }
 }

@@ -14,8 +14,8 @@ typedef ${real} real_t;
 #include "arc_before.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void arc_place(global const real_t *staged, const uint m, global const uint *cuts, const uint own, const uint tiles,
-               global const uint *counts, global const uint *offsets, global const uint *sums, const uint chunk,
+void arc_place(global const real_t *staged, const uint m, const uint tiles, global const uint *counts,
+               global const uint *offsets, global const uint *sums, const uint chunk,
                const uint chunks, global const uint *flag, global real_t *vertices, const uint head, const uint room,
                global uint *summary)
 {
@@ -43,7 +43,7 @@ void arc_place(global const real_t *staged, const uint m, global const uint *cut
         summary[6] = flag[0];
     }
     for (uint tile = first; tile < min(first + TILES, tiles); ++tile) {
-        const uint begin = cuts[tile * own];
+        const uint begin = counts[3 * (size_t)tiles + tile];
         for (uint side = 0; side < 2; ++side) {
             const size_t which = (size_t)side * tiles + tile, from = (size_t)side * m + begin;
             const uint count = counts[which], at = (side ? all_low + high_at : low_at) + offsets[which];
