@@ -231,7 +231,7 @@ def _heads(session):
 
 @checks(
     "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes", "batch/batch_cut", "batch/batch_pieces",
-    "batch/batch_crowded",
+    "batch/batch_crowded", "batch/batch_tiles",
 )  # fmt: skip
 def _batch(session):
     from clgeom.hull.batch import convex_hulls

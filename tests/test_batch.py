@@ -26,9 +26,9 @@ from clgeom.runtime.tuning import override
 
 #: Around where the sieve begins, vectors and counted runs end, and a GPU's jobs do.
 SIZES = (0, 1, 2, 3, 4, 7, 8, 9, 17, 0, 33, 64, 65, 127, 128, 129, 5)
-#: Around a CPU's jobs, and what needs several rounds of pieces.
-CROWDED_SIZES = (1025, 0, 3000, 130)
-LARGE = (1023, 3, 1024, 1025, 0, 20_000, 2049, 130)
+#: Around a CPU's jobs, what one list of a GPU's work-group holds, and its pieces; what needs several rounds of them.
+CROWDED_SIZES = (1025, 0, 3000, 512, 513, 130)
+LARGE = (1023, 3, 1024, 1025, 0, 20_000, 2049, 130, 511, 8192, 8193)
 
 
 @functools.cache
@@ -125,6 +125,7 @@ def test_convex_hulls_cuts_large_groups(any_session):
     """Some in several rounds; crowded ones on a circle or a line each by itself."""
     parts = [cloud("square", n, np.float32) for n in LARGE]
     parts += [cloud(name, n, np.float32) for name in ("circle", "line", "duplicates") for n in CROWDED_SIZES]
+    parts += [cloud("disc", n, np.float32) for n in (8192, 70_000)]  # more than one list's worth
     points, offsets = np.concatenate(parts), np.append(0, np.cumsum([len(part) for part in parts]))
     for collinear in ("drop", "keep") if any_session.profile.is_cpu else ("drop",):
         batch = convex_hulls(points, offsets, collinear=collinear, device=any_session)

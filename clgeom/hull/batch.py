@@ -1,10 +1,11 @@
 """Convex hulls of many groups of points in one call.
 
-A small group, or a piece of a larger one, is a job for one work-item (``batch_hulls``). The vertices that the pieces
-of a group leave are, gathered, the points of the next round, until the group is in one piece. Where that leaves too
-much, as on a circle, `convex_hull` finishes the group.
+A small group is a job for one work-item (``batch_hulls``). A piece of a larger one is, too, on a CPU; on a GPU it is
+one for a work-group (``batch_tiles``). The vertices that the pieces of a group leave are, gathered, the points of the
+next round, until the group is in one piece. Where that leaves too much, as on a circle, ``batch_crowded`` or
+`convex_hull` finishes the group.
 
-    offsets ─> jobs ──batch_hulls──> vertices at the beginning of each group's place, counts, areas, perimeters
+    offsets ─> jobs ─────hulls─────> vertices at the beginning of each group's place, counts, areas, perimeters
                  ^─── pieces <─── groups that were cut    │
                                                 scan, batch_emit ──> vertices one after another, offsets
 """

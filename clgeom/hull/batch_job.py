@@ -21,10 +21,13 @@ from clgeom.sort.radix import digit_windows, peers_of, radix_plan
 
 HULLS, EMIT, SIZES = "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes"
 CUT, PIECES_OF, CROWDED = "batch/batch_cut", "batch/batch_pieces", "batch/batch_crowded"
+TILES = "batch/batch_tiles"
 #: Kinds of jobs of batch_hulls.
 ALL, LISTED, PIECES = np.uint32(0), np.uint32(1), np.uint32(2)
 #: What a group costs a CPU beside its points, in points.
 GROUP_COST = 16
+#: batch_tiles numbers the points of a piece in 16 bits.
+MOST_OF_TILE = 1 << 16
 #: Positions are uint32.
 MOST_POINTS = (1 << 32) - (1 << 20)
 
@@ -95,6 +98,10 @@ class Job:
         self.policy = select(self.profile, HULLS, array.dtype, array.n)
         self.serial = self.policy.variant == "serial"
         self.capacity = self.policy.items_per_thread
+        # of groups with more points: those of a piece, and how many are solved at once for certain
+        self.tiles = None if self.serial else select(self.profile, TILES, array.dtype, array.n)
+        self.piece = self.capacity if self.serial else min(self.tiles.tile, MOST_OF_TILE)
+        self.solvable = self.capacity if self.serial else min(8 * self.tiles.wg_size, self.piece)
         self.measured = self.profile.fp64
         self.slots = allocate(self.session, 4 * array.n)
         self.status = allocate(self.session, 8)  # something is not finite; groups that are stalled
@@ -213,9 +220,29 @@ class Job:
 
     # Groups in pieces
 
+    def _pieces_solved(self, most, jobs, ids):
+        """A step that solves pieces, by work-items or by work-groups, and buffers for it, as `_hulls`."""
+        if self.serial:
+            return self._hulls(PIECES, most, jobs, ids=ids)
+        buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
+        measures = ()
+        if self.measured:
+            buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
+            measures = ("areas", "perimeters")
+        step = Step(
+            TILES,
+            self.tiles,
+            args=("rows", np.uint32(self.groups), jobs, np.uint32(ids != "status"), ids, "slots", "counts", "status",
+                  *measures),
+            groups=most,
+            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
+                    "measures": self.measured},
+        )  # fmt: skip
+        return step, buffers
+
     def _most_pieces(self, points, groups):
         """What so many points of so many groups can come to."""
-        return points // self.capacity + min(groups, points)
+        return points // self.piece + min(groups, points)
 
     def _cut(self, large, groups):
         """Solve groups of more points than one job takes; returns what `_crowded` does.
@@ -234,10 +261,10 @@ class Job:
             most = self._most_pieces(n, groups)
             jobs, places = Scratch("jobs", np.uint32, 4 * most), Scratch("places", np.uint32, most)
             left = Scratch("left", np.uint32, most + 1)
-            hulls, buffers = self._hulls(PIECES, most, jobs, ids="ids" if rounds else "status")
+            hulls, buffers = self._pieces_solved(most, jobs, "ids" if rounds else "status")
             plan += self._step(
                 CUT, groups + 1, "large", count, "starts", np.uint32(rounds), "first", "before", "begins", "sizes",
-                parts, "stalled", "status", capacity=self.capacity,
+                parts, "stalled", "status", piece=self.piece, capacity=self.solvable,
             )  # fmt: skip
             plan += self._scan(parts, 0, groups + 1, first, "parts_scan")
             plan += self._step(

@@ -28,6 +28,9 @@ typedef struct { global const real_t *points; global uint *order, *stack; } chai
 #define CHAIN_GET_UPPER(c, n, s) ((c).order[(n) - 1 - (s)])
 #define CHAIN_SET_UPPER(c, n, s, e) ((c).order[(n) - 1 - (s)] = (e))
 #include "batch_chain.h"
+#if MEASURES
+#include "batch_measures.h"
+#endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_crowded(global const real_t *rows, global const uint *ids, global const uint *large,

@@ -1,15 +1,16 @@
-<%page args="variant='group', wg_size=64, items_per_thread=1, capacity=128"/>\
+<%page args="variant='group', wg_size=64, items_per_thread=1, piece=128, capacity=128"/>\
 // batch_cut: into how many pieces does each large group go, in the next round?
 //
 //   round 0      group k of the large ones is group large[k] of all, and its points are where the caller has them
 //   later ones   first   | 0 . . | 3 . | 5 ..       pieces of the round before, `parts`: those of group k
 //                before  | 0 4 9 | 13 18 | 20 ..    vertices that the pieces left, now gathered: sizes[k], from begins[k] on
 //
-// A group that was in one piece has left nothing, and is done. One that has more than three quarters of its points left, too
-// many for one piece, is stalled: it goes into no pieces but into a list, in any order, which status[1] counts. One
-// work-item to a group.
+// A group that was solved has left nothing, and is done. One that has more than three quarters of its points left, and more
+// than ${capacity}, which are surely solved, is stalled: it goes into no pieces but into a list, in any order, which status[1]
+// counts. Pieces are of ${piece} points at most. One work-item to a group.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
+#define PIECE ${piece}
 #define CAPACITY ${capacity}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -25,7 +26,7 @@ void batch_cut(global const uint *large, const uint groups, global const uint *s
     const uint begin = round == 0 ? starts[large[k]] : before[first[k]];
     const uint end = round == 0 ? starts[large[k] + 1] : before[first[k + 1]];
     const uint size = end - begin;
-    uint pieces = size / CAPACITY + (size % CAPACITY != 0);
+    uint pieces = size / PIECE + (size % PIECE != 0);
     if (round > 0 && size > CAPACITY && size > sizes[k] - sizes[k] / 4) {
         stalled[atomic_inc(status + 1)] = k;
         pieces = 0;

@@ -67,6 +67,9 @@ typedef struct { global const real_t *points; local uchar *order; global uint *s
 #define CHAIN_SET_UPPER(c, n, s, e) ((c).order[((n) - 1 - (s)) * WG_SIZE] = (e))
 % endif
 #include "batch_chain.h"
+#if MEASURES
+#include "batch_measures.h"
+#endif
 
 % if variant == 'serial':
 #define LANES 8

@@ -4,8 +4,8 @@
 //   first    | 0 . . | 3 . . . | 7          piece i is number i - first[k] of group k's parts, all about equally large
 //   jobs     [ begin, end, place in slots, target | .. ]            for `most` pieces, those beyond the last one empty
 //
-// Pieces leave their vertices inside the group's own places. A group in one piece is done with it: the target is the group,
-// and the piece counts for nothing. Otherwise the target is piece i, behind all groups. One work-item to a piece.
+// Pieces leave their vertices inside the group's own places. Of a group in one piece the target is the group; if that solves
+// it, the piece counts for nothing. Otherwise the target is piece i, behind all groups. One work-item to a piece.
 #include "portable.h"
 #include "batch_find.h"
 #define WG_SIZE ${wg_size}
