@@ -1,7 +1,10 @@
 """The four case studies of dynamic programming: the framework, a launch per stage, kernels by hand, and rivals.
 
     python bench/bench_dp.py --json bench/results/dp-pocl.json
-    python bench/bench_dp.py --device nvidia --sizes 1,4,16,64,256,1024 --json bench/results/dp-h200.json
+    python bench/bench_dp.py --device nvidia --sizes 1,4,16,64,256,1024,4096 --chains 0.25,1,4,16,64,256 \\
+        --most host=7e7,stages=3e8 --repeat 3 --budget 1 --seconds 150 --json bench/results/dp-h200.json
+    python bench/bench_dp.py --device nvidia --pairs 16384,65536,262144 --repeat 3 --budget 1 \\
+        --json bench/results/dp-pairs-h200.json
     python bench/bench_dp.py --plots bench/results/dp-pocl.json         draws the study's four plots, measures nothing
     python bench/bench_dp.py --pairs 8192,65536                         two long sequences: bits in words, and rivals
 
@@ -9,10 +12,13 @@ Sizes are of the table, in millions of cells, which is square but for the knapsa
 verified before a time is taken; times are medians of interleaved calls, in ms, of whole calls that leave the table on
 the device.
 
-    table, corner    clgeom.dp.fill, the table kept, or its answer alone
+    table, corner    clgeom.dp.fill of values: the table kept, or its answer alone
+    decisions        clgeom.dp.fill of what the solution needs
     stages           clgeom.dp.fill by one launch a stage: the design of the study
-    hand, hand row   a kernel for this problem alone (dp_by_hand.cl): tiles, with the table kept, or its last row alone
-    device, host     the fill and the way to the solution: on the device; or the table copied, and walked on the host
+    hand, ..         kernels for this problem alone, by the same algorithm (dp_by_hand.cl): the table kept; its last row
+                     alone, "hand row"; what the solution needs, "hand decisions"
+    device, host     the fill and the way to the solution: by decisions on the device; or the table copied, and walked
+                     on the host
     numba            loops on one core
 """
 
@@ -22,6 +28,7 @@ import argparse
 import contextlib
 import json
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -31,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 
-from clgeom.dp import rows
+from clgeom.dp import Equation, maximum, min_over, rows, where
 from clgeom.dp.fill import fill
 from clgeom.dp.problems import chains, knapsacks, pascal, sequences
 from clgeom.runtime.build import build
@@ -44,15 +51,8 @@ TITLES = {
     "binomial": "Binomial coefficients", "lcs": "Longest common subsequence", "knapsack": "0/1 knapsack, 1,000 items",
     "matrix_chain": "Matrix chain multiplication",
 }  # fmt: skip
-#: Cells beyond which a candidate is left out: it would take too long.
-MOST = {
-    "numba": 3e8,
-    "host": 3e8,
-    "stages": 1e9,
-    "numba chains": 5e6,
-    "stages chains": 2e6,
-    "hand chains": 5e6,
-}
+#: Cells beyond which a candidate is left out: it would take too long. ``--most`` changes them.
+MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6}
 
 
 # Numba ------------------------------------------------------------------------------------------------------------
@@ -173,7 +173,10 @@ class ByHand:
         turn = 0
         for first, count, margin in parts:
             changed = dict(zip((2, 3, 4), map(np.int32, (first, count, margin))))
-            changed |= {8: np.uint64(pitch * (first - 1 if keep == 1 else turn)), 9: np.uint64(pitch * (1 - turn))}
+            changed |= {
+                8: np.uint64(pitch * (first - 1 if keep == 1 else turn)),
+                9: np.uint64(pitch * (1 - turn)),
+            }
             self.launch(kernel, ceil_div(m, tile - margin), wg, changed)
             turn = 1 - turn
         self.session.queue.finish()
@@ -221,7 +224,7 @@ class ByHand:
             np.minimum(w, capacity + 1), capacity + 1, keep, self.put(w), self.put(v), KNAPSACK=1
         )
 
-    def lcs(self, a, b, keep=True):
+    def lcs(self, a, b, keep=1):
         shape = select(self.session.profile, "dp/tile_sweep")
         wg, rows, columns, steps = shape.wg_size, shape.block_rows, shape.block_columns, shape.steps
         sizes = {"WG_SIZE": wg, "ROWS": rows, "COLUMNS": columns, "STEPS": steps, "STRIPS": shape.strips}
@@ -244,21 +247,59 @@ class ByHand:
         self.session.queue.finish()
         return table, width, edge
 
-    def matrix_chain(self, d):
-        n, wg = len(d) - 1, 1 if self.cpu else 128
-        table, mirror, dims = self.buffer(4 * n * n), self.buffer(4 * n * n), self.put(d)
-        kernel = self.kernel("matrix_chain_diagonal", WG_SIZE=wg)
-        kernel.set_args(np.uint32(n), np.uint32(0), dims, table, mirror)
-        for gap in range(n):
-            groups = (
-                min(n - gap, 4 * self.session.profile.compute_units) if self.cpu else ceil_div(n - gap, wg)
-            )
-            self.launch(kernel, groups, wg, {1: np.uint32(gap)})
+    def matrix_chain(self, d, keep=1):
+        """The table, padded to whole tiles, cells of a row, and the splits (``keep=2``)."""
+        side = 32 if self.cpu else 64
+        tiles = ceil_div(len(d) - 1, side)
+        pitch = tiles * side
+        dims = self.put(np.append(d, np.ones(pitch + 1 - len(d), np.int32)))
+        table, splits = self.zeros(4 * pitch * pitch), self.buffer(4 * pitch * pitch if keep == 2 else 4)
+        size, zero = np.int32(pitch), np.int32(0)
+        if self.cpu:
+            kernel = self.kernel("chain_tiles", WG_SIZE=1, SIDE=side, KEEP=keep)
+            kernel.set_args(size, zero, dims, table, splits)
+            for diagonal in range(tiles):
+                self.launch(kernel, tiles - diagonal, 1, {1: np.int32(diagonal)})
+            self.session.queue.finish()
+            return table, pitch, splits
+        macros = {"WG_SIZE": 512, "SIDE": side, "KEEP": keep}
+        product, finish = self.kernel("chain_product", **macros), self.kernel("chain_finish", **macros)
+        units = self.session.profile.compute_units
+        parts = [max(min(k, ceil_div(4 * units, tiles - k)), 1) for k in range(tiles)]
+        room = side * side * max(count * (tiles - k) for k, count in enumerate(parts))
+        best, ks = self.buffer(4 * room), self.buffer(4 * room if keep == 2 else 4)
+        product.set_args(size, zero, zero, dims, table, best, ks)
+        finish.set_args(size, zero, zero, dims, table, best, ks, splits)
+        for diagonal, count in enumerate(parts):
+            changed = {1: np.int32(diagonal), 2: np.int32(count)}
+            if diagonal:
+                self.launch(product, (tiles - diagonal) * count, 256, changed)
+            self.launch(finish, tiles - diagonal, 512, changed)
         self.session.queue.finish()
-        return table
+        return table, pitch, splits
 
 
 # The cases --------------------------------------------------------------------------------------------------------
+
+
+def values_alone(M, i, j, w, v):
+    taken = maximum(M[i - 1, j], M[i - 1, j - w[i - 1]] + v[i - 1])
+    return where(i == 0, 0, where(w[i - 1] <= j, taken, M[i - 1, j]))
+
+
+def chain_alone(M, i, j, d):
+    return where(j <= i, 0, min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1]))
+
+
+def lcs_alone(M, i, j, a, b):
+    longer = where(a[i - 1] == b[j - 1], M[i - 1, j - 1] + 1, maximum(M[i - 1, j], M[i, j - 1]))
+    return where((i > 0) & (j > 0), longer, 0)
+
+
+#: As those of clgeom.dp.problems, without decisions: what the study and the kernels by hand compute.
+KNAPSACK = Equation(values_alone, parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD", name="knapsack")
+CHAIN = Equation(chain_alone, parameters={"d": "int32[]"}, pattern="SONE", name="matrix_chain")
+LCS = Equation(lcs_alone, parameters={"a": "int32[]", "b": "int32[]"}, pattern="NOSE", name="lcs")
 
 
 def measure(session, case, cells, options):
@@ -266,56 +307,50 @@ def measure(session, case, cells, options):
     rng = np.random.default_rng([3, cells])
     hand, numba = ByHand(session), loops().get(case)
     side = round(cells**0.5)
-    given = {}
+    given, decided, walk_source, walk = {}, None, None, None
     if case == "binomial":
-        equation, shape = pascal.binomial_equation("int32"), (side, side)
-        walk_source = walk = None
-        by_hand = {
-            "hand": lambda: hand.binomial(*shape),
-            "hand row": lambda: hand.binomial(*shape, keep=0),
-        }
-        by_numba = numba and (lambda: numba(*shape))
+        equation, shape, arguments = pascal.binomial_equation("int32"), (side, side), (side, side)
     elif case == "lcs":
-        a, b = (rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab")
-        equation, shape, given = sequences.LCS, (side, side), {"a": a, "b": b}
+        a, b = arguments = [rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab"]
+        equation, decided, shape, given = LCS, sequences.LCS, (side, side), {"a": a, "b": b}
         walk_source, walk = sequences.STEPS, lambda table: walk_lcs(table, a, b)
-        by_hand = {"hand": lambda: hand.lcs(a, b), "hand row": lambda: hand.lcs(a, b, keep=False)}
-        by_numba = numba and (lambda: numba(a, b))
     elif case == "knapsack":
         items = min(1000, side)
         shape = items + 1, max(cells // (items + 1), 2)
         w, v = (rng.integers(1, 1000, items).astype(np.int32) for _ in "wv")
-        equation, given = knapsacks.knapsack_equation("int32"), {"w": w, "v": v}
+        equation, decided, given = KNAPSACK, knapsacks.knapsack_equation("int32"), {"w": w, "v": v}
+        arguments = w, v, shape[1] - 1
         walk_source, walk = knapsacks.TAKEN, lambda table: walk_knapsack(table, w)
-        by_hand = {
-            "hand": lambda: hand.knapsack(w, v, shape[1] - 1),
-            "hand row": lambda: hand.knapsack(w, v, shape[1] - 1, keep=0),
-        }
-        by_numba = numba and (lambda: numba(w, v, shape[1] - 1))
     else:
         d = rng.integers(1, 100, side + 1).astype(np.int32)
-        equation, shape, given = chains.matrix_chain_equation("int32"), (side, side), {"d": d}
+        equation, decided, shape, given = CHAIN, chains.matrix_chain_equation("int32"), (side, side), {"d": d}
+        arguments = (d,)
         walk_source, walk = chains.SPLITS, lambda table: walk_chain(table, d)
-        by_hand = {"hand": lambda: hand.matrix_chain(d)}
-        by_numba = numba and (lambda: numba(d))
 
-    def ours(**how):
+    def ours(equation=equation, **how):
         table = fill(equation, shape, **given, device=session, **how)
         session.queue.finish()
         return table
 
+    by_hand = getattr(hand, case)
     candidates = {"table": ours, "corner": lambda: ours(keep="corner"), "stages": lambda: ours(path="stages")}
-    if walk_source:
+    candidates["hand"] = lambda: by_hand(*arguments)
+    if case != "matrix_chain":
+        candidates["hand row"] = lambda: by_hand(*arguments, keep=0)
+    if decided:
         room = 5 * max(shape) + 8 if case == "matrix_chain" else sum(shape)
         dtype = "uint8" if case == "lcs" else "int32"
-        candidates["device"] = lambda: ours(keep="decisions").recover(walk_source, room, dtype=dtype)
+        candidates["decisions"] = lambda: ours(decided, keep="decisions")
+        candidates["device"] = lambda: candidates["decisions"]().recover(walk_source, room, dtype=dtype)
         candidates["host"] = lambda: walk(ours().numpy())
-    candidates |= by_hand
-    if by_numba:
-        candidates["numba"] = by_numba
+        if case != "lcs":
+            candidates["hand decisions"] = lambda: by_hand(*arguments, keep=2)
+    if numba:
+        candidates["numba"] = lambda: numba(*arguments)
     suffix = " chains" if case == "matrix_chain" else ""
+    most = {**MOST, **options.most}
     for name in list(candidates):
-        if cells > MOST.get(name + suffix, MOST.get(name, np.inf)):
+        if cells > most.get(name + suffix, most.get(name, np.inf)):
             del candidates[name]
     path = verify(session, case, candidates, shape, given)
     times = {
@@ -325,6 +360,9 @@ def measure(session, case, cells, options):
     for name in ("stages", "hand", "numba"):
         if name in times:
             row[f"{name}/table"] = times[name] / times["table"]
+    for ours_, theirs in (("corner", "hand row"), ("decisions", "hand decisions")):
+        if theirs in times:
+            row[f"{theirs}/{ours_}"] = times[theirs] / times[ours_]
     return row
 
 
@@ -337,6 +375,8 @@ def verify(session, case, candidates, shape, given):
     answer = (0, shape[1] - 1) if case == "matrix_chain" else (shape[0] - 1, shape[1] - 1)
     value = table[answer]
     assert candidates["corner"]().corner == value, "corner"
+    if "decisions" in candidates:
+        assert candidates["decisions"]().corner == value, "decisions"
     if reference is not None:
         assert reference[answer] == value, "reference"
         if reference.size < 2e7:
@@ -344,16 +384,17 @@ def verify(session, case, candidates, shape, given):
                 np.triu(reference) if case == "matrix_chain" else reference, table.numpy()
             ), "table"
     hand = ByHand(session)
-    for name in [name for name in ("hand", "hand row") if name in candidates]:
+    for name in [name for name in ("hand", "hand row", "hand decisions") if name in candidates]:
         found = candidates[name]()
         if case == "matrix_chain":
-            got = hand.get(found, np.int32, 1, shape[1] - 1)[0]
+            at = found[0], shape[1] - 1
         elif case == "lcs" and name == "hand":
-            got = hand.get(found[0], np.int32, 1, (shape[0] - 2) * found[1] + shape[1] - 2)[0]
+            at = found[0], (shape[0] - 2) * found[1] + shape[1] - 2
         elif case == "lcs":  # the row is that of padded rows, which only repeat the last one
-            got = hand.get(found[2], np.int32, 1, shape[1] - 2)[0]
+            at = found[2], shape[1] - 2
         else:
-            got = hand.get(found[0], np.int32, 1, found[2] * found[1] + shape[1] - 1)[0]
+            at = found[0], found[2] * found[1] + shape[1] - 1
+        got = hand.get(at[0], np.int32, 1, at[1])[0]
         assert got == value, f"{name}: {got}, not {value}"
     for name in ("device", "host"):
         if name in candidates:
@@ -532,6 +573,10 @@ def main():
     parser.add_argument("--chains", help="sizes for matrix chains; default: those of --sizes up to 16")
     parser.add_argument("--pairs", help="lengths of two sequences, comma-separated")
     parser.add_argument("--ortools", action="store_true", help="knapsacks against OR-Tools")
+    parser.add_argument(
+        "--most", default="", help="NAME=CELLS, comma-separated: tables beyond which a candidate is left out"
+    )
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no other size after so many")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=6.0, help="seconds after which a candidate rests")
@@ -543,6 +588,10 @@ def main():
     if options.plots:
         print(draw(options.plots, Path(__file__).resolve().parents[1] / "docs" / "images"))
         return
+    options.most = {
+        name: float(cells) for name, _, cells in (p.partition("=") for p in options.most.split(",") if p)
+    }
+    begin = time.perf_counter()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}; medians in ms")
     rows = []
@@ -561,6 +610,8 @@ def main():
                 sizes = [s for s in sizes if s <= 16 or case != "matrix_chain" or chains_too]
                 here = []
                 for size in sizes:
+                    if time.perf_counter() - begin > options.seconds:
+                        break
                     here.append(measure(session, case, round(size * 1e6), options))
                     common.print_table(here[-1:])
                 rows += here

@@ -205,21 +205,204 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
 }
 #endif
 
-// Matrix chains: a diagonal, an item for each cell; `mirror` is the table transposed, so that both reads run along rows.
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void matrix_chain_diagonal(const uint n, const uint gap, global const int *restrict d, global int *restrict table,
-                           global int *restrict mirror)
+// Matrix chains: tiles of SIDE x SIDE cells, a diagonal of them after the other. The splits k between two tiles are a
+// product of matrices with min and +, the others go cell by cell. The table is padded to whole tiles; KEEP 2 keeps k.
+#ifdef SIDE
+#define LESS(v, best) ((v) < (best) ? (v) : (best))     // min is a call on PoCL
+#if KEEP == 2
+#define TAKE(cost, k, best, at) do { const int dp_v = cost; at = dp_v < best ? k : at; best = LESS(dp_v, best); } while (0)
+#define JOIN(cost, k, best, at) do { const int dp_v = cost, dp_q = k; \
+        at = dp_v < best || (dp_v == best && dp_q < at) ? dp_q : at; best = LESS(dp_v, best); } while (0)
+#else
+#define TAKE(cost, k, best, at) do { const int dp_v = cost; best = LESS(dp_v, best); } while (0)
+#define JOIN(cost, k, best, at) TAKE(cost, k, best, at)
+#endif
+#if WG_SIZE > 1
+// Item (x, y) has 4 x 4 cells in registers; part p of a tile takes every ..th run of splits.
+kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void chain_product(const int pitch, const int diagonal, const int parts, global const int *restrict d, global const int *restrict table,
+                   global int *restrict best_of, global int *restrict k_of)
 {
-    for (uint i = get_global_id(0); i + gap < n; i += get_global_size(0)) {
-        const uint j = i + gap;
-        const int ends = d[i] * d[j + 1];
-        int best = INT_MAX;
-        for (uint k = i; k < j; ++k) {
-            const int cost = table[(ulong)i * n + k] + mirror[(ulong)j * n + k + 1] + ends * d[k + 1];
-            best = cost < best ? cost : best;
+    local int left[16][SIDE + 1], right[16][SIDE];
+    const int tile = get_group_id(0) / parts, part = get_group_id(0) % parts, lid = get_local_id(0), x = lid % 16, y = lid / 16;
+    const int i0 = tile * SIDE, j0 = i0 + diagonal * SIDE, begin = i0 + SIDE - 1 + part * diagonal / parts * SIDE;
+    const int end = min(i0 + SIDE - 1 + (part + 1) * diagonal / parts * SIDE, j0);
+    int best[4][4], at[4][4], di[4], dj[4];
+    for (int r = 0; r < 4; ++r) {
+        di[r] = d[i0 + y + 16 * r];
+        dj[r] = d[j0 + x + 16 * r + 1];
+        for (int c = 0; c < 4; ++c) {
+            best[r][c] = INT_MAX;
+            at[r][c] = -1;
         }
-        best = gap == 0 ? 0 : best;
-        table[(ulong)i * n + j] = best;
-        mirror[(ulong)j * n + i] = best;
+    }
+    for (int run = begin; run < end; run += 16) {
+        const int stop = min(16, end - run);
+        for (int q = lid; q < 16 * SIDE; q += 256) {
+            if (q % 16 < stop)
+                left[q % 16][q / 16] = table[(size_t)(i0 + q / 16) * pitch + run + q % 16];
+            if (q / SIDE < stop)
+                right[q / SIDE][q % SIDE] = table[(size_t)(run + q / SIDE + 1) * pitch + j0 + q % SIDE];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll 4
+        for (int k = 0; k < stop; ++k) {
+            const int dk = d[run + k + 1];
+            #pragma unroll
+            for (int r = 0; r < 4; ++r) {
+                const int a = left[k][y + 16 * r], ends = di[r] * dk;
+                #pragma unroll
+                for (int c = 0; c < 4; ++c)
+                    TAKE(a + right[k][x + 16 * c] + ends * dj[c], run + k, best[r][c], at[r][c]);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int r = 0; r < 4; ++r)
+        for (int c = 0; c < 4; ++c) {
+            const size_t q = (size_t)get_group_id(0) * SIDE * SIDE + (y + 16 * r) * SIDE + x + 16 * c;
+            best_of[q] = best[r][c];
+#if KEEP == 2
+            k_of[q] = at[r][c];
+#endif
+        }
+}
+
+// The cells of a tile by antidiagonals, WG_SIZE / SIDE items each; the triangles of the tiles on the main diagonal that
+// it needs are in one square.
+#define SHARE (WG_SIZE / SIDE)
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void chain_finish(const int pitch, const int diagonal, const int parts, global const int *restrict d, global int *restrict table,
+                  global const int *restrict best_of, global int *restrict k_of, global int *restrict splits)
+{
+    local int cells[SIDE][SIDE + 1], beside[SIDE][SIDE + 1], best_here[SHARE][SIDE], at_here[SHARE][SIDE];
+    const int lid = get_local_id(0), r = lid % SIDE, share = lid / SIDE, i0 = get_group_id(0) * SIDE, j0 = i0 + diagonal * SIDE;
+    const size_t mine = (size_t)get_group_id(0) * parts * SIDE * SIDE;
+    for (int q = lid; q < SIDE * SIDE; q += WG_SIZE) {
+        const int x = q / SIDE, y = q % SIDE;
+        int best = INT_MAX, at = INT_MAX;
+        for (int p = 0; p < (diagonal ? parts : 0); ++p)
+            JOIN(best_of[mine + p * SIDE * SIDE + q], k_of[mine + p * SIDE * SIDE + q], best, at);
+        cells[x][y] = best;
+#if KEEP == 2
+        k_of[mine + q] = at;
+#endif
+        if (y >= x)
+            beside[x][y] = table[(size_t)(i0 + x) * pitch + i0 + y];
+        else
+            beside[SIDE - 1 - y][SIDE - 1 - x] = table[(size_t)(j0 + SIDE - x) * pitch + j0 + SIDE - 1 - y];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const int i = i0 + r, di = d[i];
+    for (int step = diagonal ? 0 : SIDE - 1; step < 2 * SIDE - 1; ++step) {
+        const int c = step - (SIDE - 1) + r, j = j0 + c;
+        int best = INT_MAX, at = INT_MAX, of_product = INT_MAX;
+        if (c >= 0 && c < SIDE) {
+            const int ends = di * d[j + 1];
+#if KEEP == 2
+            of_product = k_of[mine + r * SIDE + c];
+#endif
+            if (diagonal) {
+                #pragma unroll 4
+                for (int q = r + share; q < SIDE - 1; q += SHARE)
+                    TAKE(beside[r][q] + cells[q + 1][c] + ends * d[i0 + q + 1], i0 + q, best, at);
+                #pragma unroll 4
+                for (int q = share; q < c; q += SHARE)
+                    TAKE(cells[r][q] + beside[c][q] + ends * d[j0 + q + 1], j0 + q, best, at);
+            } else
+                for (int q = r + share; q < c; q += SHARE)
+                    TAKE(cells[r][q] + cells[q + 1][c] + ends * d[i0 + q + 1], i0 + q, best, at);
+        }
+        best_here[share][r] = best;
+#if KEEP == 2
+        at_here[share][r] = at;
+#endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (share == 0 && c >= 0 && c < SIDE) {
+            for (int s = 1; s < SHARE; ++s)
+                JOIN(best_here[s][r], at_here[s][r], best, at);
+            JOIN(cells[r][c], of_product, best, at);
+            cells[r][c] = i == j ? 0 : best;
+#if KEEP == 2
+            splits[(size_t)i * pitch + j] = at;
+#endif
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int q = lid; q < SIDE * SIDE; q += WG_SIZE)
+        table[(size_t)(i0 + q / SIDE) * pitch + j0 + q % SIDE] = cells[q / SIDE][q % SIDE];
+}
+#else
+// Splits k .. of one row: those of ROW_OF with all cells of the row in the tile, in vectors.
+#define ROW_OF(a, right, k, best, at) do { \
+        const int dp_a = a, dp_k = k, dp_ends = di * d[dp_k + 1]; \
+        global const int *dp_b = right; \
+        for (int c = 0; c < SIDE; ++c) \
+            TAKE(dp_a + dp_b[c] + dp_ends * dj[c], dp_k, best[c], at[c]); \
+    } while (0)
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void chain_tiles(const int pitch, const int diagonal, global const int *restrict d, global int *table, global int *splits)
+{
+    const int i0 = get_group_id(0) * SIDE, j0 = i0 + diagonal * SIDE;
+    int product[SIDE][SIDE], from[SIDE][SIDE], dj[SIDE];
+    for (int c = 0; c < SIDE; ++c)
+        dj[c] = d[j0 + c + 1];
+    for (int r = 0; r < SIDE; ++r)
+        for (int c = 0; c < SIDE; ++c) {
+            product[r][c] = INT_MAX;
+            from[r][c] = -1;
+        }
+    for (int run = i0 + SIDE - 1; run < j0; run += SIDE)      // whose right operands stay in the cache for all rows
+        for (int r = 0; r < SIDE; ++r) {
+            const int di = d[i0 + r], stop = min(run + SIDE, j0);
+            global const int *a = table + (size_t)(i0 + r) * pitch;
+            int best[SIDE], at[SIDE];
+            for (int c = 0; c < SIDE; ++c) {
+                best[c] = product[r][c];
+                at[c] = from[r][c];
+            }
+            int k = run;
+            for (; k + 4 <= stop; k += 4) {
+                global const int *b = table + (size_t)(k + 1) * pitch + j0;
+                const int a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
+                const int e0 = di * d[k + 1], e1 = di * d[k + 2], e2 = di * d[k + 3], e3 = di * d[k + 4];
+                for (int c = 0; c < SIDE; ++c) {
+                    TAKE(a0 + b[c] + e0 * dj[c], k, best[c], at[c]);
+                    TAKE(a1 + b[pitch + c] + e1 * dj[c], k + 1, best[c], at[c]);
+                    TAKE(a2 + b[2 * pitch + c] + e2 * dj[c], k + 2, best[c], at[c]);
+                    TAKE(a3 + b[3 * pitch + c] + e3 * dj[c], k + 3, best[c], at[c]);
+                }
+            }
+            for (; k < stop; ++k)
+                ROW_OF(a[k], table + (size_t)(k + 1) * pitch + j0, k, best, at);
+            for (int c = 0; c < SIDE; ++c) {
+                product[r][c] = best[c];
+                from[r][c] = at[c];
+            }
+        }
+    for (int r = SIDE - 1; r >= 0; --r) {
+        const int i = i0 + r, di = d[i];
+        global int *row = table + (size_t)i * pitch;
+        int best[SIDE], at[SIDE];
+        for (int c = 0; c < SIDE; ++c) {
+            best[c] = INT_MAX;
+            at[c] = -1;
+        }
+        if (diagonal) {
+            for (int k = i; k < i0 + SIDE - 1; ++k)
+                ROW_OF(row[k], table + (size_t)(k + 1) * pitch + j0, k, best, at);
+            for (int c = 0; c < SIDE; ++c)
+                TAKE(product[r][c], from[r][c], best[c], at[c]);
+        }
+        for (int c = diagonal ? 0 : r; c < SIDE; ++c) {     // a cell, then what it gives to those right of it
+            row[j0 + c] = j0 + c == i ? 0 : best[c];
+#if KEEP == 2
+            splits[(size_t)i * pitch + j0 + c] = at[c];
+#endif
+            if (c < SIDE - 1)       // what cells to the left get is not used
+                ROW_OF(row[j0 + c], table + (size_t)(j0 + c + 1) * pitch + j0, j0 + c, best, at);
+        }
     }
 }
+#endif
+#endif

@@ -256,7 +256,9 @@ class Rows:
         rate = CELLS_PER_SECOND[0 if loops else 1]
         far = int(((self.left > margin) | (self.right > margin)).sum())
         count = max(n / MOST_ROWS, int(self.left.sum()) / margin, int(self.right.sum()) / margin) + far
-        saved = n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core))) / rate  # half of a margin, on average
+        saved = (
+            n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core))) / rate
+        )  # half of a margin, on average
         if core >= m or saved < count * LAUNCH_SECONDS:
             core, margin = _pitch(m), 0  # whole rows have no margins
             most = max(MOST_ROWS, CELLS_PER_LAUNCH // m)

@@ -27,6 +27,8 @@ NAME = "splits"
 EMPTY, PRODUCT, FINISH = "dp/split_empty", "dp/split_product", "dp/split_finish"
 #: Groups of a product for each compute unit: short diagonals are cut into parts.
 GROUPS_PER_UNIT = 4
+#: Local memory that a tile may fill.
+LOCAL_BYTES = 48 << 10
 #: Rows of the table begin at multiples of so many cells.
 PITCH = 32
 
@@ -69,6 +71,18 @@ class Frame:
         if turned:
             return cls(True, (m, n), reach.right, reach.left, first, last, n)
         return cls(False, (n, m), reach.left, reach.right, first, last, ceil_div(m, PITCH) * PITCH)
+
+    @property
+    def tight(self) -> bool:
+        """Whether each split of a tile that is not its product's has one operand in the tile and one in a tile on the
+        main diagonal (or outside the part of the table that has splits)."""
+        return (
+            self.first + self.right == 1
+            and self.last + self.left == 0
+            and self.first + self.left <= 1
+            and self.last + self.right >= 0
+            and self.first <= self.last
+        )
 
     @property
     def layout(self) -> str:
@@ -115,10 +129,18 @@ def shapes_of(job: Job):
     if product.variant == "serial":
         return product.items_per_thread, product, replace(finish, variant="serial", wg_size=1)
     side = math.isqrt(1 << (product.wg_size.bit_length() - 1) // 2 * 2)  # items along a side: a power of two
-    product = replace(product, wg_size=side * side)
-    tile = side * product.items_per_thread
-    finish = replace(finish, variant="group", wg_size=max(finish.wg_size, tile))
-    return tile, product, finish
+    items = product.items_per_thread
+    while items > 1 and finish_bytes(job, side * items, finish) > LOCAL_BYTES:
+        items //= 2
+    tile = side * items
+    finish = replace(finish, variant="group", wg_size=max(finish.wg_size // tile, 1) * tile)
+    return tile, replace(product, wg_size=side * side, items_per_thread=items), finish
+
+
+def finish_bytes(job: Job, tile: int, finish) -> int:
+    """Local memory that `split_finish` takes with both triangles beside a tile."""
+    itemsize = job.equation.dtype.itemsize
+    return 2 * tile * (tile + 1) * itemsize + max(finish.wg_size, tile) * (itemsize + 4)
 
 
 def fill(job: Job) -> Filled:
@@ -148,10 +170,13 @@ def fill(job: Job) -> Filled:
     }
     sums = {
         **common, "better": "<" if reach.op == "min" else ">", "bare": reach.term is None, "track": track,
+        "nan": dtype.kind == "f",
         "left": frame.left, "right": frame.right,
     }  # fmt: skip
     kind = {"decided": c_name(decisions.dtype) if decided else None}
-    diagonals = diagonals_of(job, frame.shape, tile)
+    room = min(session.profile.local_mem_bytes, LOCAL_BYTES)
+    near = frame.tight and (finish.variant == "serial" or finish_bytes(job, tile, finish) <= room)
+    diagonals = diagonals_of(job, frame.shape, tile, finish.variant == "serial")
     most = max(tiles * max(parts, 1) for tiles, parts in diagonals)
     best = Scratch("best_of", dtype, most * tile * tile)
     ks = Scratch("k_of", np.dtype(np.int32), most * tile * tile if track else 1)
@@ -167,7 +192,15 @@ def fill(job: Job) -> Filled:
             steps.append(Step(PRODUCT, product, args, tiles * parts, sums, 2 * diagonal * moved, job.options))
         args = (*place, *kept, *job.arguments)
         steps.append(
-            Step(FINISH, finish, args, tiles, {**sums, **kind, "tile": tile}, 4 * moved, job.options)
+            Step(
+                FINISH,
+                finish,
+                args,
+                tiles,
+                {**sums, **kind, "tile": tile, "near": near},
+                4 * moved,
+                job.options,
+            )
         )
     job.run(Plan(*steps), **buffers)
     last = table.row(job.pattern.last(*job.shape)) if job.keep != "table" else None
@@ -181,7 +214,7 @@ def fill(job: Job) -> Filled:
     )
 
 
-def diagonals_of(job: Job, shape, tile: int) -> list[tuple[int, int]]:
+def diagonals_of(job: Job, shape, tile: int, serial: bool) -> list[tuple[int, int]]:
     """(tiles, parts of their products) of each diagonal of tiles from the main one upwards."""
     rows, columns = (ceil_div(side, tile) for side in shape)
     wanted = GROUPS_PER_UNIT * job.session.profile.compute_units
@@ -190,6 +223,8 @@ def diagonals_of(job: Job, shape, tile: int) -> list[tuple[int, int]]:
     for diagonal in range(columns):
         tiles = min(rows, columns - diagonal)
         parts = min(diagonal, max(min(ceil_div(wanted, tiles), room // tiles), 1))
+        if serial and tiles >= job.session.profile.compute_units:
+            parts = 0  # each item does its tile's product, too
         found.append((tiles, parts))
     return found
 

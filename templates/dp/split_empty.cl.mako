@@ -19,6 +19,7 @@ ${equation}
 #define WG_SIZE ${wg_size}
 #define SPLIT_TURNED ${int(turned)}
 #define SPLIT_TRACK 0
+#define SPLIT_NAN 0
 #define SPLIT_BARE 1
 #define SPLIT_BETTER(a, b) ((a) < (b))
 #include "dp_split.h"

@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, left=0, right=1, first=0, last=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, nan=False, left=0, right=1, first=0, last=0, variant='group', wg_size=256, items_per_thread=4"/>\
 <%
     side = int(wg_size**0.5)
     tile = side * items_per_thread
@@ -13,7 +13,7 @@
 //             +----+----+           and leaves its best in parts[tile][p].
 //
 // Item (x, y) of a group has ${items_per_thread} x ${items_per_thread} cells in registers; runs of both operands pass through local memory.
-// On CPUs one item takes rows of the tile, vectors of columns. Work: T evaluations a cell and tile between;
+// On CPUs one item takes rows of the tile, vectors of columns; only diagonals of few tiles need this kernel there. Work: T evaluations a cell and tile between;
 // memory: 2 / T reads an evaluation.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
@@ -28,6 +28,7 @@ ${equation}
 #include "dp_sample_split.h"
 % endif
 #define SPLIT_TRACK ${int(track)}
+#define SPLIT_NAN ${int(nan)}
 #define SPLIT_BARE ${int(bare)}
 #define SPLIT_TURNED ${int(turned)}
 #define SPLIT_BETTER(a, b) ((a) ${better} (b))
@@ -39,6 +40,9 @@ ${equation}
 #define RIGHT ${right}
 #define FIRST ${first}   // k begins at i + FIRST
 #define LAST ${last}    // and ends before j + LAST
+% if variant == "serial":
+#include "dp_split_runs.h"
+% endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_product(const int n, const int m, const int diagonal, const int parts, global const cell_t *restrict table, const int pitch,
@@ -53,49 +57,15 @@ void split_product(const int n, const int m, const int diagonal, const int parts
     best_of += (size_t)get_group_id(0) * TILE * TILE;
     k_of += SPLIT_TRACK ? (size_t)get_group_id(0) * TILE * TILE : 0;
 % if variant == "serial":
-    const int width = min(TILE, m - j0);
-    for (int r = 0; r < TILE; ++r)
-        for (int c = 0; c < TILE; ++c) {
-            best_of[r * TILE + c] = SPLIT_START;
+    cell_t best[TILE * TILE];
+    int at[TILE * TILE];
+    item_splits(best, at, i0, j0, begin, end, n, m, table, pitch DP_ARGUMENTS);
+    for (int q = 0; q < TILE * TILE; ++q) {
+        best_of[q] = best[q];
 #if SPLIT_TRACK
-            k_of[r * TILE + c] = -1;
+        k_of[q] = at[q];
 #endif
-        }
-    for (int run = begin; run < end; run += TILE)   // a run of the right operand stays in the cache for all rows
-        for (int r = 0; r < TILE && i0 + r < n; ++r) {
-            const int i = i0 + r;
-            cell_t best[TILE];
-            int at[TILE];
-            for (int c = 0; c < TILE; ++c) {
-                best[c] = best_of[r * TILE + c];
-                at[c] = SPLIT_TRACK ? k_of[r * TILE + c] : -1;
-            }
-            const int stop = min(run + TILE, end);
-            int k = run;
-            if (width == TILE && end + RIGHT <= n)
-                for (; k + 4 <= stop; k += 4) {
-                    global const cell_t *a = table + (size_t)i * pitch + k + LEFT, *b = table + (size_t)(k + RIGHT) * pitch + j0;
-                    const cell_t a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
-                    for (int c = 0; c < TILE; ++c) {
-                        SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k, a0, b[c]), k, best[c], at[c]);
-                        SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k + 1, a1, b[pitch + c]), k + 1, best[c], at[c]);
-                        SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k + 2, a2, b[2 * (size_t)pitch + c]), k + 2, best[c], at[c]);
-                        SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k + 3, a3, b[3 * (size_t)pitch + c]), k + 3, best[c], at[c]);
-                    }
-                }
-            for (; k < stop; ++k) {
-                const cell_t a = table[(size_t)i * pitch + k + LEFT];
-                global const cell_t *b = table + (size_t)min(k + RIGHT, n - 1) * pitch + j0;
-                for (int c = 0; c < width; ++c)
-                    SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k, a, b[c]), k, best[c], at[c]);
-            }
-            for (int c = 0; c < TILE; ++c) {
-                best_of[r * TILE + c] = best[c];
-#if SPLIT_TRACK
-                k_of[r * TILE + c] = at[c];
-#endif
-            }
-        }
+    }
 % else:
 #define SIDE ${side}                  // items along a side of the tile
 #define ITEMS ${items_per_thread}                  // cells of an item along each side
@@ -110,7 +80,7 @@ void split_product(const int n, const int m, const int diagonal, const int parts
         js[a] = min(j0 + x + a * SIDE, m - 1);
         for (int b = 0; b < ITEMS; ++b) {
             best[a][b] = SPLIT_START;
-            at[a][b] = -1;
+            at[a][b] = SPLIT_FIRST(begin);
         }
     }
     for (int run = begin; run < end; run += RUN) {
