@@ -76,11 +76,16 @@ def once(function):
 
 @once
 def held(equation, *, inner: bool) -> Held | None:
-    """The pieces of a traced equation; None for equations in C. `inner`: the first row and column are numbered 0."""
+    """The pieces of a traced equation; None for equations in C, and where some elements must be read by the cell.
+
+    `inner`: the first row and column are numbered 0.
+    """
     if not equation.traced:
         return None
     roots = [root for root in (equation.value, equation.decision) if root is not None]
-    loads = [p for p in trace.walk(*roots) if p.op == "load" and not trace.depends_on(p, NOT_HELD)]
+    loads = [p for p in trace.walk(*roots) if p.op == "load"]
+    if any(trace.depends_on(load, NOT_HELD) for load in loads):
+        return None
     names, functions, kinds = {}, [], []
     for place, load in enumerate(loads):
         names[load] = f"dp_held{place}"

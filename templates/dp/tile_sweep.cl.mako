@@ -122,6 +122,10 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} p
 % endfor
 </%def>\
 <%def name="step_of(inner)">\
+<%
+    asked = not inner and (held is None or not group)    # whether there is a block; else it does no harm to compute it
+    there = not inner and not asked
+%>\
             {
             const int at = base + step - lid, column = at * COLUMNS;
 % if group:
@@ -129,7 +133,7 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} p
             const cells_t from${p} = *(lid ? &passed[(step + 1) & 1][${p}][lid - 1] : &above[step * ${parts} + ${p}]);
 % endfor
 % endif
-% if not inner:
+% if asked:
             if (at >= 0 && at < blocks && row < bottom) {
 % endif
 % for u in range(up):
@@ -169,7 +173,7 @@ ${block("partly")}\
                 }
 % endif
 % if last and not inner:
-                if (row < n && row + ROWS >= n) {
+                if (begin + STRIP >= n && at >= 0 && row < n && row + ROWS >= n) {
 % for r in range(rows):
 % for c in range(columns):
                     if (row + ${r} == n - 1 && column + ${c} < m)
@@ -189,7 +193,7 @@ ${block("partly")}\
                 global cell_t *target = table + (size_t)${"(n - 1 - row)" if flip_rows else "row"} * pitch + ${"(m - 1 - column)" if flip_columns else "column"};
                 const long down = ${"-" if flip_rows else ""}(long)pitch;
 % if not inner:
-                if (row + ROWS <= bottom && column + COLUMNS <= m) {
+                if (at >= 0 && row + ROWS <= bottom && column + COLUMNS <= m) {
 % endif
 % for r in range(rows):
 % if flip_columns:
@@ -203,7 +207,7 @@ ${block("partly")}\
 % endif
 % endfor
 % if not inner:
-                } else {
+                } else if (at >= 0) {
 % for r in range(rows):
 % for c in range(columns):
                     if (row + ${r} < bottom && column + ${c} < m)
@@ -216,7 +220,7 @@ ${block("partly")}\
 % endif
 % if bits:
 % for r in range(rows):
-                ${"" if inner else f"if (row + {r} < bottom) "}decisions[(size_t)(row + ${r} - top) * decision_pitch + at] = won[${r}];
+                ${"" if inner else f"if (at >= 0 && at < blocks && row + {r} < bottom) "}decisions[(size_t)(row + ${r} - top) * decision_pitch + at] = won[${r}];
 % endfor
 % endif
 % for u in range(up):
@@ -229,10 +233,10 @@ ${block("partly")}\
 % endfor
 % for r in range(up + rows):
 % for c in range(left):
-                w[${r}][${c}] = w[${r}][${columns + c}];
+                w[${r}][${c}] = ${"at < 0 ? (cell_t)0 : " if there else ""}w[${r}][${columns + c}];
 % endfor
 % endfor
-% if not inner:
+% if asked:
             }
 % endif
 % if group:
