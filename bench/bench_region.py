@@ -3,6 +3,7 @@
     python bench/bench_region.py --json bench/results/region-pocl.json
     python bench/bench_region.py --what stack --device nvidia --maps 1000 --json bench/results/region-stack-h200.json
     python bench/bench_region.py --what points --sizes 16e6 --json bench/results/region-points-pocl.json
+    python bench/bench_region.py --what published --json bench/results/region-published-pocl.json
 
 raster: one map of path loss with shadowing, one level; median milliseconds of whole calls from the NumPy array, then
 vertices, and area in shares of the covered cells: superfluous (outlined, not covered) and missed (covered, not
@@ -10,6 +11,10 @@ outlined). Outlines through the cells' centres (cv2) miss half a cell all round.
 smaller maps only (--slow-limit).
 stack: many maps on the device, four levels, outlines only. points: sorted float32 points, 4096 segments, against one
 monotone chain over all points: in Python (timed on a sample, times n / sample) and compiled by Numba.
+published: the setting of the ARC study's figures 27 to 30, sorted float32 points and 4 of them a segment: the compiled
+chain; the naive and the local kernel, on the device alone ("kernels") and as whole calls from NumPy ("call"); beside
+them 4096 segments.
+bench/report.py draws the figures of its record.
 Every outline of ours is verified to cover every cell, or point, before it is timed.
 """
 
@@ -259,11 +264,104 @@ def points_rows(session, n, options):
     return [{"n": n, "outline": name, "ms": s * 1e3, "times ours": s / ours_s} for name, s in timed.items()]
 
 
+# The published setting --------------------------------------------------------------------------------------------
+
+#: The study's own figures, on a Tesla K40c and a Xeon E5-2620: (points, milliseconds), and speedups over the chain.
+STUDY_MS = {"chain": (16e6, 306), "kernels": (16e6, 14), "naive kernels": (64e6, 650)}
+STUDY_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
+
+
+def published_rows(session, n, options):
+    points = np.random.default_rng(5).normal(size=(n, 2)).astype(np.float32)
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    there = points
+    if not session.profile.is_cpu:
+        import pyopencl.array as cl_array
+
+        there = cl_array.to_device(session.queue, points)
+
+    ways = {"": (n // 4, "local"), "naive ": (n // 4, "naive"), "4096 ": (4096, "auto")}
+
+    def call(points, way, profile=False):
+        segments, kernel = ways[way]
+        return adaptive_region(
+            points, segments, assume_sorted=True, kernel=kernel, device=session, profile=profile
+        )
+
+    made, naive = call(points, ""), call(points, "naive ")
+    assert made.contains(points[:: max(n // 100_000, 1)]).all()
+    assert np.array_equal(made.lower, naive.lower) and np.array_equal(made.upper, naive.upper)
+    calls = {f"{way}call": lambda way=way: call(points, way) for way in ways}
+    compiled = numba_chain()
+    if compiled:
+        out = np.empty(n, np.uint32)
+        calls["chain"] = lambda: [compiled(points, sign, out) for sign in (1.0, -1.0)]
+    timed = common.interleaved(calls, options.repeat, options.budget)
+    row = {"n": n, "chain": timed["chain"] * 1e3 if compiled else None}
+    for way in ways:
+        taken = [sum(p.seconds for p in call(there, way, True).phases) for _ in range(options.repeat)]
+        row[f"{way}kernels"] = float(np.median(taken)) * 1e3
+    return [row | {f"{way}call": timed[f"{way}call"] * 1e3 for way in ways}]
+
+
+def draw(record, folder):
+    """The study's figures 27 to 30 from a record of --what published, with the chain; returns the picture's path."""
+    import json
+
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib import ticker
+
+    made = json.loads(Path(record).read_text(encoding="utf-8"))
+    rows = sorted(made["rows"], key=lambda row: row["n"])
+    n, chain = [row["n"] for row in rows], [row["chain"] for row in rows]
+    figure, panels = plt.subplots(2, 2, figsize=(11, 7.4), layout="constrained", sharex=True)
+    for (times, speedups), what, title in (
+        (panels[:, 0], "kernels", "the device alone"),
+        (panels[:, 1], "call", "whole calls from NumPy"),
+    ):
+        times.plot(n, chain, "o-", color="0.35", markersize=4, label="one chain, compiled")
+        for way, label, colour in (
+            ("", "local memory", "C0"), ("naive ", "naive", "C1"), ("4096 ", "4096 segments", "C2"),
+        ):  # fmt: skip
+            name, style = way + what, {"color": colour, "markersize": 4, "label": label}
+            taken = [row[name] for row in rows]
+            times.plot(n, taken, "o-", **style)
+            speedups.plot(n, [one / ours for one, ours in zip(chain, taken)], "o-", **style)
+            if name in STUDY_MS:
+                times.plot(*STUDY_MS[name], "*", color=colour, markersize=13, markeredgecolor="black")
+            if name in STUDY_SPEEDUPS:
+                speedups.axhline(STUDY_SPEEDUPS[name], color=colour, linestyle=":", linewidth=1.2)
+        if what == "kernels":
+            times.plot(*STUDY_MS["chain"], "*", color="0.35", markersize=13, markeredgecolor="black")
+        times.set_title(f"time, {title}", loc="left", fontsize=10)
+        times.set_ylabel("milliseconds")
+        speedups.set_title(f"speedup over the chain, {title}", loc="left", fontsize=10)
+        speedups.set(xlabel="points", ylabel="times as fast")
+    for ax in panels.flat:
+        ax.set(xscale="log", yscale="log")
+        ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(ticker.NullFormatter())
+        ax.grid(alpha=0.3)
+    panels[0, 0].legend(fontsize=8)
+    figure.suptitle(
+        f"{made['device']}: 4 points a segment. Stars and dotted lines: as published, on a Tesla K40c",
+        fontsize=11,
+    )
+    path = Path(folder) / f"bench_{Path(record).stem}.png"
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+    return path
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--what", choices=("raster", "stack", "points"), default="raster")
+    parser.add_argument("--what", choices=("raster", "stack", "points", "published"), default="raster")
     parser.add_argument("--sizes", help="sides of the maps, or numbers of points")
     parser.add_argument("--segments", type=int, default=64)
     parser.add_argument("--maps", type=int, default=50)
@@ -280,14 +378,16 @@ def main():
     print(
         f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
     )
-    default = {"points": "1e6", "raster": "128,512,2048", "stack": "512"}[options.what]
+    default = {"points": "1e6", "published": "1e6,2e6,4e6,8e6,16e6"}
+    default = {**default, "raster": "128,512,2048", "stack": "512"}[options.what]
     sizes = [int(float(size)) for size in (options.sizes or default).split(",")]
     if options.what == "raster":
         rows = [row for size in sizes for row in raster_rows(session, size, options)]
     elif options.what == "stack":
         rows = stack_rows(session, options)
     else:
-        rows = [row for n in sizes for row in points_rows(session, n, options)]
+        rows_of = published_rows if options.what == "published" else points_rows
+        rows = [row for n in sizes for row in rows_of(session, n, options)]
     common.print_table(rows)
     if options.json:
         common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, PACKAGES)

@@ -43,6 +43,8 @@ STACK = "Milliseconds; maps on the device, outlines only."
 POINTS = (
     "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
 )
+SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
+alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -67,6 +69,8 @@ PAGES = {
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
     "region-points-h200": ("Adaptive regions of points on a GPU", POINTS, None),
+    "region-published-pocl": ("Adaptive regions in the published setting on a CPU", SETTING, None),
+    "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING, None),
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
@@ -110,6 +114,10 @@ def plot(name, rows):
     }
     if name in ("dp-pocl", "dp-h200"):
         from bench_dp import draw
+
+        return draw(RESULTS / f"{name}.json", DOCS / "images")
+    if name.startswith("region-published"):
+        from bench_region import draw
 
         return draw(RESULTS / f"{name}.json", DOCS / "images")
     if name not in chosen:
