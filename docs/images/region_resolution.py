@@ -6,6 +6,7 @@ Maps are of path loss with correlated shadowing, made here. What is drawn is pri
 study's comparison with the convex hull; its figures of time are drawn by bench/report.py.
 """
 
+import functools
 import statistics
 import sys
 import time
@@ -55,17 +56,10 @@ def measured():
         hulls.append(measure(hull_of(mask), mask, hausdorff=False, polygons=exact).superfluous_of_mask)
         for way, options in WAYS.items():
             for k, segments in enumerate(SEGMENTS):
-
-                def call():
-                    return coverage_regions(power, LEVEL, segments=segments, **options)
-
+                call = functools.partial(coverage_regions, power, LEVEL, segments=segments, **options)
                 one = measure(call(), mask, hausdorff=False, polygons=exact)
-                found[way][seed, k] = (
-                    one.superfluous_of_mask,
-                    one.missed_of_mask,
-                    one.vertices,
-                    seconds(call) * 1e3,
-                )
+                shares = one.superfluous_of_mask, one.missed_of_mask
+                found[way][seed, k] = *shares, one.vertices, seconds(call) * 1e3
     return found, hulls
 
 
