@@ -39,7 +39,7 @@ void arc_hulls(global const real_t *lower, global const real_t *upper, const uin
     for (ulong i = begin; i < end; i += stride) {
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         global const real_t *points = side ? upper : lower;
-        const uint first = cuts[s], count = cuts[s + 1] - first;
+        const uint first = cuts[s], count = max(cuts[s + 1], first) - first;       // even in disorder
         global uint *corners = all_corners + (size_t)side * m + first;
         uint from = 0;
 % if check:

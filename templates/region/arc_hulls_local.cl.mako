@@ -74,7 +74,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
     const uint halo = arc_halo(cuts, tile_end, segments);         // all between are empty: candidates are side by side
     const uint s = WG_SIZE > 1 && lid == OWN ? halo : min(tile + lid, segments);
     const uint begin = cuts[tile], all = cuts[min(halo + 1, segments)] - begin;
-    const uint first = cuts[s], count = s < segments ? cuts[s + 1] - first : 0;
+    const uint first = cuts[s], count = s < segments ? max(cuts[s + 1], first) - first : 0;
     const uint loaded = WG_SIZE > 1 && all <= CAPACITY ? all : 0, own = lid < OWN && s < segments;
     const uint region = s / of_region * of_region, region_end = min(region + of_region, segments);
     places[lid] = first - begin;

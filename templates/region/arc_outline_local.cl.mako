@@ -31,27 +31,68 @@ typedef ${real}2 point_t;
 #define OWN (HALF - 2)
 #define CAPACITY (WG_SIZE * ${items_per_thread})
 
-#define ARC_ID(i) (i)
-#define ARC_LOAD(id) (point_t)(x[id], y[id])
-#define ARC_STACK(k) stack[first + (k)]
-#include "arc_chain.h"
+#define PLACE(i) ((i) + (i) / 16)                 // work-items that are 4 points apart are on different banks
+#define ROOM PLACE(CAPACITY)
 
-inline uint item_chain(local const real_t *x, local const real_t *y, uint first, uint count, uint side, local ushort *stack)
+// Andrew's chain over candidates of ascending x; of those that share an x the outermost counts. Leaves the corners in hull
+// from `first` on, and returns how many they are.
+inline uint item_chain(local const point_t *candidates, uint first, uint count, uint side, local point_t *hull)
 {
-    uint size;
-    ARC_CHAIN(first, count, side, size)
+    uint size = 0;
+    point_t below = 0, top = 0;
+    for (uint k = first; k < first + count; ++k) {
+        const point_t p = candidates[PLACE(k)];
+        int pop = 0;
+        if (size > 0 && p.x == top.x) {
+            if (side ? p.y <= top.y : p.y >= top.y)
+                continue;
+            pop = 1;
+        }
+        while (1) {
+            if (!pop && size > 1) {
+                const int turn = arc_turn(side, below, top, p);
+                pop = !IS_CORNER(turn);
+            }
+            if (!pop)
+                break;
+            pop = 0;
+            --size;
+            top = below;
+            if (size > 1)
+                below = hull[PLACE(first + size - 2)];
+        }
+        hull[PLACE(first + size)] = p;
+        ++size;
+        below = top;
+        top = p;
+    }
     return size;
 }
 
-typedef struct { local const real_t *x, *y; local const ushort *stack; } hull_t;
-
-inline point_t arc_corner(const hull_t *hull, uint place)
+// The places that the common tangent of two hulls touches: from the last of P and the first of Q outward, one test at a
+// time. Hulls are short: a search would take as many tests.
+inline uint2 item_tangent(local const point_t *hull, uint side, uint p_first, uint p, uint q, uint q_last)
 {
-    const uint id = hull->stack[place];
-    return (point_t)(hull->x[id], hull->y[id]);
+    point_t on_p = hull[PLACE(p)], on_q = hull[PLACE(q)];
+    for (uint stuck = 0, right = 1; stuck < 2;) {
+        int moves = right ? q < q_last : p > p_first;
+        if (moves) {
+            const point_t next = hull[PLACE(right ? q + 1 : p - 1)];
+            const int turn = arc_turn(side, right ? on_p : next, on_q, right ? next : on_p);
+            moves = right ? BEYOND_Q(turn) : !BEYOND_P(turn);
+            if (moves && right) {
+                on_q = next;
+                ++q;
+            } else if (moves) {
+                on_p = next;
+                --p;
+            }
+        }
+        stuck = moves ? 0 : stuck + 1;
+        right ^= !moves;
+    }
+    return (uint2)(p, q);
 }
-
-#include "arc_tangent.h"
 
 // -0.0 + 0 is 0: one zero in the answer, however points were sorted
 #define STORE(at, p) vstore2((p) + (real_t)0, at, out)
@@ -60,8 +101,8 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_outline_local(global const real_t *points, const uint m, const uint segments, const uint tiles,
                        global real_t *staged, global uint *counts, global uint *flag)
 {
-    local real_t x[CAPACITY], y[CAPACITY];
-    local ushort stacks[2 * CAPACITY], sizes[WG_SIZE], places[WG_SIZE], touched_q[WG_SIZE], touched_from[WG_SIZE];
+    local point_t candidates[ROOM], hulls[2 * ROOM];
+    local ushort sizes[WG_SIZE], places[WG_SIZE], touched_q[WG_SIZE], touched_from[WG_SIZE];
     local uint values[WG_SIZE], sums[ARC_CHUNKS];
     const uint lid = get_local_id(0), side = lid / HALF, slot = lid % HALF;
     const uint tile = get_group_id(0) * OWN, tile_end = min(tile + OWN, segments);
@@ -100,21 +141,25 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
     const uint all = halo_end - origin, own = slot > 0 && tile + slot <= tile_end, is_halo = slot == HALF - 1;
     const uint begin = slot == 0 ? origin : own ? cuts[slot] : halo_begin;
     const uint end = slot == 0 ? tile_begin : own ? cuts[slot + 1] : is_halo ? halo_end : halo_begin;
-    const uint first = begin - origin, count = all > CAPACITY ? 0 : end - begin;
+    const uint first = begin - origin;
+    const int possible = origin <= begin && begin <= end && end <= halo_end;      // not so in disorder
+    const uint count = all <= CAPACITY && possible ? end - begin : 0;
     if (lid == 0 && all > CAPACITY)
         atomic_or(flag, 2u);
-    for (uint i = lid; i < all && all <= CAPACITY; i += WG_SIZE) {
-        const point_t p = CLGEOM_LOAD2(${real}, points, origin + i);
-        x[i] = p.x;
-        y[i] = p.y;
-% if check:
-        if (!arc_is_finite(p) || !arc_in_order(CLGEOM_LOAD2(${real}, points, max(origin + i, 1u) - 1), p))
-            atomic_or(flag, 1u);
-% endif
-    }
+    for (uint i = lid; i < all && all <= CAPACITY; i += WG_SIZE)
+        candidates[PLACE(i)] = CLGEOM_LOAD2(${real}, points, origin + i);
     barrier(CLK_LOCAL_MEM_FENCE);
-    local ushort *stack = stacks + side * CAPACITY;
-    const uint size = item_chain(x, y, first, count, side, stack);
+% if check:
+    int ordered = lid >= HALF || cuts[lid] <= cuts[lid + 1];
+    for (uint i = lid; i < all && all <= CAPACITY; i += WG_SIZE) {
+        const point_t p = candidates[PLACE(i)], before = candidates[PLACE(max(i, 1u) - 1)];
+        ordered &= arc_is_finite(p) & (i == 0 | arc_in_order(before, p));      // that to the first: in a tile before
+    }
+    if (!ordered)
+        atomic_or(flag, 1u);
+% endif
+    local point_t *hull = hulls + side * ROOM;
+    const uint size = item_chain(candidates, first, count, side, hull);
     sizes[lid] = size;
     places[lid] = touched_q[lid] = first;                         // where no tangent comes from the left
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -125,13 +170,10 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
         while (other < last && sizes[other] == 0)
             ++other;
         if (other < last) {
-            const hull_t hull = {x, y, stack};
-            const uint q = places[other];
-            const uint2 touched = arc_tangent(&hull, side, (uint2)(first, p), (uint2)(q, q + sizes[other] - 1));
+            const uint2 touched = item_tangent(hull, side, first, p, places[other], places[other] + sizes[other] - 1);
             p = touched.x;
-            to = stack[touched.y];
-            touched_q[other] = touched.y;
-            touched_from[other] = stack[touched.x];
+            to = touched_q[other] = touched.y;
+            touched_from[other] = touched.x;
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -150,14 +192,14 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
         const uint at = before_me >> 12 * side & 0xfff;
         if (q <= p)
             for (uint k = q; k <= p; ++k)
-                STORE(at + (k - q), ARC_LOAD(stack[k]));
+                STORE(at + (k - q), hull[PLACE(k)]);
         else {
 % if paper:
-            STORE(at, ARC_LOAD(stack[q]));
-            STORE(at + 1, ARC_LOAD(stack[p]));
+            STORE(at, hull[PLACE(q)]);
+            STORE(at + 1, hull[PLACE(p)]);
 % else:
-            const point_t v = arc_crossing(side, ARC_LOAD(touched_from[lid]), ARC_LOAD(stack[q]), ARC_LOAD(stack[p]),
-                                           ARC_LOAD(to));
+            const point_t v = arc_crossing(side, hull[PLACE(touched_from[lid])], hull[PLACE(q)], hull[PLACE(p)],
+                                           hull[PLACE(to)]);
             STORE(at, v);
 % endif
         }
