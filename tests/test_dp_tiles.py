@@ -8,6 +8,7 @@ from test_dp_fill import mixed
 
 from clgeom import dp
 from clgeom.dp import tickets
+from clgeom.dp.plain_c import as_traced
 from clgeom.dp.tiles import Sweep, flips_of
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.policies import TilePolicy
@@ -150,20 +151,23 @@ def test_tables_and_numbers_as_parameters(session, pattern):
         np.testing.assert_array_equal(found.numpy(), reference.fill_plainly(cell, (n, m), pattern, np.int32))
 
 
-LCS_IN_C = dp.Equation(
+LCS_IN_C = (
     "i == 0 || j == 0 ? 0 : x[i-1] == y[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1))",
-    parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE",
-)  # fmt: skip
+    "if (i == 0 || j == 0) return 0; return x[i-1] == y[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1));",
+)
 
 
 @pytest.mark.parametrize("wg_size", (1, 8))
-def test_equations_in_c(session, wg_size):
+@pytest.mark.parametrize("body", LCS_IN_C)
+def test_equations_in_c(session, wg_size, body):
     """Inner blocks know that they are not in the first row or column; tables that end within blocks, and do not."""
+    equation = dp.Equation(body, parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
+    assert (as_traced(equation) is None) == ("return" in body)
     policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=4)
     for shape in ((130, 259), (128, 256), (3, 200)):
         given = words(shape)
         with override({"dp/tile_sweep": policy}):
-            found = dp.fill(LCS_IN_C, shape, path="tiles", device=session, **given)
+            found = dp.fill(equation, shape, path="tiles", device=session, **given)
         table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
         np.testing.assert_array_equal(found.numpy(), table)
 
@@ -288,3 +292,34 @@ def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
         elif row:
             assert times[row - 1, column][0] < launch
             assert times[row - 1, column][0] >= launch - 2 * sweep.lag  # two rows of edges are held
+
+# Simple equations in C are read as nodes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("i < 2 || !(j - 1) ? 3 : M(i-1, j) * 2 - -1", True),
+        ("return i == 0 && j != 0 ? x[j] : max(M(i-1, j), c(i, j)) + (i > j);", True),
+        ("i <= 1 ? n : min(M(i-1, j), k) >= 4 == (j < 3) ? 10 - i - j : j ? -i : 2", True),
+        ("i / 2", False),
+        ("010 + i", False),
+        ("i ? 'a' : 1.0f", False),
+        ("int v = i; return v;", False),
+        ("i + long_one", False),
+        ("i - x_size", False),
+    ],
+)
+def test_simple_c_is_read_as_nodes(session, body, read):
+    parameters = {"x": "uint8[]", "c": "int16[,]", "k": "int32", "long_one": "int64"}
+    equation = dp.Equation(body, parameters=parameters, pattern="RUD")
+    twin = as_traced(equation)
+    assert (twin is not None) == read
+    if read:
+        shape = (7, 9)
+        r = np.random.default_rng(3)
+        given = {"x": r.integers(0, 99, 9).astype(np.uint8), "k": 3, "long_one": 1,
+                 "c": r.integers(-9, 9, shape).astype(np.int16)}  # fmt: skip
+        again = dp.Equation(twin.source.split("{")[1].split("}")[0], parameters=parameters, pattern="RUD")
+        one, other = (dp.fill(e, shape, path="stages", device=session, **given).numpy() for e in (equation, again))
+        np.testing.assert_array_equal(one, other)

@@ -1,4 +1,4 @@
-"""Functions cut from a traced equation for kernels that know something of a cell: then conditions fall away."""
+"""Functions cut from an equation's nodes for kernels that know something of a cell: then conditions fall away."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from clgeom.dp import text, trace
+from clgeom.dp.plain_c import as_traced
 from clgeom.dp.reach import offset
 from clgeom.dp.trace import Expr
 
@@ -76,11 +77,12 @@ def once(function):
 
 @once
 def held(equation, *, inner: bool) -> Held | None:
-    """The pieces of a traced equation; None for equations in C, and where some elements must be read by the cell.
+    """The pieces of a traced equation, or a simple one in C; None where some elements must be read by the cell.
 
     `inner`: the first row and column are numbered 0.
     """
-    if not equation.traced:
+    equation = equation if equation.traced else as_traced(equation)
+    if equation is None:
         return None
     roots = [root for root in (equation.value, equation.decision) if root is not None]
     loads = [p for p in trace.walk(*roots) if p.op == "load"]

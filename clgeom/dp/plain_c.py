@@ -1,0 +1,145 @@
+"""Simple equations in C, read as if they had been traced: then kernels can know something of their cells too.
+
+Read are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters. They
+mean the same in C and in a traced function; whatever else there is, the equation stays the text that it is.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+
+from clgeom.dp import trace
+from clgeom.errors import InvalidInput
+
+TOKEN = re.compile(r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),\[\]]))")
+#: Binary operators, from those that bind least.
+BINARY = (
+    {"||": "or"}, {"&&": "and"}, {"==": "eq", "!=": "ne"}, {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
+    {"+": "add", "-": "sub"}, {"*": "mul"},
+)  # fmt: skip
+
+
+class _Beyond(Exception):
+    """There is more in a text than is read here."""
+
+
+def as_traced(equation):
+    """A twin of an equation in C that has nodes, None where it is more than a simple one."""
+    body = equation.body.strip()
+    if equation.dtype.name != "int32" or equation.decisions is not None or equation.helpers:
+        return None
+    if not equation.is_expression:
+        found = re.fullmatch(r"return\b([^;]*);", body)
+        if not found:
+            return None
+        body = found.group(1)
+    try:
+        with trace.Trace("int").active():
+            value = _Reader(body, equation.parameters).whole()
+    except (_Beyond, InvalidInput, RecursionError):
+        return None
+    if any(part.type not in ("int", "bool") for part in trace.walk(value)):
+        return None
+    twin = copy.copy(equation)
+    twin.__dict__.update(traced=True, value=value, decision=None, _texts={})
+    return twin
+
+
+class _Reader:
+    """Reads one expression, from left to right."""
+
+    def __init__(self, text, parameters):
+        self.parameters, self.tokens, at = parameters, [], 0
+        while text[at:].strip():
+            found = TOKEN.match(text, at)
+            if not found:
+                raise _Beyond
+            self.tokens.append(found)
+            at = found.end()
+        self.tokens.append(None)
+        self.at = 0
+
+    def is_next(self, *marks):
+        token = self.tokens[self.at]
+        return token is not None and token.group(3) in marks
+
+    def take(self, mark):
+        if not self.is_next(mark):
+            raise _Beyond
+        self.at += 1
+
+    def whole(self):
+        value = trace.number(self.choice())
+        if self.tokens[self.at] is not None:
+            raise _Beyond
+        return value
+
+    def choice(self):
+        test = self.binary(0)
+        if not self.is_next("?"):
+            return test
+        self.take("?")
+        then = trace.number(self.choice())
+        self.take(":")
+        return trace.where(test, then, trace.number(self.choice()))
+
+    def binary(self, level):
+        if level == len(BINARY):
+            return self.unary()
+        left = self.binary(level + 1)
+        while self.is_next(*BINARY[level]):
+            op = BINARY[level][self.tokens[self.at].group(3)]
+            self.at += 1
+            right = self.binary(level + 1)
+            make = trace.logical if op in ("and", "or") else trace.compare if level in (2, 3) else trace.arithmetic
+            left = make(op, left, right) if level < 2 else make(op, trace.number(left), trace.number(right))
+        return left
+
+    def unary(self):
+        if self.is_next("-"):
+            self.take("-")
+            return -trace.number(self.unary())
+        if self.is_next("!"):
+            self.take("!")
+            return trace.node("not", trace.condition(self.unary()), type="bool")
+        return self.atom()
+
+    def atom(self):
+        token = self.tokens[self.at]
+        if token is None:
+            raise _Beyond
+        self.at += 1
+        if token.group(1):
+            return trace.constant(int(token.group(1)))
+        if token.group(3) == "(":
+            value = self.choice()
+            self.take(")")
+            return value
+        name = token.group(2)
+        if name in self.parameters:
+            return self.parameter(self.parameters[name])
+        if name in ("i", "j", "n", "m"):
+            return trace.node(name, type="int")
+        if name == "M":
+            return trace.Cells()[self.inside("(", ")", 2)]
+        if name in ("min", "max"):
+            return trace.fold(name, *self.inside("(", ")", 2))
+        raise _Beyond
+
+    def parameter(self, what):
+        if what.ndim == 0:
+            return trace.node("parameter", type=what.type, data=what.name)
+        where = self.inside(*("[]" if what.ndim == 1 else "()"), what.ndim)
+        return trace.Values(what)[where]
+
+    def inside(self, opening, closing, count):
+        self.take(opening)
+        found = [trace.number(self.choice())]
+        while self.is_next(","):
+            self.take(",")
+            found.append(trace.number(self.choice()))
+        self.take(closing)
+        if len(found) != count:
+            raise _Beyond
+        return tuple(found)
