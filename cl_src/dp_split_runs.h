@@ -1,10 +1,15 @@
 // dp_split_runs.h: the splits between two tiles, by one item: a product of matrices with "the better of" and +, rows of a
 // tile in vectors. Whoever includes it has defined TILE, LEFT, RIGHT and what dp_split.h needs.
 
+// Columns are below 2^30. Compilers that see so need not ask in front of each loop whether numbers of columns wrap around:
+// the loops are a few vectors long.
+#define SPLIT_MOST 0x3fffffff
+
 // Splits begin .. end - 1, a run of TILE at a time, whose right operands stay in the cache for all rows.
-inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int j0, const int begin, const int end, const int n, const int m,
+inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int first_column, const int begin, const int end, const int n, const int m,
                         global const cell_t *table, const int pitch DP_KERNEL_PARAMETERS)
 {
+    const int j0 = first_column & SPLIT_MOST;
     const int width = min(TILE, m - j0);
     for (int q = 0; q < TILE * TILE; ++q) {
         best_of[q] = SPLIT_START;
@@ -17,7 +22,9 @@ inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int j0, 
             int at[TILE];
             for (int c = 0; c < TILE; ++c) {
                 best[c] = best_of[r * TILE + c];
+#if SPLIT_TRACK
                 at[c] = k_of[r * TILE + c];
+#endif
             }
             int k = run;
             if (width == TILE && end + RIGHT <= n)
@@ -39,7 +46,9 @@ inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int j0, 
             }
             for (int c = 0; c < TILE; ++c) {
                 best_of[r * TILE + c] = best[c];
+#if SPLIT_TRACK
                 k_of[r * TILE + c] = at[c];
+#endif
             }
         }
 }

@@ -34,7 +34,7 @@ GUARDS = (0, 64, 1024)
 LOCAL_BYTES = 48 << 10
 #: Columns that an item of a CPU takes at once: two rows of them stay in its cache.
 MOST_COLUMNS = 1 << 16
-#: What an item of a CPU fills in vectors and cell by cell, what a launch of several costs there (PoCL), and cells of one
+#: What an item of a CPU fills in vectors and cell by cell, what a launch of several costs there (PoCL), cells of one
 #: that is alone.
 CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = (8e9, 2e9), 40e-6, 1 << 23
 #: Seconds of a launch, of a row of a tile, and of a column of that, on an H200: 5 us a launch; 134 launches of 1001

@@ -31,6 +31,8 @@ GROUPS_PER_UNIT = 4
 LOCAL_BYTES = 48 << 10
 #: Rows of the table begin at multiples of so many cells.
 PITCH = 32
+#: As SPLIT_MOST in dp_split_runs.h.
+MOST_COLUMNS = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,9 @@ def applies(job: Job) -> bool:
         return False  # a split reads its own row or column, or beyond
     if frame.first - frame.last < -1:
         return False  # cells with splits would lie in tiles below the main diagonal
-    n = frame.shape[0]
+    n, m = frame.shape
+    if m >= MOST_COLUMNS:
+        return False
     tile, _, _ = shapes_of(job)
     most = max(n * frame.pitch, ceil_div(n, tile) * tile * tile)
     return most * max(job.equation.dtype.itemsize, 4) <= job.session.profile.max_alloc_bytes

@@ -48,7 +48,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                   DP_KERNEL_PARAMETERS)
 {
     const int tile_row = get_group_id(0), tile_column = tile_row + diagonal;
-    const int i0 = tile_row * TILE, j0 = tile_column * TILE;
+    const int i0 = tile_row * TILE, j0 = tile_column * TILE ${'& SPLIT_MOST' if variant == 'serial' else ''};
     // splits k_first .. k_last - 1 are the product's
     const int k_first = i0 + TILE - 1 + FIRST, k_last = diagonal ? j0 + LAST : k_first;
     const bool product = k_last > k_first;
