@@ -141,9 +141,9 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} p
 % if group:
                 w[${u}][${left + c}] = from${u * across + c // vector}.s${c % vector};
 % elif inner:
-                w[${u}][${left + c}] = upper[(size_t)${u} * edge_pitch + column + ${c}];
+                w[${u}][${left + c}] = (upper + (size_t)${u} * edge_pitch + column)[${c}];
 % else:
-                w[${u}][${left + c}] = begin ? upper[(size_t)${u} * edge_pitch + column + ${c}] : (cell_t)0;
+                w[${u}][${left + c}] = begin ? (upper + (size_t)${u} * edge_pitch + column)[${c}] : (cell_t)0;
 % endif
 % endfor
 % endfor
@@ -227,7 +227,7 @@ ${block("partly")}\
 % for c in range(columns):
                 pass[${u}][${c}] = w[${rows + u}][${left + c}];
 % if not group:
-                lower[(size_t)${u} * edge_pitch + column + ${c}] = pass[${u}][${c}];
+                (lower + (size_t)${u} * edge_pitch + column)[${c}] = pass[${u}][${c}];
 % endif
 % endfor
 % endfor
@@ -300,7 +300,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     for (int tile_column = 0; tile_column < tiles; ++tile_column) {
 % else:
     const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
-    for (int strip = tile_row * strips; strip < (tile_row + 1) * strips; ++strip) {
+    for (int strip = tile_row * strips; strip < (tile_row + 1) * strips && top + strip * STRIP < bottom; ++strip) {
         global cell_t *mine = state + (size_t)strip * STATE * WG_SIZE + lid;
 % endif
         const int begin = top + strip * STRIP, row = begin + lid * ROWS, base = tile_column * STEPS;
