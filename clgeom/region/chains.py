@@ -30,10 +30,8 @@ SHORT = 16
 BUSY, LONGEST = 8, 8
 #: Candidates that a block for a work-group has at least.
 LEAST = 2048
-#: Local memory of devices on which tiles of long segments are twice as long: that leaves fewer candidates in all.
-WIDE_LOCAL = 48 << 10
-#: Candidates that one strip of the serial kernel for blocks has.
-STRIP = 32
+#: Candidates that one run of arc_extremes has, and one strip of the serial kernel for blocks.
+RUN, STRIP = 8, 32
 #: Up to so many segments one launch sums the numbers of their vertices, in chunks.
 FEW = 1 << 13
 #: Up to so many segments the vertices are read with the head. A second trip takes a GPU as long as 64 KiB more.
@@ -432,13 +430,14 @@ def _blocks_plan(device, of, segments, memory, params):
     points, m = of.lower, np.uint32(of.m)
     policy = select(device, "region/arc_hulls_blocks", of.dtype, of.m)
     mean = ceil_div(of.m, segments)
-    if policy.variant == "group" and mean > policy.tile and device.local_mem_bytes >= WIDE_LOCAL:
+    serial = policy.variant == "serial"
+    if not serial and mean > RUN * policy.tile:  # one tile leaves fewer candidates than two
         policy = within_limits(replace(policy, wg_size=2 * policy.wg_size), device)
-    tile = policy.tile * (STRIP if policy.variant == "serial" else 1)
+    tile = policy.tile * (STRIP if serial else RUN)
     # enough blocks for all compute units, but none too short, nor too long for one work-group
     wanted = ceil_div(BUSY * device.compute_units, segments)
-    fan = max(min(wanted, mean // (tile if policy.variant == "serial" else LEAST)), 1)
-    if policy.variant == "group":
+    fan = max(min(wanted, mean // (tile if serial else LEAST)), 1)
+    if not serial:
         fan = max(fan, ceil_div(mean, LONGEST * tile))
     blocks = segments * fan
     moved = of.m * of.point_bytes + 16 * blocks
@@ -453,20 +452,28 @@ def _blocks_plan(device, of, segments, memory, params):
         args = (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag, memory.pending)
         ragged = {"real": params["real"], "ragged": True, "by_width": False}
         steps += [Step("region/arc_cuts", shape, args, groups, ragged, bytes_moved=blocks * (of.point_bytes + 4))]
-    args = (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag)
-    steps += [Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
-    params = {k: v for k, v in params.items() if k != "check"}
-    if policy.variant == "group":
-        shape = select(device, "region/arc_corners", of.dtype, of.m)
+    unchecked = {k: v for k, v in params.items() if k != "check"}
+    if serial:
+        args = (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag)
+        steps += [Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
+    else:
+        runs = ceil_div(of.m, RUN)
+        extremes = Scratch("outline_extremes", of.dtype, 2 * runs)
+        shape, groups = _shape(device, "region/arc_extremes", of.dtype, runs)
+        checked, moved = {k: params[k] for k in ("real", "check")}, (of.m + runs) * of.point_bytes
+        steps += [Step("region/arc_extremes", shape, (points, m, extremes, flag), groups, checked, moved)]
+        args = (points, m, fine, np.uint32(blocks), extremes, block_corners, block_ranges)
+        moved = runs * of.point_bytes + 16 * blocks
+        steps += [Step("region/arc_hulls_blocks", policy, args, blocks, unchecked, moved)]
         args = (points, m, np.uint32(blocks), block_corners, block_ranges)
-        moved = 2 * blocks * 20 * (of.point_bytes + 8)
-        steps += [Step("region/arc_corners", shape, args, 2 * blocks, params, bytes_moved=moved)]
+        shape, moved = select(device, "region/arc_corners", of.dtype, of.m), 40 * blocks * (of.point_bytes + 8)
+        steps += [Step("region/arc_corners", shape, args, 2 * blocks, unchecked, moved)]
     if fan == 1:
         return Plan(*steps)
     join = Step(
         "region/arc_join", select(device, "region/arc_join", of.dtype, of.m),
         (points, m, cut, np.uint32(segments), np.uint32(fan), block_corners, block_ranges, corners, ranges),
-        2 * segments, params, bytes_moved=blocks * 32 * (of.point_bytes + 8),
+        2 * segments, unchecked, bytes_moved=blocks * 32 * (of.point_bytes + 8),
     )  # fmt: skip
     return Plan(*steps, join)
 

@@ -126,6 +126,7 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "region/arc_offsets": {
         "cpu": Policy("group", wg_size=1, items_per_thread=32768),
+    "region/arc_extremes": {"any": Policy("group", wg_size=256)},
         "any": Policy("group", wg_size=256),
     },
     "region/arc_corners": {"any": Policy("group", wg_size=32)},

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, check=False, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, check=False, run=8, variant='group', wg_size=64, items_per_thread=8"/>\
 <%
     height = "long" if real == "int" else real
     lowest, highest = ("LONG_MIN", "LONG_MAX") if real == "int" else ("-INFINITY", "INFINITY")
@@ -14,7 +14,7 @@
 % if variant == "serial":
 //   tile       | strip | strip | ..                                  32 candidates to a strip
 % else:
-//   tile       | row: run | run | ..       | row: run ..             ${min(items_per_thread, 8)} candidates to a run, a run to a work-item
+//   tile       | run | run | ..                                      ${run} candidates to a run, ${items_per_thread} runs to a work-item
 % endif
 //   records    higher (lower) than all of the block before them, or than all of the tile after: nothing else can be a
 //              corner, for it is on or below the line from one point to another
@@ -24,13 +24,16 @@
 % if variant == "serial":
 // A work-item takes a block; of a strip's heights it keeps the extremes, and looks again where they are records.
 % else:
-// Of a run only the extremes are kept, in local memory; few runs have records, and these are read again. All that needs
-// many registers is left to arc_corners, so that enough groups are at work to read at full speed.
+// Of a run arc_extremes has left the extremes; few runs have records, and these are read again. arc_corners goes on.
 % endif
-% if check:
+% if check and variant == "serial":
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
+% if variant == "serial":
 // Reads every candidate once, with one comparison each way, and O(log n) again of random ones.
+% else:
+// Reads all extremes, and O(log n) candidates of random ones.
+% endif
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 #define CLGEOM_FILTERED ${int(filtered)}
@@ -188,24 +191,33 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     vstore2(end > begin ? (uint2)(begin, begin + high_size - 1) : (uint2)(1, 0), (size_t)blocks + block, ranges);
 }
 % else:
-<%
-    run = min(items_per_thread, 8)
-%>\
-#define RUN ${run}                              // even; candidates side by side that a work-item takes of each row
-#define ROWS ${items_per_thread // run}                             // ROWS * RUN is at most 64
-#define TILE (WG_SIZE * RUN * ROWS)
+#define RUN ${run}
+#define RUNS ${items_per_thread}           // of a tile that a work-item takes; RUNS * RUN is at most 64
+#define TILE (WG_SIZE * RUNS * RUN)
 #include "arc_before.h"
 
 typedef ${height} height_t;                // wider than a coordinate, or with infinities
 typedef ${height}2 heights_t;              // above the x axis, below it
 #define LOWEST ((height_t)${lowest})
-#define HEIGHTS(y) (heights_t)((height_t)(y), -(height_t)(y))
-#define PLACE(run) ((run) + (run) / 8)     // work-items that read runs 8 apart are on different banks
+#define HEIGHTS(top, bottom) (heights_t)((height_t)(top), -(height_t)(bottom))
+
+// The greatest heights of a run's candidates in the block.
+inline heights_t item_tops(global const real_t *points, global const real_t *extremes, uint run, uint begin, uint end)
+{
+    if (run * RUN >= begin && (run + 1) * RUN <= end) {
+        const point_t extreme = POINT(extremes, run);
+        return HEIGHTS(extreme.x, extreme.y);
+    }
+    heights_t tops = (heights_t)(LOWEST, LOWEST);
+    for (uint i = max(run * RUN, begin); i < min((run + 1) * RUN, end); ++i)
+        tops = max(tops, HEIGHTS(points[2 * (size_t)i + 1], points[2 * (size_t)i + 1]));
+    return tops;
+}
 
 // Bits of the candidates of `count` runs, from number `run` on, that are higher than all before them, or than all after.
-// `before` and `after` are the greatest heights of all other runs. Few runs have such candidates; these are read again.
-inline ulong item_records(global const real_t *points, local const heights_t *runs, uint run, uint count, uint first,
-                          uint begin, uint end, uint side, height_t before, height_t after)
+// `before` and `after` are the greatest heights of all other runs. Few runs have such candidates; these are read.
+inline ulong item_records(global const real_t *points, global const real_t *extremes, uint run, uint count, uint begin,
+                          uint end, uint side, height_t before, height_t after)
 {
     ulong bits = 0;
 <%
@@ -214,18 +226,18 @@ inline ulong item_records(global const real_t *points, local const heights_t *ru
 %>\
 % for way, (es, ks) in ways.items():
     for (${es}) {
-        const heights_t tops = runs[PLACE(run + e)];
+        const heights_t tops = item_tops(points, extremes, run + e, begin, end);
         if ((side ? tops.x : tops.y) <= ${way})
             continue;
         height_t heights[RUN];
 #pragma unroll
         for (uint k = 0; k < RUN; ++k) {                   // all loads before the first comparison
-            const height_t y = points[2 * (size_t)min(first + e * RUN + k, end - 1) + 1];
+            const height_t y = points[2 * (size_t)min((run + e) * RUN + k, end - 1) + 1];
             heights[k] = side ? y : -y;
         }
 #pragma unroll
         for (${ks}) {
-            const uint i = first + e * RUN + k;
+            const uint i = (run + e) * RUN + k;
             if (i >= begin && i < end && heights[k] > ${way}) {
                 bits |= 1UL << (e * RUN + k);
                 ${way} = heights[k];
@@ -238,61 +250,21 @@ inline ulong item_records(global const real_t *points, local const heights_t *ru
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_hulls_blocks(global const real_t *points, const uint m, global const uint *cuts, const uint blocks,
-                      global uint *corners, global uint *ranges, global uint *flag)
+                      global const real_t *extremes, global uint *corners, global uint *ranges)
 {
-    local heights_t runs[PLACE(WG_SIZE * ROWS) + 1], items[WG_SIZE], chunks[ARC_CHUNKS];
+    local heights_t items[WG_SIZE], chunks[ARC_CHUNKS];
     local uint values[WG_SIZE], sums[ARC_CHUNKS];
     const uint lid = get_local_id(0), block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
     global uint *low_list = corners + begin, *high_list = corners + (size_t)m + begin;
     uint low_size = 0, high_size = 0;
     heights_t passed = (heights_t)(LOWEST, LOWEST);        // the greatest heights of all tiles before
-% if check:
-    uint bad = lid == 0 && begin < end && !(arc_is_finite(POINT(points, begin)) && arc_is_finite(POINT(points, end - 1)));
-% if real != "int":
-    real_t wild = 0;                                       // NaN after an infinity or a NaN; x need no look, in order
-% endif
-% endif
-    for (uint tile = begin & ~(RUN - 1u); tile < end; tile += TILE) {
-        // Rows of runs, one run to a work-item, are read at full speed: neighbours read neighbouring sectors.
-        const uint rows = min((uint)ROWS, (end - tile + WG_SIZE * RUN - 1) / (WG_SIZE * RUN));
-        for (uint row = 0; row < rows; ++row) {
-            const uint run = row * WG_SIZE + lid, first = tile + run * RUN;
-            heights_t own = (heights_t)(LOWEST, LOWEST);
-            if (first >= begin && first + RUN <= end) {
-                ${real}4 two[RUN / 2];
-#pragma unroll
-                for (uint k = 0; k < RUN / 2; ++k)
-                    two[k] = CLGEOM_LOAD4(${real}, points, first / 2 + k);
-% if check:
-                point_t previous = POINT(points, max(first, 1u) - 1);
-% endif
-#pragma unroll
-                for (uint k = 0; k < RUN / 2; ++k) {
-                    own = max(own, max(HEIGHTS(two[k].y), HEIGHTS(two[k].w)));
-% if check:
-                    bad |= !arc_in_order(previous, two[k].xy) | !arc_in_order(two[k].xy, two[k].zw);
-                    previous = two[k].zw;
-% if real != "int":
-                    wild = fma(two[k].y, (real_t)0, fma(two[k].w, (real_t)0, wild));
-% endif
-% endif
-                }
-            } else
-                for (uint i = max(first, begin); i < min(first + RUN, end); ++i) {
-                    const point_t p = POINT(points, i);
-                    own = max(own, HEIGHTS(p.y));
-% if check:
-                    bad |= !arc_is_finite(p) || !arc_in_order(POINT(points, max(i, 1u) - 1), p);
-% endif
-                }
-            runs[PLACE(run)] = own;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-
-        // The greatest heights of all runs before a work-item's own, which are now side by side, and of all after.
+    for (uint tile = begin / RUN * RUN; tile < end; tile += TILE) {
+        // The greatest heights of all runs before a work-item's own, and of all after.
+        const uint left = (end - tile + RUN - 1) / RUN, share = min((uint)RUNS, (left + WG_SIZE - 1) / WG_SIZE);
+        const uint run = tile / RUN + lid * share, count = lid * share < left ? min(share, left - lid * share) : 0;
         heights_t own = (heights_t)(LOWEST, LOWEST);
-        for (uint e = 0; e < rows; ++e)
-            own = max(own, runs[PLACE(lid * rows + e)]);
+        for (uint e = 0; e < count; ++e)
+            own = max(own, item_tops(points, extremes, run + e, begin, end));
         items[lid] = own;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint c = lid; c < ARC_CHUNKS; c += WG_SIZE) {
@@ -318,27 +290,22 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
             if (k > lid)
                 after = max(after, items[k]);
         }
-        const uint run = lid * rows, first = tile + run * RUN;
         ulong high = 0, low = 0;
         if (own.x > min(before.x, after.x))
-            high = item_records(points, runs, run, rows, first, begin, end, 1, before.x, after.x);
+            high = item_records(points, extremes, run, count, begin, end, 1, before.x, after.x);
         if (own.y > min(before.y, after.y))
-            low = item_records(points, runs, run, rows, first, begin, end, 0, before.y, after.y);
+            low = item_records(points, extremes, run, count, begin, end, 0, before.y, after.y);
 
         uint counts;
         const uint at = group_before((uint)popcount(low) | (uint)popcount(high) << 16, lid, values, sums, &counts);
         uint to_low = low_size + (at & 0xffff), to_high = high_size + (at >> 16);
         for (; low; low &= low - 1)
-            low_list[to_low++] = first + 63 - (uint)clz(low & -low);
+            low_list[to_low++] = run * RUN + 63 - (uint)clz(low & -low);
         for (; high; high &= high - 1)
-            high_list[to_high++] = first + 63 - (uint)clz(high & -high);
+            high_list[to_high++] = run * RUN + 63 - (uint)clz(high & -high);
         low_size += counts & 0xffff;
         high_size += counts >> 16;
     }
-% if check:
-    if (bad${"" if real == "int" else " || wild != 0"})
-        atomic_or(flag, 1u);
-% endif
     if (lid < 2) {
         const uint size = lid ? high_size : low_size;
         vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)lid * blocks + block, ranges);
