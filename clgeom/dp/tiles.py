@@ -232,7 +232,7 @@ def fill(job: Job) -> Filled:
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
     if job.single:
         tickets.require(job.session, sweep.policy)
-        buffers["progress"] = tickets.new_counters(job.session, 1 + sweep.rows)
+        buffers["progress"] = tickets.new_counters(job.session, 1 + ceil_div(n, sweep.strip))
         args += ["progress"]
     else:
         args += [Scratch("state", dtype, sweep.state)]
@@ -257,7 +257,8 @@ def fill(job: Job) -> Filled:
     moved = dtype.itemsize * (
         n * m * sweep.table + sweep.edges * sweep.rows + (0 if job.single else 2 * sweep.state * sweep.columns)
     )
-    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), sweep.rows, params, moved, job.options)
+    groups = ceil_div(n, sweep.strip)  # of one launch
+    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
     result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
     if strays.trapped(job):
         strays.raise_first(job, buffers["stray"])
