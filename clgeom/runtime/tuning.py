@@ -122,11 +122,11 @@ TABLE: dict[str, dict[str, Policy]] = {
     "region/arc_hulls_blocks": {
         # strips in a tile; PoCL, 2 cores of an EPYC, 16M points: 32 22.8 ms, 64 15.4, 128 11.5, 256 11.6
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
-        "any": Policy("group", wg_size=128, items_per_thread=64),
+        "any": Policy("group", wg_size=128, items_per_thread=8),  # runs of 8
     },
+    "region/arc_extremes": {"any": Policy("group", wg_size=256)},
     "region/arc_offsets": {
         "cpu": Policy("group", wg_size=1, items_per_thread=32768),
-    "region/arc_extremes": {"any": Policy("group", wg_size=256)},
         "any": Policy("group", wg_size=256),
     },
     "region/arc_corners": {"any": Policy("group", wg_size=32)},
@@ -145,10 +145,10 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "region/arc_tile_offsets": {"any": Policy("group", wg_size=1024)},
     "region/arc_place": {"any": Policy("group", wg_size=128, items_per_thread=8)},
-        "any": Policy("group", wg_size=256),
-    },
     "region/arc_counts": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
     "region/arc_emit": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
