@@ -7,7 +7,7 @@ small, seeded, and reach over several tiles. A test holds that every kernel has 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -241,6 +241,7 @@ def _batch(session):
     sizes = np.array([0, 1, 2, 3, 17, 64, 100, 1000, 5_003])
     offsets = np.append(0, np.cumsum(np.tile(sizes, 3)))
     shapes = {kernel: rows["any"] for kernel, rows in TABLE.items() if kernel.startswith("batch/")}
+    shapes["batch/batch_crowded"] = replace(shapes["batch/batch_crowded"], items_per_thread=1 << 20)
     for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, shapes)]:
         points = _cloud(int(offsets[-1]), dtype)
         points[offsets[-2] :, 0] = np.arange(offsets[-2] - offsets[-1], 0)  # crowded: a parabola

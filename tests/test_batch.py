@@ -18,7 +18,7 @@ import clgeom
 from clgeom import cli
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch import convex_hulls, convex_hulls_by_label
-from clgeom.hull.batch_job import CROWDED, HULLS, Job
+from clgeom.hull.batch_job import CROWDED, HULLS, Job, worth_an_item
 from clgeom.hull.batch_result import ragged_measures
 from clgeom.runtime.device import Session
 from clgeom.runtime.policies import Policy
@@ -125,6 +125,7 @@ def test_convex_hulls_cuts_large_groups(any_session):
     """Some in several rounds; crowded ones on a circle or a line each by itself."""
     parts = [cloud("square", n, np.float32) for n in LARGE]
     parts += [cloud(name, n, np.float32) for name in ("circle", "line", "duplicates") for n in CROWDED_SIZES]
+    parts += [cloud("circle", 600, np.float32)] * 3
     parts += [cloud("disc", n, np.float32) for n in (8192, 70_000)]  # more than one list's worth
     points, offsets = np.concatenate(parts), np.append(0, np.cumsum([len(part) for part in parts]))
     for collinear in ("drop", "keep") if any_session.profile.is_cpu else ("drop",):
@@ -200,6 +201,13 @@ def test_bounds_share_the_cost():
         cost = np.diff((job.offsets + 16 * np.arange(len(job.offsets)))[bounds])
         assert cost.max() <= cost.sum() / (len(bounds) - 1) + np.max(sizes) + 16
         assert job._bounds(len(sizes), even=True)[[0, -1]].tolist() == [0, len(sizes)]
+
+
+def test_worth_an_item_weighs_one_after_the_other_against_all_at_once():
+    assert worth_an_item(np.array([1_000_000]), 1000) == 0
+    assert worth_an_item(np.array([900]), 1000) == 900
+    assert worth_an_item(np.array([3000] * 9), 1000) == 3000
+    assert worth_an_item(np.array([700, 1_000_000, 800]), 1000) == 800
 
 
 # Measures -------------------------------------------------------------------------------------------------------

@@ -62,6 +62,18 @@ def _wrong_offset(offsets, k, n, *, of):
     )
 
 
+def worth_an_item(sizes, unit) -> int:
+    """The most points of a crowded group for one work-item, where all such groups are solved at once.
+
+    The larger ones go through `convex_hull` one after the other, each of which takes as long as a work-item with `unit`
+    points. The rest takes as long as its largest.
+    """
+    sizes = np.sort(sizes)[::-1].astype(np.float64)
+    costs = np.arange(len(sizes)) + sizes * np.log2(sizes + 1) / (unit * np.log2(unit + 1))
+    best = int(np.argmin(np.append(costs, len(sizes))))
+    return int(sizes[best]) if best < len(sizes) else 0
+
+
 class _Results:
     """Memory for `n` results of 8 bytes each, where the caller wants them: the host's own where a CPU computes."""
 
@@ -289,25 +301,26 @@ class Job:
     def _crowded(self, made, groups, stalled):
         """Solve stalled groups by a serial merge sort each; returns what `_alone` found for the larger ones."""
         fill(self.session, self.status, np.uint32(0), 2)  # stalled ones are counted anew in each round
+        which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
+        begins, sizes = (
+            read(self.session, made[name], np.uint32, groups)[which] for name in ("begins", "sizes")
+        )
         policy = select(self.profile, CROWDED, self.array.dtype, stalled)
+        most = policy.items_per_thread if self.serial else worth_an_item(sizes, policy.items_per_thread)
         step = Step(
             CROWDED,
             policy,
-            args=("rows", "ids", "large", "starts", "begins", "sizes", "stalled", np.uint32(stalled), "slots",
-                  Scratch("other", np.uint32, self.array.n), "counts",
+            args=("rows", "ids", "large", "starts", "begins", "sizes", "stalled", np.uint32(stalled), np.uint32(most),
+                  "slots", Scratch("other", np.uint32, self.array.n), "counts",
                   *(("areas", "perimeters") if self.measured else ())),
             groups=ceil_div(stalled, policy.wg_size),
             params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
                     "measures": self.measured},
         )  # fmt: skip
         self._run(Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
-        which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
-        begins, sizes = (
-            read(self.session, made[name], np.uint32, groups)[which] for name in ("begins", "sizes")
-        )
         return [
             self._alone(made, int(which[i]), int(begins[i]), int(sizes[i]))
-            for i in np.flatnonzero(sizes > policy.items_per_thread)
+            for i in np.flatnonzero(sizes > most)
         ]
 
     def _alone(self, made, k, begin, size):

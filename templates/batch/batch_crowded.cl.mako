@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=32, items_per_thread=8192"/>\
+<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=32, items_per_thread=1024"/>\
 // batch_crowded: the convex hulls of groups whose pieces left most of their points, as on a circle.
 //
 //   stalled  [ k k k .. ]                           one work-item to a group
@@ -7,7 +7,7 @@
 //   other    .. | b b b b b b b b . . | ..          then b has them in order, and a gets the chain
 //
 // A merge sort of places in global memory and a monotone chain, serial both: it is many such groups that need no more than
-// this. Groups of more than ${items_per_thread} points are left to others. Reads n log n points, mostly from caches.
+// this. Groups of more than `most` points are left to others. Reads n log n points, mostly from caches.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 #define CLGEOM_FILTERED ${int(filtered)}
@@ -18,7 +18,6 @@ typedef ${real}2 point_t;
 #define MEASURES ${int(measures)}
 #include "hood.h"
 #define WG_SIZE ${wg_size}
-#define MOST ${items_per_thread}
 
 typedef struct { global const real_t *points; global uint *order, *stack; } chain_t;
 #define CHAIN_ENTRY(c, k) ((c).order[k])
@@ -35,8 +34,8 @@ typedef struct { global const real_t *points; global uint *order, *stack; } chai
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_crowded(global const real_t *rows, global const uint *ids, global const uint *large,
                    global const uint *starts, global const uint *begins, global const uint *sizes,
-                   global const uint *stalled, const uint stalled_groups, global uint *slots, global uint *other,
-                   global uint *counts
+                   global const uint *stalled, const uint stalled_groups, const uint most, global uint *slots,
+                   global uint *other, global uint *counts
 #if MEASURES
                    , global double *areas, global double *perimeters
 #endif
@@ -46,7 +45,7 @@ void batch_crowded(global const real_t *rows, global const uint *ids, global con
     if (job >= stalled_groups)
         return;
     const uint k = stalled[job], count = sizes[k], begin = begins[k], target = large[k];
-    if (count > MOST)
+    if (count > most)
         return;
     global const real_t *xy = rows + 2 * (size_t)begin;
     global uint *from = slots + starts[target], *to = other + starts[target];
