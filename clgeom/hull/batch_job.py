@@ -132,7 +132,7 @@ class Job:
 
     def _solved(self):
         listed, large, count = self._sized()
-        pieces = self._most_pieces(self.array.n, count) + 1 if count else 0  # and one where a scan ends
+        pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # and one where a scan ends
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
         if listed is None:
             step, buffers = self._hulls(ALL, self.groups, "starts")
@@ -354,12 +354,9 @@ class Job:
         """All vertices one after another, the offsets, areas and perimeters, where the caller wants them."""
         if alone:
             self._put_back(alone)
-        before = Scratch("before", np.uint32, self.groups)
-        scanned = self._run(self._scan("counts", 0, self.groups, before, "scan"), counts=self.counts)
-        last = self.groups - 1
-        total = int(scanned.read(before, 1, last)[0]) + int(
-            read(self.session, self.counts, np.uint32, 1, last)[0]
-        )
+        before = Scratch("before", np.uint32, self.groups + 1)
+        scanned = self._run(self._scan("counts", 0, self.groups + 1, before, "scan"), counts=self.counts)
+        total = int(scanned.read(before, 1, self.groups)[0])
         vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
         step = self._emission(self.groups, total, "values", np.uint64, offsets="offsets_out")
         self._run(
