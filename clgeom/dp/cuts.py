@@ -1,13 +1,17 @@
-"""Where a row of a traced equation changes its form, so that loops between these columns ask nothing of the column.
+"""Functions cut from a traced equation for the rows of a table.
 
-Compilers turn such loops into vectors: an equation of C(i, j), say, is 1 in two columns, 0 to the right of the second
-one, and a sum between them.
+On CPUs, where a row changes its form: loops between these columns ask nothing of the column, and compilers turn them
+into vectors. An equation of C(i, j), say, is 1 in two columns, 0 to the right of the second one, and a sum between them.
+On GPUs, a cell without a branch.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from clgeom.dp import text, trace
-from clgeom.dp.pieces import _function, _named, once
+from clgeom.dp.pieces import CHEAP, MOST_NODES, _expression, _function, _named, _value, once
+from clgeom.dp.reach import offset
 from clgeom.dp.trace import Expr
 
 #: What a value that is the same in all of a row must not depend on.
@@ -118,3 +122,88 @@ def _written(equation, form):
     writer = text.Writer(tuple(atoms), taken=equation._taken(), clamped=True)
     terms = [f"{form[atom]} * (long)({writer.write(atom, writer.top)[0]})" for atom in atoms]
     return "\n".join(writer.top.lines), " + ".join([*terms, f"{form.get(None, 0)}L"])
+
+
+@dataclass(frozen=True)
+class Held:
+    """A cell's function that reads no parameter and has no branch, for rows after the first.
+
+    Attributes
+    ----------
+    text : str
+        ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are the same in all of a row, indices moved
+        into range; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
+    types : tuple of str
+        Of the elements.
+    """
+
+    text: str
+    types: tuple[str, ...]
+
+
+@once
+def held(equation, *, flip: bool) -> Held | None:
+    """The pieces of an equation all of whose operators are cheap; None for others.
+
+    Both sides of every choice are evaluated, so all cells that the equation names must be there to read.
+    """
+    if not equation.traced:
+        return None
+    known = {} if flip else {"i": (1, None)}
+    value, decision = (
+        None if root is None else trace.simplify(root, known) for root in (equation.value, equation.decision)
+    )
+    parts, loads = {}, {}
+
+    def visit(part):
+        if part.op == "load":
+            loads[part] = f"dp_held{len(loads)}" if part not in loads else loads[part]
+            return
+        if part not in parts:
+            for arg in part.args[1:] if part.op == "cell" else part.args:
+                visit(arg)
+            parts[part] = len(parts)
+
+    for root in (value, decision):
+        if root is not None:
+            visit(root)
+    if len(parts) > MOST_NODES or any(trace.depends_on(load, NOT_OF_A_ROW) for load in loads):
+        return None
+    for part in parts:
+        pair = part.op not in ("min", "max", "which_min", "which_max") or len(part.args) == 2
+        if (
+            part.op not in CHEAP
+            or not pair
+            or (part.op == "cell" and trace.depends_on(part.args[1], ("cell",)))
+        ):
+            return None
+    names, lines = dict(loads), []
+    for part, place in parts.items():
+        if part.op in text.LEAVES:
+            names[part] = text.Writer((part,)).write(part, text.Block())[0]
+        elif part.op == "cell":
+            names[part] = f"dp_v{place}"
+            lines.append(
+                f"const {part.type} dp_v{place} = M(i + ({offset(part.args[0], 'i')}), {names[part.args[1]]});"
+            )
+        else:
+            names[part] = f"dp_v{place}"
+            value_of = _expression(part, [names[arg] for arg in part.args])
+            lines.append(f"const {part.type} dp_v{place} = {value_of};")
+    if decision is not None:
+        lines.append(f"decision = {names[decision]};")
+    lines.append(f"return {names[value]};")
+    context = "".join(f", const {load.type} {name}" for load, name in loads.items())
+    functions = [
+        _function(
+            equation,
+            f"inline {load.type} dp_load{k}(const int i, const int n, const int m",
+            *_value(equation, load),
+        )
+        for k, load in enumerate(loads)
+    ]
+    functions += [
+        "#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
+        _named(equation, "dp_cell_held", "\n".join(lines)),
+    ]  # fmt: skip
+    return Held("\n".join(functions), tuple(load.type for load in loads))

@@ -28,6 +28,8 @@ FUSED, DIRECT = "dp/rows_fused", "dp/rows_direct"
 ALIGN = 32
 #: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
 MARGIN, MOST_ROWS = 2, 64
+#: For a row that may read all others' columns.
+UNBOUNDED = 1 << 30
 #: Sizes of what tiles read and do not compute on a side: few, for each costs a build.
 GUARDS = (0, 64, 1024)
 #: Bytes of local memory that a tile may fill.
@@ -84,7 +86,7 @@ class Launch(NamedTuple):
 
 
 def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
-    """How many columns each row reads beyond its own to the left and right, in the order of filling, at most m."""
+    """How many columns each row reads beyond its own to the left and right, in the order of filling."""
     n, m = job.shape
     reach = job.equation.reach
     if isinstance(reach, Near):
@@ -93,9 +95,9 @@ def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
     else:
         rows = np.arange(n) if reach.step < 0 else np.arange(n)[::-1]
         low, high = reach.bounds(rows[1:], job.values, job.shape)  # the first row reads nothing
-        left = np.full(n, m) if low is None else np.append(0, -low)
-        right = np.full(n, m) if high is None else np.append(0, high)
-    return np.clip(left, 0, m), np.clip(right, 0, m)
+        left = np.full(n, UNBOUNDED) if low is None else np.append(0, -low)
+        right = np.full(n, UNBOUNDED) if high is None else np.append(0, high)
+    return np.clip(left, 0, UNBOUNDED), np.clip(right, 0, UNBOUNDED)
 
 
 def launches(left, right, margin: int, guards) -> list[Launch]:
@@ -220,7 +222,7 @@ class Rows:
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
         parts = self.one_by_one() if self.trapped else launches(self.left, self.right, margin, guards)
-        slots = self.slots(parts)
+        slots, held = self.slots(parts), cuts.held(self.job.equation, flip=self.flip)
         zero, series, at = np.int32(0), [], 0
         for kernel, group in groupby(parts, key=lambda part: part.kernel):
             group = list(group)
@@ -230,6 +232,7 @@ class Rows:
             if kernel == FUSED:
                 args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
                 params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
+                params |= {"held": held.text, "held_types": held.types} if held else {}
                 values = [(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(group, here)]
                 groups = [ceil_div(m, fused.tile - p.left - p.right) for p in group]
                 step = self.step(kernel, fused, args, params, rows)
@@ -255,7 +258,8 @@ class Rows:
         loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip)
         rate = CELLS_PER_SECOND[0 if loops else 1]
         far = int(((self.left > margin) | (self.right > margin)).sum())
-        count = max(n / MOST_ROWS, int(self.left.sum()) / margin, int(self.right.sum()) / margin) + far
+        sums = [int(np.minimum(side, m).sum()) for side in (self.left, self.right)]
+        count = max(n / MOST_ROWS, max(sums) / margin) + far
         saved = (
             n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core))) / rate
         )  # half of a margin, on average
@@ -291,7 +295,7 @@ def shape_of(job, policy, left, right):
     n, m = job.shape
     each = job.equation.dtype.itemsize + (1 if bits_of(job) else 0)
     room = min(job.session.profile.local_mem_bytes, LOCAL_BYTES)
-    sums = [int(side.sum()) for side in (left, right)]
+    sums = [int(np.minimum(side, m).sum()) for side in (left, right)]
 
     def seconds(policy):
         margin = max(policy.tile // MARGIN, 1)

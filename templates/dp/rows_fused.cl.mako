@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="equation='', held='', held_types=(), rounded=False, flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
 // rows_fused: several rows of a table whose cells read only the row before, each tile for itself, in local memory.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
@@ -13,13 +13,15 @@
 % endif
 #include "portable.h"
 #include "dp_math.h"
-#define DP_CONTEXT , local const cell_t *dp_row, const int dp_base
+#define DP_ROW_CONTEXT , local const cell_t *dp_row, const int dp_base
+#define DP_CONTEXT DP_ROW_CONTEXT
 #define M(a, b) dp_row[(b) - dp_base]
 % if equation:
 ${equation}
 % else:
 #include "dp_sample.h"
 % endif
+${held}
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
@@ -55,11 +57,31 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
     for (int x = lid - GUARD_LEFT; x < TILE + GUARD_RIGHT; x += WG_SIZE)
         tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : (cell_t)0;
     barrier(CLK_LOCAL_MEM_FENCE);
+% if held:
+<% elements = "".join(f", held{k}" for k in range(len(held_types))) %>\
+    // elements of the next row are on their way while a row is computed
+% for k, kind in enumerate(held_types):
+    ${kind} next${k} = dp_load${k}(${"n - 1 - row" if flip_rows else "row"}, n, m DP_ARGUMENTS);
+% endfor
+% else:
     const bool inner = base >= 1 && base + TILE < m;
+% endif
     for (int r = row; r < row + count; ++r) {
         const int i = ${"n - 1 - r" if flip_rows else "r"};
         cell_t value[ITEMS];
         uint decision[ITEMS];
+% if held:
+% for k, kind in enumerate(held_types):
+        const ${kind} held${k} = next${k};
+        next${k} = dp_load${k}(i ${"- 1" if flip_rows else "+ 1"}, n, m DP_ARGUMENTS);
+% endfor
+        if (r) {
+            // all columns of the tile: what is computed outside of the table is used nowhere
+            #pragma unroll
+            for (int c = 0; c < ITEMS; ++c)
+                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]));
+        } else {
+% else:
         if (inner && r) {
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c) {
@@ -68,6 +90,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
                 value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
             }
         } else {
+% endif
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c) {
                 const int j = base + lid + c * WG_SIZE;
