@@ -24,7 +24,7 @@ void ticket_probe(volatile global int *progress, global int *passed, const int r
     for (int round = 0; round < rounds; ++round) {
         if (lid == 0 && own > 0) {
             int looks = 0;
-            while (looks < patience && atomic_add(progress + own, 0) <= round)
+            while (looks < patience && progress[own] <= round)
                 ++looks;
             FENCE;
         }
@@ -33,9 +33,8 @@ void ticket_probe(volatile global int *progress, global int *passed, const int r
         if (own > 0 && theirs[place] != (own - 1) * rounds + round)
             atomic_inc(progress + 1 + groups);
         mine[place] = own * rounds + round;
-        FENCE;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        if (lid == 0) {
+        if (lid == WG_SIZE - 1) {
             FENCE;
             atomic_xchg(progress + 1 + own, round + 1);
         }

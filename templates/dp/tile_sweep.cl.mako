@@ -307,10 +307,20 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         ${"volatile" if single else ""} global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
         global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
         const bool fresh = tile_column == 0;
+% if by_column:
+% if not group:
+        if (strip == tile_row * strips)
+% endif
+        for (int c = lid; c < (STEPS + SHIFT) * COLUMNS; c += WG_SIZE) {
+% for q in by_column:
+            ((local ${held[q][1]} *)columns${q})[c] = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}((base - SHIFT) * COLUMNS + c), n, m DP_ARGUMENTS);
+% endfor
+        }
+% endif
 % if single:
         if (lid == 0 && strip > 0) {
             const int enough = min(tile_column + lag, tiles);
-            while (atomic_add(progress + strip, 0) < enough)
+            while (progress[strip] < enough)
                 ;
             FENCE;
         }
@@ -354,16 +364,6 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % for p in range(parts):
         passed[1][${p}][lid] = (cells_t)(${", ".join(f"pass[{p // across}][{p % across * vector + v}]" for v in range(vector))});
 % endfor
-% endif
-% if by_column:
-% if not group:
-        if (strip == tile_row * strips)
-% endif
-        for (int c = lid; c < (STEPS + SHIFT) * COLUMNS; c += WG_SIZE) {
-% for q in by_column:
-            ((local ${held[q][1]} *)columns${q})[c] = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}((base - SHIFT) * COLUMNS + c), n, m DP_ARGUMENTS);
-% endfor
-        }
 % endif
 % if group:
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -419,9 +419,8 @@ ${step_of(False)}\
         }
 % endif
 % if single:
-        FENCE;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        if (lid == 0) {
+        if (lid == SHIFT) {   // while the first item looks at the strip above
             FENCE;
             atomic_xchg(progress + 1 + strip, tile_column + 1);
         }
