@@ -208,6 +208,11 @@ class Sweep:
             "flush": self.flush(room),
         }
 
+    def in_order(self, row):
+        """A row of whole blocks in the order of filling, as one of the table."""
+        row = row[: self.shape[1]]
+        return row[::-1].copy() if self.flips[1] else row
+
     def launches(self):
         """(launch and its first row of tiles, how many rows of tiles) of every launch."""
         launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
@@ -228,7 +233,7 @@ def fill(job: Job) -> Filled:
     dtype = job.equation.dtype
     sweep = Sweep.of(job, flips_of(job.equation.reach.offsets))
     flip_rows, flip_columns = sweep.flips
-    buffers, kept = {}, Scratch("last", dtype, m)
+    buffers, kept = {}, Scratch("last", dtype, sweep.edge_pitch)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
     if job.single:
         tickets.require(job.session, sweep.policy)
@@ -262,7 +267,7 @@ def fill(job: Job) -> Filled:
     result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
     if strays.trapped(job):
         strays.raise_first(job, buffers["stray"])
-    last = None if sweep.table else result.read(kept)
+    last = None if sweep.table else sweep.in_order(result.read(kept))
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)
 

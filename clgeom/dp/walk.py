@@ -144,12 +144,12 @@ def _walk(job, moves, band_bytes):
         "cursor": launch.allocate(session, 12),
         "steps": launch.allocate(session, n + m),
     }
-    last = Scratch("last", dtype, m)
+    last = Scratch("last", dtype, forward.edge_pitch)
     launches, groups = forward.launches()
     args = (*forward.numbers(every=every), "edges", "state", last, *job.arguments)
     step = Step(tiles.KERNEL, forward.policy, args, 1, forward.params(job, last=True), options=job.options)
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
-    corner = result.read(last)[job.pattern.corner(n, m)[1]]
+    corner = forward.in_order(result.read(last))[job.pattern.corner(n, m)[1]]
     cursor = np.array([n - 1, m - 1, 0], np.int32)
     launch.write(session, buffers["cursor"], cursor)
     walker = select(session.profile, "dp/walk_back")

@@ -7,6 +7,7 @@
     across = columns // vector      # vectors side by side in a block
     parts = up * across             # vectors that an item passes on
     run = flush * across            # vectors of a row between two flushes
+    batch = min(rows * run, 8)      # of them on their way at once
     by_column = [q for q, (kind, _) in enumerate(held or ()) if kind == "column"]
     wide = {q: min(columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(held[q][1], 16)) for q in by_column}
 %>\
@@ -173,12 +174,13 @@ ${block("partly")}\
                 }
 % endif
 % if last and not inner:
-                if (begin + STRIP >= n && at >= 0 && row < n && row + ROWS >= n) {
+                if (begin + STRIP >= n && at >= 0 && at < blocks) {
 % for r in range(rows):
-% for c in range(columns):
-                    if (row + ${r} == n - 1 && column + ${c} < m)
-                        last_row[${"m - 1 - " if flip_columns else ""}(column + ${c})] = w[${up + r}][${left + c}];
+                    if (row + ${r} == n - 1) {
+% for k in range(across):
+                        *(global cells_t *)(last_row + column + ${k * vector}) = (cells_t)(${", ".join(f"w[{up + r}][{left + k * vector + v}]" for v in range(vector))});
 % endfor
+                    }
 % endfor
                 }
 % endif
@@ -270,7 +272,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
                 , global cell_t *restrict table, const int pitch
 % endif
 % if last:
-                , global cell_t *restrict last_row
+                , global cell_t *restrict last_row   // in whole blocks, in the order of filling
 % endif
 % if bits:
                 , global packed_t *restrict decisions, const int decision_pitch
@@ -400,9 +402,15 @@ ${step_of(False)}\
             global cell_t *target = table + (${"(n - 1 - (long)r)" if flip_rows else "(long)r"} * pitch + column);
             local const cells_t *ready = stage + lid / RUN / ROWS * STAGE + lid / RUN % ROWS * RUN + lid % RUN;
             const long jump = APART * (ROWS * ${"-" if flip_rows else ""}(long)pitch - COLUMNS);
-            if (inner)
-                for (int k = 0; k < ROWS * RUN; ++k, target += jump, ready += APART * STAGE)
-                    *(global cells_t *)target = *ready;
+            if (base + step >= FLUSH + SHIFT && base + step <= blocks && begin + STRIP <= bottom)
+                for (int k = 0; k < ROWS * RUN; k += ${batch}, target += ${batch} * jump, ready += ${batch} * APART * STAGE) {
+% for b in range(batch):
+                    const cells_t run${b} = ready[${b} * APART * STAGE];
+% endfor
+% for b in range(batch):
+                    *(global cells_t *)(target + ${b} * jump) = run${b};
+% endfor
+                }
             else
                 for (int k = 0; k < ROWS * RUN; ++k, target += jump, ready += APART * STAGE, column -= APART * COLUMNS, r += APART * ROWS)
                     if (column >= 0 && column < blocks * COLUMNS && r < bottom)
