@@ -164,11 +164,15 @@ class Sweep:
         )
 
     def flush(self, room) -> int:
-        """Steps whose cells a group gathers in `room` bytes before it writes them in runs; 0: items write their own."""
+        """Steps whose cells and decisions a group gathers in `room` bytes before it writes them, a row's side by side;
+        0: items write their own."""
         p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize)
-        for steps in (8, 4, 2) if self.table and p.wg_size > 1 and not self.flips[1] else ():
-            run = steps * p.block_columns // vector
-            stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize
+        if p.wg_size == 1 or self.table and self.flips[1] or not (self.table or self.bits):
+            return 0
+        for steps in (8, 4, 2):
+            run = steps * p.block_columns // vector if self.table else steps
+            stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize if self.table else 0
+            stage += p.wg_size * (p.block_rows * steps * self.bits * p.block_columns // 8 + 8) if self.bits else 0
             if p.steps % steps == 0 and p.wg_size % (run * p.block_rows) == 0 and stage <= room:
                 return steps
         return 0

@@ -7,7 +7,7 @@
     across = columns // vector      # vectors side by side in a block
     parts = up * across             # vectors that an item passes on
     run = flush * across            # vectors of a row between two flushes
-    batch = min(rows * run, 8)      # of them on their way at once
+    batch = max(min(rows * run, 8), 1)      # of them on their way at once
     by_column = [q for q, (kind, _) in enumerate(held or ()) if kind == "column"]
     wide = {q: min(columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(held[q][1], 16)) for q in by_column}
 %>\
@@ -86,6 +86,10 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * columns]} p
 #define RUN ${run}
 #define STAGE (ROWS * RUN + 1)  // vectors of an item; one more keeps items in different banks
 #define APART (WG_SIZE / RUN / ROWS)   // items whose rows are written at once
+% if bits:
+#define WON (ROWS * FLUSH + ${max(4 * 8 // (bits * columns), 1)})   // decisions of an item, in other banks than the next one's
+#define WON_APART (WG_SIZE / FLUSH / ROWS)
+% endif
 % endif
 <%def name="block(inside)">\
 <%
@@ -222,7 +226,11 @@ ${block("partly")}\
 % endif
 % if bits:
 % for r in range(rows):
+% if flush:
+                won_stage[lid * WON + ${r} * FLUSH + step % FLUSH] = won[${r}];
+% else:
                 ${"" if inner else f"if (at >= 0 && at < blocks && row + {r} < bottom) "}decisions[(size_t)(row + ${r} - top) * decision_pitch + at] = won[${r}];
+% endif
 % endfor
 % endif
 % for u in range(up):
@@ -287,6 +295,9 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % endif
 % if flush and table:
     local cells_t stage[WG_SIZE * STAGE];
+% endif
+% if flush and bits:
+    local packed_t won_stage[WG_SIZE * WON];
 % endif
 % for q in by_column:
     local ${held[q][1]}${wide[q]} columns${q}[(STEPS + SHIFT) * ${columns // wide[q]}];   // what cells of a column share
@@ -397,12 +408,14 @@ ${step_of(True)}\
                 for (; step < until; ++step)
 ${step_of(False)}\
 % if flush:
-            // RUN items write the run of a row side by side
+            const bool whole = base + step >= FLUSH + SHIFT && base + step <= blocks && begin + STRIP <= bottom;
+% if table:
+            {   // RUN items write the run of a row side by side
             int column = (base + step - FLUSH - lid / RUN / ROWS) * COLUMNS + lid % RUN * ${vector}, r = begin + lid / RUN;
             global cell_t *target = table + (${"(n - 1 - (long)r)" if flip_rows else "(long)r"} * pitch + column);
             local const cells_t *ready = stage + lid / RUN / ROWS * STAGE + lid / RUN % ROWS * RUN + lid % RUN;
             const long jump = APART * (ROWS * ${"-" if flip_rows else ""}(long)pitch - COLUMNS);
-            if (base + step >= FLUSH + SHIFT && base + step <= blocks && begin + STRIP <= bottom)
+            if (whole)
                 for (int k = 0; k < ROWS * RUN; k += ${batch}, target += ${batch} * jump, ready += ${batch} * APART * STAGE) {
 % for b in range(batch):
                     const cells_t run${b} = ready[${b} * APART * STAGE];
@@ -415,6 +428,19 @@ ${step_of(False)}\
                 for (int k = 0; k < ROWS * RUN; ++k, target += jump, ready += APART * STAGE, column -= APART * COLUMNS, r += APART * ROWS)
                     if (column >= 0 && column < blocks * COLUMNS && r < bottom)
                         *(global cells_t *)target = *ready;
+            }
+% endif
+% if bits:
+            {   // FLUSH items write those of a row
+            int block = base + step - FLUSH - lid / FLUSH / ROWS + lid % FLUSH, r = begin + lid / FLUSH;
+            global packed_t *target = decisions + ((long)(r - top) * decision_pitch + block);
+            local const packed_t *ready = won_stage + lid / FLUSH / ROWS * WON + lid / FLUSH % ROWS * FLUSH + lid % FLUSH;
+            for (int k = 0; k < ROWS * FLUSH; ++k, target += WON_APART * (ROWS * (long)decision_pitch - 1), ready += WON_APART * WON,
+                                              block -= WON_APART, r += WON_APART * ROWS)
+                if (whole || (block >= 0 && block < blocks && r < bottom))
+                    *target = *ready;
+            }
+% endif
             barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
 % endif
         }
