@@ -332,7 +332,7 @@ def _path_loss(session):
     "region/arc_swap", "region/arc_cuts", "region/arc_hulls", "region/arc_hulls_local", "region/arc_tangents",
     "region/arc_counts", "region/arc_offsets", "region/arc_emit", "region/arc_hulls_blocks", "region/arc_corners",
     "region/arc_join", "region/arc_tangents_wide", "region/arc_outline_local", "region/arc_tile_offsets",
-    "region/arc_place", "region/arc_extremes",
+    "region/arc_place",
 )  # fmt: skip
 def _region(session):
     from clgeom.hull.convex import convex_hull

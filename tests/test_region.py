@@ -22,9 +22,9 @@ from clgeom.runtime.tuning import override
 
 BLOCKS, JOIN, LOCAL = "region/arc_hulls_blocks", "region/arc_join", "region/arc_hulls_local"
 WIDE, FUSED, PLACE = "region/arc_tangents_wide", "region/arc_outline_local", "region/arc_place"
-#: Tiles of 32 candidates and groups of 4 and 8 items, so that few points go through every path.
+#: Tiles of 16 candidates and groups of 4 and 8 items, so that few points go through every path.
 FEW = Policy("group", 4)
-SMALL = {BLOCKS: Policy("group", 4, 1), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
+SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
 #: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 14.
 SHAPES = (
     {}, SMALL, *({**SMALL, FUSED: Policy("group", *tile), PLACE: Policy("group", 4, 2)} for tile in ((8, 8), (32, 4))),

@@ -30,8 +30,12 @@ SHORT = 16
 BUSY, LONGEST = 8, 8
 #: Candidates that a block for a work-group has at least.
 LEAST = 2048
-#: Candidates that one run of arc_extremes has, and one strip of the serial kernel for blocks.
-RUN, STRIP = 8, 32
+#: Local memory of devices on which tiles of long segments of float32 are twice as long: fewer records in all.
+WIDE_LOCAL = 32 << 10
+#: Candidates that one strip of the serial kernel for blocks has.
+STRIP = 32
+#: Candidates of a block's side whose corners are found in local memory.
+FIT = 128
 #: Up to so many segments one launch sums the numbers of their vertices, in chunks.
 FEW = 1 << 13
 #: Up to so many segments the vertices are read with the head. A second trip takes a GPU as long as 64 KiB more.
@@ -431,9 +435,9 @@ def _blocks_plan(device, of, segments, memory, params):
     policy = select(device, "region/arc_hulls_blocks", of.dtype, of.m)
     mean = ceil_div(of.m, segments)
     serial = policy.variant == "serial"
-    if not serial and mean > RUN * policy.tile:  # one tile leaves fewer candidates than two
+    if not serial and mean > policy.tile and of.dtype == np.float32 and device.local_mem_bytes >= WIDE_LOCAL:
         policy = within_limits(replace(policy, wg_size=2 * policy.wg_size), device)
-    tile = policy.tile * (STRIP if serial else RUN)
+    tile = policy.tile * (STRIP if serial else 1)
     # enough blocks for all compute units, but none too short, nor too long for one work-group
     wanted = ceil_div(BUSY * device.compute_units, segments)
     fan = max(min(wanted, mean // (tile if serial else LEAST)), 1)
@@ -453,21 +457,15 @@ def _blocks_plan(device, of, segments, memory, params):
         ragged = {"real": params["real"], "ragged": True, "by_width": False}
         steps += [Step("region/arc_cuts", shape, args, groups, ragged, bytes_moved=blocks * (of.point_bytes + 4))]
     unchecked = {k: v for k, v in params.items() if k != "check"}
+    args = (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag)
     if serial:
-        args = (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag)
         steps += [Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
     else:
-        runs = ceil_div(of.m, RUN)
-        extremes = Scratch("outline_extremes", of.dtype, 2 * runs)
-        shape, groups = _shape(device, "region/arc_extremes", of.dtype, runs)
-        checked, moved = {k: params[k] for k in ("real", "check")}, (of.m + runs) * of.point_bytes
-        steps += [Step("region/arc_extremes", shape, (points, m, extremes, flag), groups, checked, moved)]
-        args = (points, m, fine, np.uint32(blocks), extremes, block_corners, block_ranges)
-        moved = runs * of.point_bytes + 16 * blocks
-        steps += [Step("region/arc_hulls_blocks", policy, args, blocks, unchecked, moved)]
-        args = (points, m, np.uint32(blocks), block_corners, block_ranges)
-        shape, moved = select(device, "region/arc_corners", of.dtype, of.m), 40 * blocks * (of.point_bytes + 8)
-        steps += [Step("region/arc_corners", shape, args, 2 * blocks, unchecked, moved)]
+        args, fitting = (*args, memory.pending), {**params, "fit": FIT}
+        steps += [Step("region/arc_hulls_blocks", policy, args, blocks, fitting, bytes_moved=moved)]
+        args = (points, m, np.uint32(blocks), block_corners, block_ranges, np.uint32(FIT), memory.pending)
+        shape = select(device, "region/arc_corners", of.dtype, of.m)
+        steps += [Step("region/arc_corners", shape, args, 2 * blocks, unchecked)]
     if fan == 1:
         return Plan(*steps)
     join = Step(

@@ -122,14 +122,13 @@ TABLE: dict[str, dict[str, Policy]] = {
     "region/arc_hulls_blocks": {
         # strips in a tile; PoCL, 2 cores of an EPYC, 16M points: 32 22.8 ms, 64 15.4, 128 11.5, 256 11.6
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
-        "any": Policy("group", wg_size=128, items_per_thread=8),  # runs of 8
+        "any": Policy("group", wg_size=128, items_per_thread=64),
     },
-    "region/arc_extremes": {"any": Policy("group", wg_size=256)},
     "region/arc_offsets": {
         "cpu": Policy("group", wg_size=1, items_per_thread=32768),
         "any": Policy("group", wg_size=256),
     },
-    "region/arc_corners": {"any": Policy("group", wg_size=32)},
+    "region/arc_corners": {"any": Policy("group", wg_size=128)},
     "region/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "region/arc_tangents": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, check=False, run=8, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, check=False, fit=64, variant='group', wg_size=64, items_per_thread=8"/>\
 <%
     height = "long" if real == "int" else real
     lowest, highest = ("LONG_MIN", "LONG_MAX") if real == "int" else ("-INFINITY", "INFINITY")
@@ -7,14 +7,14 @@
 % if variant == "serial":
 // arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-item to a block.
 % else:
-// arc_hulls_blocks: the few of every block of many candidates that may be corners of its hulls; a work-group to a block.
+// arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-group to a block.
 % endif
 //
 //   candidates | block 0: tile | tile | ..      | block 1 ..         ascending x, lexicographic order where x are equal
 % if variant == "serial":
 //   tile       | strip | strip | ..                                  32 candidates to a strip
 % else:
-//   tile       | run | run | ..                                      ${run} candidates to a run, ${items_per_thread} runs to a work-item
+//   tile       | row: run | run | ..       | row: run ..             ${min(items_per_thread, 8)} candidates to a run, a run to a work-item
 % endif
 //   records    higher (lower) than all of the block before them, or than all of the tile after: nothing else can be a
 //              corner, for it is on or below the line from one point to another
@@ -24,16 +24,13 @@
 % if variant == "serial":
 // A work-item takes a block; of a strip's heights it keeps the extremes, and looks again where they are records.
 % else:
-// Of a run arc_extremes has left the extremes; few runs have records, and these are read again. arc_corners goes on.
+// Of a run only the extremes are kept, in local memory; few runs have records, and these are read again. Then each record
+// looks at all others for a line that it is on or below. More than ${fit} of a side are left to arc_corners: pending is set.
 % endif
-% if check and variant == "serial":
+% if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
-% if variant == "serial":
 // Reads every candidate once, with one comparison each way, and O(log n) again of random ones.
-% else:
-// Reads all extremes, and O(log n) candidates of random ones.
-% endif
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 #define CLGEOM_FILTERED ${int(filtered)}
@@ -191,124 +188,250 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     vstore2(end > begin ? (uint2)(begin, begin + high_size - 1) : (uint2)(1, 0), (size_t)blocks + block, ranges);
 }
 % else:
-#define RUN ${run}
-#define RUNS ${items_per_thread}           // of a tile that a work-item takes; RUNS * RUN is at most 64
-#define TILE (WG_SIZE * RUNS * RUN)
+<%
+    run = min(items_per_thread, 8)
+%>\
+#define RUN ${run}                              // even; candidates side by side that a work-item takes of each row
+#define ROWS ${items_per_thread // run}                             // ROWS * RUN is at most 64
+#define TILE (WG_SIZE * RUN * ROWS)
 #include "arc_before.h"
 
 typedef ${height} height_t;                // wider than a coordinate, or with infinities
 typedef ${height}2 heights_t;              // above the x axis, below it
 #define LOWEST ((height_t)${lowest})
-#define HEIGHTS(top, bottom) (heights_t)((height_t)(top), -(height_t)(bottom))
+#define HEIGHTS(y) (heights_t)((height_t)(y), -(height_t)(y))
+#define PLACE(run) ((run) + (run) / 8)     // work-items that read runs 8 apart are on different banks
+#define CHUNKED(item) ((item) + (item) / ARC_CHUNK + 1)
+#define FIT ${fit}
 
-// The greatest heights of a run's candidates in the block.
-inline heights_t item_tops(global const real_t *points, global const real_t *extremes, uint run, uint begin, uint end)
+// Bits of a run's candidates that are higher than all before them, or than all after. Few runs have such candidates; these
+// are read again.
+inline uint item_records(global const real_t *points, uint first, uint begin, uint end, uint side, height_t before,
+                         height_t after)
 {
-    if (run * RUN >= begin && (run + 1) * RUN <= end) {
-        const point_t extreme = POINT(extremes, run);
-        return HEIGHTS(extreme.x, extreme.y);
+    height_t heights[RUN];
+    uint bits = 0;
+#pragma unroll
+    for (uint k = 0; k < RUN; ++k) {                       // all loads before the first comparison
+        const uint i = first + k;
+        const height_t y = points[2 * (size_t)min(i, end - 1) + 1];
+        heights[k] = i < begin || i >= end ? LOWEST : side ? y : -y;
     }
-    heights_t tops = (heights_t)(LOWEST, LOWEST);
-    for (uint i = max(run * RUN, begin); i < min((run + 1) * RUN, end); ++i)
-        tops = max(tops, HEIGHTS(points[2 * (size_t)i + 1], points[2 * (size_t)i + 1]));
-    return tops;
+#pragma unroll
+    for (uint k = 0; k < RUN; ++k) {
+        bits |= heights[k] > before ? 1u << k : 0;
+        before = max(before, heights[k]);
+    }
+#pragma unroll
+    for (uint k = RUN; k-- > 0;) {
+        bits |= heights[k] > after ? 1u << k : 0;
+        after = max(after, heights[k]);
+    }
+    return bits;
 }
 
-// Bits of the candidates of `count` runs, from number `run` on, that are higher than all before them, or than all after.
-// `before` and `after` are the greatest heights of all other runs. Few runs have such candidates; these are read.
-inline ulong item_records(global const real_t *points, global const real_t *extremes, uint run, uint count, uint begin,
-                          uint end, uint side, height_t before, height_t after)
+// Whether candidate i of n is a corner of their hull: the steepest line to it from the left turns towards the side on its
+// way to the right.
+inline int item_is_corner(local const real_t *x, local const real_t *y, uint n, uint i, uint side)
 {
-    ulong bits = 0;
-<%
-    ways = {"before": ("uint e = 0; e < count; ++e", "uint k = 0; k < RUN; ++k"),
-            "after": ("uint e = count; e-- > 0;", "uint k = RUN; k-- > 0;")}
-%>\
-% for way, (es, ks) in ways.items():
-    for (${es}) {
-        const heights_t tops = item_tops(points, extremes, run + e, begin, end);
-        if ((side ? tops.x : tops.y) <= ${way})
-            continue;
-        height_t heights[RUN];
-#pragma unroll
-        for (uint k = 0; k < RUN; ++k) {                   // all loads before the first comparison
-            const height_t y = points[2 * (size_t)min((run + e) * RUN + k, end - 1) + 1];
-            heights[k] = side ? y : -y;
-        }
-#pragma unroll
-        for (${ks}) {
-            const uint i = (run + e) * RUN + k;
-            if (i >= begin && i < end && heights[k] > ${way}) {
-                bits |= 1UL << (e * RUN + k);
-                ${way} = heights[k];
-            }
+    const point_t p = (point_t)(x[i], y[i]);
+    point_t left = p, right = p;
+    for (uint j = 0; j < n; ++j) {
+        const point_t q = (point_t)(x[j], y[j]);
+        const int before = q.x < p.x;
+        if (q.x == p.x) {
+            if ((side ? q.y > p.y : q.y < p.y) || (q.y == p.y && j < i))
+                return 0;
+        } else if ((before ? left.x : right.x) == p.x || arc_turn(side, before ? left : p, before ? p : right, q) < 0) {
+            if (before)
+                left = q;
+            else
+                right = q;
         }
     }
-% endfor
-    return bits;
+    if (left.x == p.x || right.x == p.x)
+        return 1;
+    const int turn = arc_turn(side, left, p, right);
+    return IS_CORNER(turn);
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_hulls_blocks(global const real_t *points, const uint m, global const uint *cuts, const uint blocks,
-                      global const real_t *extremes, global uint *corners, global uint *ranges)
+                      global uint *corners, global uint *ranges, global uint *flag, global uint *pending)
 {
-    local heights_t items[WG_SIZE], chunks[ARC_CHUNKS];
+    local heights_t runs[PLACE(WG_SIZE * ROWS) + 1], items[CHUNKED(WG_SIZE)], lefts[CHUNKED(WG_SIZE)];
+    local heights_t chunks[ARC_CHUNKS];
     local uint values[WG_SIZE], sums[ARC_CHUNKS];
+    local real_t x[2 * FIT], y[2 * FIT];
+    local uint ids[2 * FIT];                               // of the lower list, of the upper one
     const uint lid = get_local_id(0), block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
     global uint *low_list = corners + begin, *high_list = corners + (size_t)m + begin;
     uint low_size = 0, high_size = 0;
     heights_t passed = (heights_t)(LOWEST, LOWEST);        // the greatest heights of all tiles before
-    for (uint tile = begin / RUN * RUN; tile < end; tile += TILE) {
-        // The greatest heights of all runs before a work-item's own, and of all after.
-        const uint left = (end - tile + RUN - 1) / RUN, share = min((uint)RUNS, (left + WG_SIZE - 1) / WG_SIZE);
-        const uint run = tile / RUN + lid * share, count = lid * share < left ? min(share, left - lid * share) : 0;
-        heights_t own = (heights_t)(LOWEST, LOWEST);
-        for (uint e = 0; e < count; ++e)
-            own = max(own, item_tops(points, extremes, run + e, begin, end));
-        items[lid] = own;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint c = lid; c < ARC_CHUNKS; c += WG_SIZE) {
-            heights_t all = (heights_t)(LOWEST, LOWEST);
-            for (uint k = c * ARC_CHUNK; k < min((c + 1) * ARC_CHUNK, (uint)WG_SIZE); ++k)
-                all = max(all, items[k]);
-            chunks[c] = all;
+% if check:
+    uint bad = lid == 0 && begin < end && !(arc_is_finite(POINT(points, begin)) && arc_is_finite(POINT(points, end - 1)));
+% if real != "int":
+    real_t wild = 0;                                       // NaN after an infinity or a NaN; x need no look, in order
+% endif
+% endif
+    for (uint tile = begin & ~(RUN - 1u); tile < end; tile += TILE) {
+        // Rows of runs, one run to a work-item, are read at full speed: neighbours read neighbouring sectors.
+        const uint rows = min((uint)ROWS, (end - tile + WG_SIZE * RUN - 1) / (WG_SIZE * RUN));
+        for (uint row = 0; row < rows; ++row) {
+            const uint run = row * WG_SIZE + lid, first = tile + run * RUN;
+            heights_t own = (heights_t)(LOWEST, LOWEST);
+            if (first >= begin && first + RUN <= end) {
+                ${real}4 two[RUN / 2];
+#pragma unroll
+                for (uint k = 0; k < RUN / 2; ++k)
+                    two[k] = CLGEOM_LOAD4(${real}, points, first / 2 + k);
+% if check:
+                point_t previous = POINT(points, max(first, 1u) - 1);
+% endif
+#pragma unroll
+                for (uint k = 0; k < RUN / 2; ++k) {
+                    own = max(own, max(HEIGHTS(two[k].y), HEIGHTS(two[k].w)));
+% if check:
+                    bad |= !arc_in_order(previous, two[k].xy) | !arc_in_order(two[k].xy, two[k].zw);
+                    previous = two[k].zw;
+% if real != "int":
+                    wild = fma(two[k].y, (real_t)0, fma(two[k].w, (real_t)0, wild));
+% endif
+% endif
+                }
+            } else
+                for (uint i = max(first, begin); i < min(first + RUN, end); ++i) {
+                    const point_t p = POINT(points, i);
+                    own = max(own, HEIGHTS(p.y));
+% if check:
+                    bad |= !arc_is_finite(p) || !arc_in_order(POINT(points, max(i, 1u) - 1), p);
+% endif
+                }
+            runs[PLACE(run)] = own;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        heights_t before = passed, after = (heights_t)(LOWEST, LOWEST);
+
+        // The greatest heights of all runs before a work-item's own, which are now side by side, and of all after.
+        heights_t tops[ROWS], own = (heights_t)(LOWEST, LOWEST);
+#pragma unroll
+        for (uint e = 0; e < ROWS; ++e) {
+            tops[e] = e < rows ? runs[PLACE(lid * rows + e)] : (heights_t)(LOWEST, LOWEST);
+            own = max(own, tops[e]);
+        }
+        items[CHUNKED(lid)] = own;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint c = lid; c < ARC_CHUNKS; c += WG_SIZE) {
+            const uint from = c * ARC_CHUNK, to = min(from + ARC_CHUNK, (uint)WG_SIZE);
+            heights_t all = (heights_t)(LOWEST, LOWEST);
+            for (uint k = from; k < to; ++k) {
+                lefts[CHUNKED(k)] = all;
+                all = max(all, items[CHUNKED(k)]);
+            }
+            chunks[c] = all;
+            all = (heights_t)(LOWEST, LOWEST);
+            for (uint k = to; k-- > from;) {
+                const heights_t item = items[CHUNKED(k)];
+                items[CHUNKED(k)] = all;                     // of those to the right of it
+                all = max(all, item);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        heights_t before = max(passed, lefts[CHUNKED(lid)]), after = items[CHUNKED(lid)];
         const uint mine = lid / ARC_CHUNK;
+#pragma unroll
         for (uint c = 0; c < ARC_CHUNKS; ++c) {
             const heights_t chunk = chunks[c];
             passed = max(passed, chunk);
-            if (c < mine)
-                before = max(before, chunk);
-            if (c > mine)
-                after = max(after, chunk);
+            before = c < mine ? max(before, chunk) : before;
+            after = c > mine ? max(after, chunk) : after;
         }
-        for (uint k = mine * ARC_CHUNK; k < min((mine + 1) * ARC_CHUNK, (uint)WG_SIZE); ++k) {
-            if (k < lid)
-                before = max(before, items[k]);
-            if (k > lid)
-                after = max(after, items[k]);
-        }
+
+        // Runs that have such candidates, then these.
+        const uint first = tile + lid * rows * RUN;
         ulong high = 0, low = 0;
-        if (own.x > min(before.x, after.x))
-            high = item_records(points, extremes, run, count, begin, end, 1, before.x, after.x);
-        if (own.y > min(before.y, after.y))
-            low = item_records(points, extremes, run, count, begin, end, 0, before.y, after.y);
+        if (own.x > min(before.x, after.x) || own.y > min(before.y, after.y)) {
+            uint highs = 0, lows = 0;
+            heights_t most = before;
+#pragma unroll
+            for (uint e = 0; e < ROWS; ++e) {
+                highs |= tops[e].x > most.x ? 1u << e : 0;
+                lows |= tops[e].y > most.y ? 1u << e : 0;
+                most = max(most, tops[e]);
+            }
+            most = after;
+#pragma unroll
+            for (uint e = ROWS; e-- > 0;) {
+                highs |= tops[e].x > most.x ? 1u << e : 0;
+                lows |= tops[e].y > most.y ? 1u << e : 0;
+                most = max(most, tops[e]);
+            }
+            height_t left = before.x;
+            for (uint bits = highs; bits; bits &= bits - 1) {
+                const uint e = 31 - clz(bits & -bits);
+                high |= (ulong)item_records(points, first + e * RUN, begin, end, 1, left, after.x) << (e * RUN);
+                left = max(left, runs[PLACE(lid * rows + e)].x);
+            }
+            left = before.y;
+            for (uint bits = lows; bits; bits &= bits - 1) {
+                const uint e = 31 - clz(bits & -bits);
+                low |= (ulong)item_records(points, first + e * RUN, begin, end, 0, left, after.y) << (e * RUN);
+                left = max(left, runs[PLACE(lid * rows + e)].y);
+            }
+        }
 
         uint counts;
         const uint at = group_before((uint)popcount(low) | (uint)popcount(high) << 16, lid, values, sums, &counts);
         uint to_low = low_size + (at & 0xffff), to_high = high_size + (at >> 16);
-        for (; low; low &= low - 1)
-            low_list[to_low++] = run * RUN + 63 - (uint)clz(low & -low);
-        for (; high; high &= high - 1)
-            high_list[to_high++] = run * RUN + 63 - (uint)clz(high & -high);
+        for (; low; low &= low - 1, ++to_low) {
+            const uint id = first + 63 - (uint)clz(low & -low);
+            low_list[to_low] = id;
+            if (to_low < FIT)
+                ids[to_low] = id;
+        }
+        for (; high; high &= high - 1, ++to_high) {
+            const uint id = first + 63 - (uint)clz(high & -high);
+            high_list[to_high] = id;
+            if (to_high < FIT)
+                ids[FIT + to_high] = id;
+        }
         low_size += counts & 0xffff;
         high_size += counts >> 16;
     }
-    if (lid < 2) {
-        const uint size = lid ? high_size : low_size;
-        vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)lid * blocks + block, ranges);
+% if check:
+    if (bad${"" if real == "int" else " || wild != 0"})
+        atomic_or(flag, 1u);
+% endif
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+
+    // Lists that fit: both at once, a work-item to a candidate.
+    const uint lows = low_size <= FIT ? low_size : 0, highs = high_size <= FIT ? high_size : 0;
+    for (uint e = lid; e < 2 * FIT; e += WG_SIZE)
+        if (e % FIT < (e < FIT ? lows : highs)) {
+            const point_t p = POINT(points, ids[e]);
+            x[e] = p.x;
+            y[e] = p.y;
+        }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint low_corners = 0, high_corners = 0;
+    for (uint base = 0; base < lows + highs; base += WG_SIZE) {
+        const uint e = base + lid, side = e >= lows, i = side ? e - lows : e, from = side * FIT;
+        const uint stays = e < lows + highs && item_is_corner(x + from, y + from, side ? highs : lows, i, side);
+        uint counts;
+        const uint at = group_before(stays << 16 * side, lid, values, sums, &counts);
+        if (stays && side)
+            high_list[high_corners + (at >> 16)] = ids[FIT + i];
+        else if (stays)
+            low_list[low_corners + (at & 0xffff)] = ids[i];
+        low_corners += counts & 0xffff;
+        high_corners += counts >> 16;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (uint side = lid; side < 2; side += WG_SIZE) {
+        const uint all = side ? high_size : low_size, left = side ? high_corners : low_corners;
+        if (all > FIT)
+            atomic_or(pending, 1u);
+        vstore2(end > begin ? (uint2)(begin, begin + (all > FIT ? all : left) - 1) : (uint2)(1, 0),
+                (size_t)side * blocks + block, ranges);
     }
 }
 % endif
