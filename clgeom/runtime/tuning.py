@@ -171,8 +171,9 @@ TABLE: dict[str, dict[str, Policy]] = {
     "batch/batch_crowded": {
         # the most points of a group
         "cpu": Policy("serial", wg_size=1, items_per_thread=8192),
-        # points that take a work-item as long as convex_hull takes for a group: H200, 8192 took 60 ms, convex_hull 5 ms
-        "any": Policy("group", wg_size=32, items_per_thread=1024),
+        # points that take a work-item as long as convex_hull takes for a group. H200, 64M float32 points on circles, sizes
+        # as 1 / rank: 512 1323 ms, 1024 1121, 2048 974, 4096 993
+        "any": Policy("group", wg_size=32, items_per_thread=2048),
     },
     "batch/batch_pieces": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
     "batch/batch_heads": {

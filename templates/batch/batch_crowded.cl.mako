@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=32, items_per_thread=1024"/>\
+<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=32, items_per_thread=2048"/>\
 // batch_crowded: the convex hulls of groups whose pieces left most of their points, as on a circle.
 //
 //   stalled  [ k k k .. ]                           one work-item to a group
