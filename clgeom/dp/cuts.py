@@ -1,8 +1,8 @@
 """Functions cut from a traced equation for the rows of a table.
 
-On CPUs, where a row changes its form: loops between these columns ask nothing of the column, and compilers turn them
-into vectors. An equation of C(i, j), say, is 1 in two columns, 0 to the right of the second one, and a sum between them.
-On GPUs, a cell without a branch.
+On CPUs, where a row changes its form: loops between these columns ask nothing of the column, and compilers turn
+them into vectors. An equation of C(i, j), say, is 1 in two columns, 0 to the right of the second one, and a sum
+between them. On GPUs, a cell without a branch.
 """
 
 from __future__ import annotations

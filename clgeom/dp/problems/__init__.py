@@ -3,8 +3,8 @@
 from importlib import import_module
 
 _HOMES = {
-    "AlphabeticTree": "chains",
     "Allocation": "allocation",
+    "AlphabeticTree": "chains",
     "Bets": "ways",
     "Binomial": "pascal",
     "CATALOGUE": "catalogue",
@@ -21,24 +21,32 @@ _HOMES = {
     "binomial": "pascal",
     "bottleneck": "ways",
     "covering": "allocation",
+    "covering_as_knapsack": "allocation",
     "curve_fitting": "allocation",
     "deadline_scheduling": "ways",
+    "discounted_profits": "plans",
+    "distribution": "plans",
     "edit_distance": "sequences",
     "fibonacci": "ways",
     "integer_knapsack": "knapsacks",
     "integer_program": "allocation",
     "inventory": "ways",
+    "investment": "plans",
     "knapsack": "knapsacks",
     "las_vegas": "ways",
     "lcs": "sequences",
     "matrix_chain": "chains",
     "nim": "ways",
     "pascal_triangle": "pascal",
+    "process_scheduling": "sets",
+    "production": "plans",
     "reliability": "allocation",
     "replacement": "ways",
     "search_tree": "chains",
     "shortest_paths": "ways",
+    "spanning_tree": "sets",
     "stagecoach": "ways",
+    "transportation": "plans",
 }
 
 __all__ = [*_HOMES]

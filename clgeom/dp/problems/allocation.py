@@ -247,6 +247,51 @@ def covering(sizes, kinds, *, device=None) -> Allocation:
     return Allocation(found.value, np.append(found.choice[1:], n) - 1)
 
 
+def _cover_as_knapsack(M, i, j, size, n):
+    def use(x):
+        return M[i + 1, j - x] + x * size[j - 1]
+
+    last, (value, count) = i == n - 1, least(0, j + 1, use)
+    return where(last, where(j == 0, 0.0, INF), value), where(last, -1, count)
+
+
+#: Row i: kinds of covers from i on; column j: the things without one, the j smallest. Decision: how many of the largest
+#: of these take the next kind, which is as large as they need.
+COVERS = Equation(
+    _cover_as_knapsack, dtype="float64", parameters={"size": "float64[]"}, pattern="RDU", decisions="index",
+    name="covering_as_knapsack",
+)  # fmt: skip
+
+
+def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
+    """As `covering`, as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
+
+    Parameters
+    ----------
+    sizes : array_like of float, shape (n,), n >= 1
+        Not negative.
+    kinds : int
+        The most kinds of covers to have.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: how many things take each kind, from the largest kind to the smallest.
+
+    Examples
+    --------
+    >>> covering_as_knapsack([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
+    129.0
+    """
+    of = "covering_as_knapsack"
+    sizes = np.sort(arguments.numbers(sizes, "sizes", of=of, least=0, empty=False).astype(float))
+    n = len(sizes)
+    kinds = arguments.whole(kinds, "kinds", of=of, least=1, most=n)
+    table = fill(COVERS, (kinds + 1, n + 1), size=sizes, keep="decisions", device=device)
+    return _walk(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
+
+
 def curve_fitting(x, y, segments, *, device=None) -> Allocation:
     """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
 

@@ -17,7 +17,7 @@ class Problem:
     pattern : str
         The pattern that the table gives it.
     function : str or None
-        What solves it in `clgeom.dp.problems`; None for what is not here.
+        What solves it in `clgeom.dp.problems`.
     home : str or None
         Where its equation is, as "module.NAME".
     """
@@ -52,24 +52,24 @@ CATALOGUE = (
     Problem("Optimal Binary Search Tree", "SONE", "search_tree", "chains.search_tree_equation"),
     Problem("Optimal Covering", "RUD", "covering", "allocation.CUTS"),
     Problem("Deadline Scheduling", "RDU", "deadline_scheduling", "ways.DEADLINES"),
-    Problem("Discounted Profits", "RDU"),
+    Problem("Discounted Profits", "RDU", "discounted_profits", "plans.DISCOUNTED"),
     Problem("Fibonacci Recurrence", "CLR", "fibonacci", "ways.FIBONACCI"),
     Problem("Integer Linear Programming", "RDU", "integer_program", "allocation.integer_program_equation"),
     Problem("Inventory", "RDU", "inventory", "ways.INVENTORY"),
-    Problem("Optimal Investment", "RDU"),
+    Problem("Optimal Investment", "RDU", "investment", "plans.INVESTMENT"),
     Problem("Investment: Winning in Las Vegas", "RDU", "las_vegas", "ways.LAS_VEGAS"),
-    Problem("Optimal Covering as Integer Knapsack", "RDU"),
+    Problem("Optimal Covering as Integer Knapsack", "RDU", "covering_as_knapsack", "allocation.COVERS"),
     Problem("Integer Knapsack", "RUD", "integer_knapsack", "knapsacks.integer_knapsack_equation"),
     Problem("Minimum Maximum", "RDU", "bottleneck", "ways.BOTTLENECK"),
-    Problem("Minimum Weight Spanning Tree", "CRL"),
+    Problem("Minimum Weight Spanning Tree", "CRL", "spanning_tree", "sets.SPANNING_TREE"),
     Problem("The Game of NIM", "CLR", "nim", "ways.NIM"),
-    Problem("Optimal Distribution", "RDU"),
-    Problem("Optimal Production", "RDU"),
+    Problem("Optimal Distribution", "RDU", "distribution", "plans.DISTRIBUTION"),
+    Problem("Optimal Production", "RDU", "production", "plans.PRODUCTION"),
     Problem("Reliability Design", "RUD", "reliability", "allocation.RELIABILITY"),
     Problem("Replacement", "CRL", "replacement", "ways.REPLACEMENT"),
     Problem("Stagecoach", "RDU", "stagecoach", "ways.STAGECOACH"),
     Problem("Segmented Curve Fitting", "RUD", "curve_fitting", "allocation.CUTS"),
-    Problem("Process Scheduling", "RDU"),
-    Problem("Transportation", "RDU"),
+    Problem("Process Scheduling", "RDU", "process_scheduling", "sets.PROCESSES"),
+    Problem("Transportation", "RDU", "transportation", "plans.TRANSPORTATION"),
     Problem("Shortest Path in a Cyclic Graph", "CLR", "shortest_paths", "ways.SHORTEST_PATHS"),
 )

@@ -1,0 +1,348 @@
+"""Plans over years, customers and ways: how much of something to use at each step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.over import least, most
+from clgeom.dp.trace import maximum, minimum, where
+from clgeom.errors import InvalidInput
+
+INF = float("inf")
+#: Cells that a table may have; what is left of several things together soon needs many.
+MOST_CELLS = 1 << 26
+
+
+# Years: a stock that grows, money that is invested, what is made -------------------------------------------------
+
+
+def _discounted(M, i, j, p, grown, discount, n):
+    def take(x):
+        return p[j, x] + discount * M[i + 1, grown[j - x]]
+
+    last, (value, taken) = i == n - 1, most(0, j + 1, take)
+    return where(last, 0.0, value), where(last, -1, taken)
+
+
+#: Row i: years from i on, none in the last; column j: the stock. Decision: how much of it to take in year i.
+DISCOUNTED = Equation(
+    _discounted, dtype="float64", pattern="RDU", decisions="index", name="discounted_profits",
+    parameters={"p": "float64[,]", "grown": "int32[]", "discount": "float64"},
+)  # fmt: skip
+
+
+def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=None) -> Allocation:
+    """How much to take each year of a stock that grows, as of fish in a lake, for the most profit in today's money.
+
+    Parameters
+    ----------
+    profits : array_like of float, shape (most + 1, most + 1)
+        ``profits[j, x]`` of taking x when there are j; x <= j, others are not looked at.
+    growth : array_like of whole numbers, shape (most + 1,)
+        The stock of the next year when so many are left.
+    stock, years : int
+    discount : float
+        What a profit is worth a year earlier.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: what to take each year; ties go to less in the first year, then in the next.
+
+    Examples
+    --------
+    >>> worth = [[2 * x for x in range(5)]] * 5
+    >>> discounted_profits(worth, [0, 2, 4, 4, 4], 2, 3, discount=0.75)
+    Allocation(value=7.5)
+    """
+    of = "discounted_profits"
+    profits = arguments.numbers(profits, "profits", of=of, ndim=2, empty=False).astype(float)
+    m = len(profits)
+    if profits.shape != (m, m):
+        raise arguments.wrong(of, "profits", "square", f"shape {profits.shape}")
+    growth = arguments.whole_numbers(
+        growth, "growth", of=of, least=0, size=(m, "as many numbers as 'profits' has rows")
+    )
+    if growth.max() >= m:
+        raise arguments.wrong(of, "growth", f"at most {m - 1}, the last row of 'profits'", growth.max())
+    stock = arguments.whole(stock, "stock", of=of, most=m - 1)
+    years = arguments.whole(years, "years", of=of, least=1, most=1 << 20)
+    discount = float(arguments.numbers([discount], "discount", of=of)[0])
+    given = {"p": profits, "grown": growth.astype(np.int32), "discount": discount}
+    table = fill(DISCOUNTED, (years + 1, m), **given, keep="decisions", device=device)
+    return _walk(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
+
+
+def _investment(M, i, j, back, offered, n, m):
+    def put(x):
+        return M[i + 1, minimum(j - x + back[i, x], m - 1)]
+
+    last, (value, amount) = i == n - 1, most(0, minimum(j, offered) + 1, put)
+    return where(last, j, value), where(last, -1, amount)
+
+
+#: Row i: years from i on; column j: the money. Decision: how much of it to put in the offer of year i.
+INVESTMENT = Equation(
+    _investment, parameters={"back": "int32[,]", "offered": "int32"}, pattern="RDU", decisions="index",
+    name="investment",
+)  # fmt: skip
+
+
+def investment(returns, money, *, device=None) -> Allocation:
+    """How much to invest in each year's offer to have the most money at the end; the rest is kept.
+
+    Parameters
+    ----------
+    returns : array_like of whole numbers, shape (years, most + 1)
+        ``returns[k, x]`` is what x gives back at the end of year k; not negative.
+    money : int
+        At the beginning.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the amounts; ties go to less in the first year, then in the next.
+
+    Examples
+    --------
+    >>> investment([[0, 1, 4, 4], [0, 0, 2, 5]], 3)
+    Allocation(value=7)
+    """
+    of = "investment"
+    returns = arguments.whole_numbers(returns, "returns", of=of, ndim=2, least=0, empty=False)
+    money = arguments.whole(money, "money", of=of, most=MOST_CELLS)
+    years, offered = len(returns), returns.shape[1] - 1
+    gains = np.maximum(returns - np.arange(offered + 1), 0).max(axis=1)
+    most_money = money + sum(map(int, gains))
+    if (years + 1) * (most_money + 1) > MOST_CELLS:
+        raise InvalidInput(
+            f"The 'returns' parameter of {of} is too large: there may be {most_money:,} in the end."
+        )
+    # a return beyond all that there can be is as good as that
+    back = np.minimum(returns, most_money).astype(np.int32)
+    table = fill(
+        INVESTMENT, (years + 1, most_money + 1), back=back, offered=offered, keep="decisions", device=device
+    )
+    return _walk(
+        table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x]))
+    )
+
+
+def _production(M, i, j, c, demand, holding, capacity, n, m):
+    def make(x):
+        left = j + x - demand[i]
+        return M[i + 1, left] + (c[i, x] + holding[i] * left)
+
+    last, lo = i == n - 1, maximum(demand[i] - j, 0)
+    value, made = least(lo, minimum(capacity, m - 1 + demand[i] - j) + 1, make)
+    return where(last, 0.0, value), where(last, -1, made)
+
+
+#: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
+PRODUCTION = Equation(
+    _production, dtype="float64", pattern="RDU", decisions="index", name="production",
+    parameters={"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"},
+)  # fmt: skip
+
+
+def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> Allocation:
+    """How much to make in each month at the least cost, when every month has prices of its own; see `inventory`.
+
+    Parameters
+    ----------
+    demands : array_like of whole numbers, shape (months,)
+    costs : array_like of float, shape (months, most + 1)
+        ``costs[k, x]`` of making x pieces in month k; inf for what cannot be made.
+    holding : array_like of float, shape (months,)
+        The cost of keeping a piece at the end of each month.
+    warehouse, stock : int
+        The most pieces to keep, and those that are there at the beginning. What is left at the end is worth nothing.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: what to make in each month; ties go to less in the first, then in the next.
+
+    Examples
+    --------
+    >>> production([1, 2], [[0, 3, 4, 5], [0, 4, 8, 12]], [0.5, 0], warehouse=2)
+    Allocation(value=6.0)
+    """
+    of = "production"
+    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    months = len(demands)
+    if demands.max() > 1 << 20:
+        raise arguments.wrong(of, "demands", f"at most {1 << 20:,}", demands.max())
+    costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    if len(costs) != months:
+        raise arguments.wrong(of, "costs", "a row for each of 'demands'", f"{len(costs)} rows")
+    holding = arguments.numbers(
+        holding, "holding", of=of, size=(months, "as many numbers as 'demands'")
+    ).astype(float)
+    warehouse = arguments.whole(warehouse, "warehouse", of=of, most=1 << 20)
+    stock = arguments.whole(stock, "stock", of=of, most=warehouse)
+    given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding}
+    shape = months + 1, warehouse + 1
+    table = fill(PRODUCTION, shape, **given, capacity=costs.shape[1] - 1, keep="decisions", device=device)
+    return _walk(
+        table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i]))
+    )
+
+
+# Customers ------------------------------------------------------------------------------------------------------
+
+
+def _distribution(M, i, j, a, b, demand, served, other, n, m):
+    def send(x):
+        return M[i + 1, j - x] + (a[i, x] + b[i, demand[i] - x])
+
+    last, (value, amount) = i == n - 1, least(0, minimum(j, demand[i]) + 1, send)
+    # all that the first warehouse has not sent came from the other one
+    fits = served - (m - 1 - j) <= other
+    return where(last, where(fits, 0.0, INF), value), where(last, -1, amount)
+
+
+#: Row i: customers from i on; column j: pieces left in the first warehouse. Decision: pieces of them for customer i.
+DISTRIBUTION = Equation(
+    _distribution, dtype="float64", pattern="RDU", decisions="index", name="distribution",
+    parameters={"a": "float64[,]", "b": "float64[,]", "demand": "int32[]", "served": "int32", "other": "int32"},
+)  # fmt: skip
+
+
+def distribution(demands, costs, stocks, *, device=None) -> Allocation:
+    """From which of two warehouses to send how much to each customer, at the least cost.
+
+    Parameters
+    ----------
+    demands : array_like of whole numbers, shape (customers,)
+    costs : pair of array_like of float, each of shape (customers, most + 1)
+        ``costs[w][k, x]`` of sending x pieces from warehouse w to customer k, for x up to the demand; inf for what is
+        not allowed.
+    stocks : pair of int
+        What the warehouses have.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: what the first warehouse sends to each customer; the other sends the rest. Ties go to less for the
+        first customer, then for the next.
+
+    Examples
+    --------
+    >>> distribution([2, 1], [[[0, 1, 5], [0, 2, 9]], [[0, 3, 4], [0, 1, 2]]], [2, 2])
+    Allocation(value=5.0)
+    """
+    of = "distribution"
+    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    n = len(demands)
+    if int(demands.sum()) > arguments.INT32:
+        raise arguments.wrong(of, "demands", "together below 2**31", int(demands.sum()))
+    if isinstance(costs, (str, bytes)) or not hasattr(costs, "__len__") or len(costs) != 2:
+        raise arguments.wrong(of, "costs", "two tables", repr(costs)[:60])
+    first, other = (
+        arguments.numbers(part, f"costs[{w}]", of=of, ndim=2, infinite=True, empty=False).astype(float)
+        for w, part in enumerate(costs)
+    )
+    for w, part in enumerate((first, other)):
+        if len(part) != n or part.shape[1] <= demands.max():
+            expected = f"a row for each of {n} customers, up to {demands.max()} pieces"
+            raise arguments.wrong(of, f"costs[{w}]", expected, f"shape {part.shape}")
+    if not hasattr(stocks, "__len__") or len(stocks) != 2:
+        raise arguments.wrong(of, "stocks", "two numbers", repr(stocks)[:60])
+    stocks = [arguments.whole(s, f"stocks[{w}]", of=of) for w, s in enumerate(stocks)]
+    served = int(demands.sum())
+    if sum(stocks) < served:
+        return Allocation(INF)
+    here = min(stocks[0], served)  # the first warehouse cannot send more
+    given = {"a": first, "b": other, "demand": demands.astype(np.int32), "served": served, "other": stocks[1]}
+    table = fill(DISTRIBUTION, (n + 1, here + 1), **given, keep="decisions", device=device)
+    return _walk(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
+
+
+def _transportation(M, i, j, c, place, refill, upto, width, n):
+    supply, wanted = j % width, j // place[i] % (upto[i] + 1)
+
+    def ship(x):
+        left = j - x * (place[i] + 1)
+        # after the last customer of a factory the next one has all that it makes
+        return M[i + 1, where(refill[i] < 0, left, left - left % width + refill[i])] + c[i] * x
+
+    last, (value, amount) = i == n - 1, least(0, minimum(supply, wanted) + 1, ship)
+    return where(last, where(j < width, 0.0, INF), value), where(last, -1, amount)
+
+
+#: Row i: pairs of a factory and a customer from i on; column j: what each customer still wants and what the factory
+#: still has, as one number in mixed radix. Decision: how much goes from the factory to the customer.
+TRANSPORTATION = Equation(
+    _transportation, dtype="float64", pattern="RDU", decisions="index", name="transportation",
+    parameters={"c": "float64[]", "place": "int32[]", "refill": "int32[]", "upto": "int32[]", "width": "int32"},
+)  # fmt: skip
+
+
+def transportation(costs, supplies, demands, *, device=None) -> Allocation:
+    """How much to bring from each factory to each customer at the least cost.
+
+    Parameters
+    ----------
+    costs : array_like of float, shape (factories, customers)
+        Of a piece.
+    supplies, demands : array_like of whole numbers, shapes (factories,) and (customers,)
+        The table has a column for every combination of what customers may still want: for few and small ones.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the amounts, shape (factories, customers); ties go to less of the first, row after row.
+
+    Examples
+    --------
+    >>> transportation([[2, 3], [1, 4]], [3, 2], [2, 3])
+    Allocation(value=11.0)
+    """
+    of = "transportation"
+    costs = arguments.numbers(costs, "costs", of=of, ndim=2, empty=False).astype(float)
+    rows, columns = costs.shape
+    supplies = arguments.whole_numbers(
+        supplies, "supplies", of=of, least=0, size=(rows, f"{rows} numbers, one for each row of 'costs'")
+    )
+    demands = arguments.whole_numbers(
+        demands,
+        "demands",
+        of=of,
+        least=0,
+        size=(columns, f"{columns} numbers, one for each column of 'costs'"),
+    )
+    if int(supplies.sum()) < int(demands.sum()):
+        return Allocation(INF)
+    supplies = np.minimum(supplies, demands.sum())  # nobody takes more
+    width = int(supplies.max()) + 1
+    cells = width * int(np.prod([int(d) + 1 for d in demands], dtype=object))
+    if cells * (rows * columns + 1) > MOST_CELLS:
+        raise InvalidInput(f"The 'demands' parameter of {of} is too large: a row would have {cells:,} cells.")
+    place = width * np.concatenate([np.cumprod((demands + 1)[:0:-1])[::-1], [1]])
+    refill = np.full((rows, columns), -1)
+    refill[:-1, -1] = supplies[1:]
+    given = {
+        "c": costs.ravel(), "place": np.tile(place, rows).astype(np.int32), "width": width,
+        "refill": refill.ravel().astype(np.int32), "upto": np.tile(demands, rows).astype(np.int32),
+    }  # fmt: skip
+    steps = rows * columns
+    table = fill(TRANSPORTATION, (steps + 1, cells), **given, keep="decisions", device=device)
+    start = cells - width + int(supplies[0])
+
+    def move(i, j, x):
+        left = j - x * (int(place[i % columns]) + 1)
+        new = refill.flat[i]
+        return i + 1, left if new < 0 else left - left % width + int(new)
+
+    found = _walk(table, table.last[start], (0, start), steps, move)
+    return Allocation(found.value, found.choice.reshape(rows, columns))

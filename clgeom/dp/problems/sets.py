@@ -1,0 +1,144 @@
+"""Sets in place of numbers: bit x of a column is set when thing x is in its set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.equation import Equation
+from clgeom.dp.fill import fill
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.over import least
+from clgeom.dp.trace import maximum, where
+from clgeom.errors import InvalidInput
+
+INF = float("inf")
+MOST_THINGS = 20
+MOST_NODES = 16
+
+
+def _process(M, i, j, time, weight, due, bit, total, free, n):
+    def run(x):  # process x ends when all that are not free, and it, have run
+        late = maximum(total - free[j] + time[x] - due[x], 0.0)
+        return where(j // bit[x] % 2 == 1, M[i + 1, j - bit[x]] + weight[x] * late, INF)
+
+    last, (value, process) = i == n - 1, least(0, n - 1, run)
+    return where(last, 0.0, value), where(last, -1, process)
+
+
+#: Row i: places in the order from i on; column j: the set of processes that have not run. Decision: the next one.
+#: free[j] is the time that these take together, bit[x] is 2 to the x.
+PROCESSES = Equation(
+    _process, dtype="float64", pattern="RDU", decisions="index", name="process_scheduling",
+    parameters={
+        "time": "float64[]", "weight": "float64[]", "due": "float64[]", "bit": "int32[]", "total": "float64",
+        "free": "float64[]",
+    },
+)  # fmt: skip
+
+
+def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocation:
+    """In which order to run processes one after the other so that they wait least, or are least late.
+
+    Parameters
+    ----------
+    times : array_like of float, shape (n,), n <= 20
+        How long each runs; not negative.
+    weights : array_like of float, shape (n,), optional
+        What a unit of time of each costs; 1 by default, not negative.
+    due : array_like of float, shape (n,), optional
+        When each should have ended: only the time after that costs. 0 by default.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `value`: the sum over the processes of weight times the time at which it ends, less `due`. `choice`: the order;
+        ties go to the lowest first, then to the lowest next.
+
+    Examples
+    --------
+    >>> process_scheduling([3, 5, 2]).value  # 2, 5 and 10
+    17.0
+    """
+    of = "process_scheduling"
+    times = arguments.numbers(times, "times", of=of, least=0, empty=False).astype(float)
+    n = len(times)
+    if n > MOST_THINGS:
+        raise arguments.wrong(of, "times", f"at most {MOST_THINGS} numbers", f"{n}")
+    same = n, "as many numbers as 'times'"
+    weights = np.ones(n) if weights is None else weights
+    weights = arguments.numbers(weights, "weights", of=of, least=0, size=same).astype(float)
+    due = arguments.numbers(np.zeros(n) if due is None else due, "due", of=of, size=same).astype(float)
+    free = np.zeros(1)
+    for time in times:  # sets without and with the next process
+        free = np.concatenate([free, free + time])
+    given = {
+        "time": times, "weight": weights, "due": due, "bit": 1 << np.arange(n, dtype=np.int32), "total": free[-1],
+        "free": free,
+    }  # fmt: skip
+    table = fill(PROCESSES, (n + 1, 1 << n), **given, keep="decisions", device=device)
+    return _walk(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
+
+
+def _tree(M, i, j, near, bit, nodes, m):
+    def join(x):
+        b = bit[x]
+        outside = (j // maximum(b, 1) % 2 == 0) & (b > 0)
+        return where(outside, M[i, j + b] + near[j, x], INF)
+
+    last, (value, node) = j == m - 1, least(0, nodes, join)
+    return where(last, 0.0, value), where(last, -1, node)
+
+
+#: One row; column j: the nodes in the tree. Decision: the next one; near[j, x] is the shortest edge to it from the tree.
+SPANNING_TREE = Equation(
+    _tree, dtype="float64", pattern="CRL", decisions="index", name="spanning_tree",
+    parameters={"near": "float64[,]", "bit": "int32[]", "nodes": "int32"},
+)  # fmt: skip
+
+
+def spanning_tree(lengths, *, device=None) -> Allocation:
+    """The edges of least length that connect all nodes.
+
+    By sets of nodes, so for few of them: an example of a pattern, and no rival of Kruskal's algorithm.
+
+    Parameters
+    ----------
+    lengths : array_like of float, shape (n, n), 1 <= n <= 16
+        ``lengths[a, b]`` of the edge between a and b, as ``lengths[b, a]``; inf for none.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the edges, shape (n - 1, 2), as a tree that grows from node 0: (node in it, new node).
+
+    Examples
+    --------
+    >>> spanning_tree([[0, 1, 4], [1, 0, 2], [4, 2, 0]])
+    Allocation(value=3.0)
+    """
+    of = "spanning_tree"
+    lengths = arguments.numbers(lengths, "lengths", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    n = len(lengths)
+    if lengths.shape != (n, n) or n > MOST_NODES or not np.array_equal(lengths, lengths.T):
+        expected = f"square with at most {MOST_NODES} rows, and symmetric"
+        raise arguments.wrong(of, "lengths", expected, f"shape {lengths.shape}")
+    if (lengths == -INF).any():
+        raise InvalidInput("The 'lengths' parameter of spanning_tree must be free of -inf.")
+    near = np.full((1, n), INF)
+    for node in range(n):  # sets without and with the next node
+        near = np.concatenate([near, np.minimum(near, lengths[node])])
+    given = {"near": near, "bit": 1 << np.arange(n, dtype=np.int32), "nodes": n}
+    table = fill(SPANNING_TREE, (1, 1 << n), **given, device=device)
+    value = float(table[0, 1])
+    if value == INF:
+        return Allocation(value)
+    edges, tree = [], 1
+    while len(edges) < n - 1:
+        new = int(table.decisions.cell(0, tree))
+        inside = [a for a in range(n) if tree >> a & 1]
+        edges.append((min(inside, key=lambda a: lengths[a, new]), new))
+        tree |= 1 << new
+    return Allocation(value, np.array(edges, np.int64).reshape(-1, 2))
