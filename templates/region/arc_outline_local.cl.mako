@@ -29,6 +29,7 @@ typedef ${real}2 point_t;
 #include "arc_before.h"
 #define HALF (WG_SIZE / 2)                         // work-items to a side
 #define OWN (HALF - 2)
+#define MARGIN 16                                  // candidates before the tile's nominal ones: columns begin there
 #define CAPACITY (WG_SIZE * ${items_per_thread})
 
 #define PLACE(i) ((i) + (i) / 16)                 // work-items that are 4 points apart are on different banks
@@ -102,15 +103,34 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
                        global real_t *staged, global uint *counts, global uint *flag)
 {
     local point_t candidates[ROOM], hulls[2 * ROOM];
-    local ushort sizes[WG_SIZE], places[WG_SIZE], touched_q[WG_SIZE], touched_from[WG_SIZE];
-    local uint values[WG_SIZE], sums[ARC_CHUNKS];
+    local ushort sizes[WG_SIZE], places[WG_SIZE], touched_q[WG_SIZE], touched_p[WG_SIZE];
+    local ushort touched_from[WG_SIZE], touched_to[WG_SIZE], stores[WG_SIZE], valleys[WG_SIZE];
+    local uint values[WG_SIZE], sums[ARC_CHUNKS], cuts[HALF + 1], in_valley;
     const uint lid = get_local_id(0), side = lid / HALF, slot = lid % HALF;
     const uint tile = get_group_id(0) * OWN, tile_end = min(tile + OWN, segments);
 
+    // All from a little before the last point of the segment before the tile that can begin it, to the end of the one after.
+    const uint nominal = arc_nominal(0, m, segments, max(tile, 1u) - 1), from = max(nominal, (uint)MARGIN) - MARGIN;
+    const uint to = min(arc_nominal(0, m, segments, tile_end + 1), m - 1) + 1, window = to - from;
+    for (uint i = lid; i < window && window <= CAPACITY; i += WG_SIZE)
+        candidates[PLACE(i)] = CLGEOM_LOAD2(${real}, points, from + i);
+    if (lid == 0)
+        in_valley = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+
     // Where segments begin: of slot 0, which is that before the tile, up to the end of the one after it.
-    local uint cuts[HALF + 1];
-    if (lid <= HALF)
-        cuts[lid] = tile + lid > 0 ? arc_cut(points, 0, m, segments, min(tile + lid - 1, tile_end + 1)) : 0;
+    if (lid <= HALF) {
+        const uint k = min(tile + lid - (tile + lid > 0), tile_end + 1);
+        uint cut = tile + lid > 0 ? arc_nominal(0, m, segments, k) : 0;
+        if (cut < m && cut > from && window <= CAPACITY) {
+            const real_t x = candidates[PLACE(cut - from)].x;
+            while (cut > from && candidates[PLACE(cut - 1 - from)].x == x)
+                --cut;
+        }
+        if (cut <= from && cut > 0)                                // its column begins before
+            cut = arc_cut(points, 0, m, segments, k);
+        cuts[lid] = cut;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint tile_begin = cuts[1], halo_begin = cuts[tile_end - tile + 1];
     uint origin = cuts[0], halo_end = cuts[tile_end - tile + 2];
@@ -138,20 +158,23 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
                     halo_end = arc_cut(points, 0, m, segments, lo);
             }
         }
-    const uint all = halo_end - origin, own = slot > 0 && tile + slot <= tile_end, is_halo = slot == HALF - 1;
+    // If the window does not have all, it moves.
+    const uint moves = origin < from || halo_end > to, base = moves ? origin : from;
+    const uint all = (moves ? halo_end : to) - base, fits = all <= CAPACITY && window <= CAPACITY;
+    if (lid == 0 && !fits)
+        atomic_or(flag, 2u);
+    for (uint i = lid; moves && fits && i < all; i += WG_SIZE)
+        candidates[PLACE(i)] = CLGEOM_LOAD2(${real}, points, base + i);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint own = slot > 0 && tile + slot <= tile_end, is_halo = slot == HALF - 1;
     const uint begin = slot == 0 ? origin : own ? cuts[slot] : halo_begin;
     const uint end = slot == 0 ? tile_begin : own ? cuts[slot + 1] : is_halo ? halo_end : halo_begin;
-    const uint first = begin - origin;
+    const uint first = begin - base;
     const int possible = origin <= begin && begin <= end && end <= halo_end;      // not so in disorder
-    const uint count = all <= CAPACITY && possible ? end - begin : 0;
-    if (lid == 0 && all > CAPACITY)
-        atomic_or(flag, 2u);
-    for (uint i = lid; i < all && all <= CAPACITY; i += WG_SIZE)
-        candidates[PLACE(i)] = CLGEOM_LOAD2(${real}, points, origin + i);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint count = fits && possible ? end - begin : 0;
 % if check:
     int ordered = lid >= HALF || cuts[lid] <= cuts[lid + 1];
-    for (uint i = lid; i < all && all <= CAPACITY; i += WG_SIZE) {
+    for (uint i = lid; fits && i < all; i += WG_SIZE) {
         const point_t p = candidates[PLACE(i)], before = candidates[PLACE(max(i, 1u) - 1)];
         ordered &= arc_is_finite(p) & (i == 0 | arc_in_order(before, p));      // that to the first: in a tile before
     }
@@ -163,7 +186,7 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
     sizes[lid] = size;
     places[lid] = touched_q[lid] = first;                         // where no tangent comes from the left
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint p = first + size - 1, to = 0;
+    uint p = first + size - 1;
     if (size && slot <= OWN) {
         const uint last = (side + 1) * HALF;
         uint other = lid + 1;                                      // the next segment that is not empty
@@ -172,7 +195,7 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
         if (other < last) {
             const uint2 touched = item_tangent(hull, side, first, p, places[other], places[other] + sizes[other] - 1);
             p = touched.x;
-            to = touched_q[other] = touched.y;
+            touched_to[lid] = touched_q[other] = touched.y;
             touched_from[other] = touched.x;
         }
     }
@@ -187,21 +210,31 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
         counts[2 * tiles + get_group_id(0)] = sum >> 24;
         counts[3 * (size_t)tiles + get_group_id(0)] = tile_begin;
     }
-    if (some) {
-        global real_t *out = staged + 2 * ((size_t)side * m + tile_begin);
-        const uint at = before_me >> 12 * side & 0xfff;
-        if (q <= p)
-            for (uint k = q; k <= p; ++k)
-                STORE(at + (k - q), hull[PLACE(k)]);
-        else {
+    const uint at = before_me >> 12 * side & 0xfff;
+    global real_t *out = staged + 2 * ((size_t)side * m + tile_begin);
 % if paper:
-            STORE(at, hull[PLACE(q)]);
-            STORE(at + 1, hull[PLACE(p)]);
-% else:
-            const point_t v = arc_crossing(side, hull[PLACE(touched_from[lid])], hull[PLACE(q)], hull[PLACE(p)],
-                                           hull[PLACE(to)]);
-            STORE(at, v);
-% endif
-        }
+    if (some && q > p) {
+        STORE(at, hull[PLACE(q)]);
+        STORE(at + 1, hull[PLACE(p)]);
     }
+% else:
+    if (some && q > p) {                                           // side by side, for half of all are valleys
+        valleys[atomic_inc(&in_valley)] = lid;
+        touched_p[lid] = p;
+        stores[lid] = at;
+    }
+% endif
+    for (uint k = q; some && k <= p; ++k)
+        STORE(at + (k - q), hull[PLACE(k)]);
+% if not paper:
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint v = lid; v < in_valley; v += WG_SIZE) {
+        const uint item = valleys[v], side = item / HALF;
+        local const point_t *hull = hulls + side * ROOM;
+        global real_t *out = staged + 2 * ((size_t)side * m + tile_begin);
+        const point_t vertex = arc_crossing(side, hull[PLACE(touched_from[item])], hull[PLACE(touched_q[item])],
+                                            hull[PLACE(touched_p[item])], hull[PLACE(touched_to[item])]);
+        STORE(stores[item], vertex);
+    }
+% endif
 }
