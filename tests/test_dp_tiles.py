@@ -190,7 +190,9 @@ def test_one_launch(session):
             given = words(shape)
             expected = dp.fill(lcs, shape, path="stages", device=session, **given)
             for keep in ("table", "corner"):
-                found = dp.fill(lcs, shape, keep=keep, launches="single", profile=True, device=session, **given)
+                found = dp.fill(
+                    lcs, shape, keep=keep, launches="single", profile=True, device=session, **given
+                )
                 assert found.path == "tiles" and len(found.phases) == 1
                 assert found.corner == expected.corner
                 if keep == "table":
@@ -293,6 +295,7 @@ def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
             assert times[row - 1, column][0] < launch
             assert times[row - 1, column][0] >= launch - 2 * sweep.lag  # two rows of edges are held
 
+
 # Simple equations in C are read as nodes -------------------------------------------------------------------------
 
 
@@ -300,7 +303,7 @@ def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
     ("body", "read"),
     [
         ("i < 2 || !(j - 1) ? 3 : M(i-1, j) * 2 - -1", True),
-        ("return i == 0 && j != 0 ? x[j] : max(M(i-1, j), c(i, j)) + (i > j);", True),
+        ("return i == 0 && j < n + m ? x[j] : max(M(i-1, j), c(i, j)) + (i > j);", True),
         ("i <= 1 ? n : min(M(i-1, j), k) >= 4 == (j < 3) ? 10 - i - j : j ? -i : 2", True),
         ("i / 2", False),
         ("010 + i", False),
@@ -321,5 +324,7 @@ def test_simple_c_is_read_as_nodes(session, body, read):
         given = {"x": r.integers(0, 99, 9).astype(np.uint8), "k": 3, "long_one": 1,
                  "c": r.integers(-9, 9, shape).astype(np.int16)}  # fmt: skip
         again = dp.Equation(twin.source.split("{")[1].split("}")[0], parameters=parameters, pattern="RUD")
-        one, other = (dp.fill(e, shape, path="stages", device=session, **given).numpy() for e in (equation, again))
+        one, other = (
+            dp.fill(e, shape, path="stages", device=session, **given).numpy() for e in (equation, again)
+        )
         np.testing.assert_array_equal(one, other)

@@ -172,7 +172,9 @@ class Sweep:
         for steps in (8, 4, 2):
             run = steps * p.block_columns // vector if self.table else steps
             stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize if self.table else 0
-            stage += p.wg_size * (p.block_rows * steps * self.bits * p.block_columns // 8 + 8) if self.bits else 0
+            stage += (
+                p.wg_size * (p.block_rows * steps * self.bits * p.block_columns // 8 + 8) if self.bits else 0
+            )
             if p.steps % steps == 0 and p.wg_size % (run * p.block_rows) == 0 and stage <= room:
                 return steps
         return 0
@@ -182,7 +184,9 @@ class Sweep:
         p, held = self.policy, []
         room -= 2 * self.up * p.block_columns * self.itemsize * (p.wg_size + p.steps) + SPARE_BYTES
         for kind, type_name in kinds:
-            size = (p.steps + p.wg_size) * p.block_columns * (8 if type_name in ("long", "double") else 4)
+            size = ((p.steps + p.wg_size) * p.block_columns + 8 * p.wg_size) * (
+                8 if type_name in ("long", "double") else 4
+            )
             if kind == "column" and size > room:
                 kind = "cell"  # read by each cell
             held.append((kind, type_name))
@@ -264,7 +268,9 @@ def fill(job: Job) -> Filled:
         args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
     params = {**sweep.params(job, last=not sweep.table), "single": job.single}
     moved = dtype.itemsize * (
-        n * m * sweep.table + sweep.edges * sweep.rows + (0 if job.single else 2 * sweep.state * sweep.columns)
+        n * m * sweep.table
+        + sweep.edges * sweep.rows
+        + (0 if job.single else 2 * sweep.state * sweep.columns)
     )
     groups = ceil_div(n, sweep.strip)  # of one launch
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
@@ -274,4 +280,3 @@ def fill(job: Job) -> Filled:
     last = None if sweep.table else sweep.in_order(result.read(kept))
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)
-

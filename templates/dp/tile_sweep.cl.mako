@@ -9,6 +9,11 @@
     run = flush * across            # vectors of a row between two flushes
     batch = max(min(rows * run, 8), 1)      # of them on their way at once
     by_column = [q for q, (kind, _) in enumerate(held or ()) if kind == "column"]
+    chunk = min(-(-(steps + wg_size - 1) * columns // wg_size), 8) if group else 1
+    width = -(-(steps + wg_size - 1) * columns // (chunk * wg_size)) * chunk * wg_size
+    vectors = f"for (int v = lid; v < STEPS * {parts}; v += WG_SIZE) {{"   # of what strips pass on
+    if steps * parts <= wg_size:
+        vectors = f"if (lid < STEPS * {parts}) {{\n            const int v = lid;"
     wide = {q: min(columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(held[q][1], 16)) for q in by_column}
 %>\
 // tile_sweep: slanted tiles of a table whose cells need only near cells above and to the left.
@@ -71,6 +76,7 @@ typedef ${cell}${vector} cells_t;   // stored at once: the table is our own memo
 #define STRIP (WG_SIZE * ROWS)
 #define STATE (LEFT * (UP + ROWS) + UP * COLUMNS)   // cells that an item carries from one tile to the next
 #define SHIFT (WG_SIZE - 1)      // steps that the last item is late
+#define WIDTH ${width}         // columns that items of a tile come to, and some more
 // x, which is at least `least`, written so that compilers see it: conditions of base cases fall away, and no branch is left
 #define AT_LEAST(x, least) ((((x) - (least)) & INT_MAX) + (least))
 % if bits:
@@ -300,7 +306,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     local packed_t won_stage[WG_SIZE * WON];
 % endif
 % for q in by_column:
-    local ${held[q][1]}${wide[q]} columns${q}[(STEPS + SHIFT) * ${columns // wide[q]}];   // what cells of a column share
+    local ${held[q][1]}${wide[q]} columns${q}[WIDTH / ${wide[q]}];   // what cells of a column share
 % endfor
     cell_t w[UP + ROWS][LEFT + COLUMNS];   // the block, the rows above it, the columns to its left
     cell_t pass[UP][COLUMNS];              // the lower rows of the block before, on their way to the item below
@@ -310,23 +316,51 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         ticket = atomic_inc(progress);
     barrier(CLK_LOCAL_MEM_FENCE);
     const int strip = ticket, tiles = (blocks + SHIFT + STEPS - 1) / STEPS;
+    const int begin = top + strip * STRIP, row = begin + lid * ROWS;
+% for q, (kind, type) in enumerate(held or ()):
+% if kind == "row":
+% for r in range(rows):
+    const ${type} held${q}_${r} = dp_load${q}(${"n - 1 - " if flip_rows else ""}(row + ${r}), 0, n, m DP_ARGUMENTS);
+% endfor
+% endif
+% endfor
     for (int tile_column = 0; tile_column < tiles; ++tile_column) {
+        const int base = tile_column * STEPS;
 % else:
     const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
     for (int strip = tile_row * strips; strip < (tile_row + 1) * strips && top + strip * STRIP < bottom; ++strip) {
         global cell_t *mine = state + (size_t)strip * STATE * WG_SIZE + lid;
-% endif
         const int begin = top + strip * STRIP, row = begin + lid * ROWS, base = tile_column * STEPS;
+% endif
         ${"volatile" if single else ""} global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
         global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
         const bool fresh = tile_column == 0;
-% if by_column:
-% if not group:
-        if (strip == tile_row * strips)
+% if not single:
+% for q, (kind, type) in enumerate(held or ()):
+% if kind == "row":
+% for r in range(rows):
+        const ${type} held${q}_${r} = dp_load${q}(${"n - 1 - " if flip_rows else ""}(row + ${r}), 0, n, m DP_ARGUMENTS);
+% endfor
 % endif
-        for (int c = lid; c < (STEPS + SHIFT) * COLUMNS; c += WG_SIZE) {
+% endfor
+% endif
+% if by_column and group:
+% if width == chunk * wg_size:
+        {
+            const int c = lid;
+% else:
+        for (int c = lid; c < WIDTH; c += ${chunk} * WG_SIZE) {   // so many loads are under way at once
+% endif
+% for k in range(chunk):
 % for q in by_column:
-            ((local ${held[q][1]} *)columns${q})[c] = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}((base - SHIFT) * COLUMNS + c), n, m DP_ARGUMENTS);
+            ((local ${held[q][1]} *)columns${q})[c + ${k} * WG_SIZE] = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}((base - SHIFT) * COLUMNS + c + ${k} * WG_SIZE), n, m DP_ARGUMENTS);
+% endfor
+% endfor
+        }
+% elif by_column:
+        for (int c = 0; strip == tile_row * strips && c < WIDTH; ++c) {
+% for q in by_column:
+            ((local ${held[q][1]} *)columns${q})[c] = dp_load${q}(0, ${"m - 1 - " if flip_columns else ""}(base * COLUMNS + c), n, m DP_ARGUMENTS);
 % endfor
         }
 % endif
@@ -368,11 +402,10 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % endfor
 % endfor
 % if group:
-        for (int c = lid; c < STEPS * COLUMNS; c += WG_SIZE) {
-            const int column = base * COLUMNS + c;
-            for (int u = 0; u < UP; ++u)
-                ((local cell_t *)above)[(c / COLUMNS * UP + u) * COLUMNS + c % COLUMNS] =
-                    begin && column < m ? upper[(size_t)u * edge_pitch + column] : (cell_t)0;
+        ${vectors}
+            const int column = (base + v / ${parts}) * COLUMNS + v % ${across} * ${vector};
+            above[v] = begin && column < edge_pitch ?
+                *(${"volatile " if single else ""}global const cells_t *)(upper + (size_t)(v % ${parts} / ${across}) * edge_pitch + column) : (cells_t)(0);
         }
 % for p in range(parts):
         passed[1][${p}][lid] = (cells_t)(${", ".join(f"pass[{p // across}][{p % across * vector + v}]" for v in range(vector))});
@@ -381,13 +414,6 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % if group:
         barrier(CLK_LOCAL_MEM_FENCE);
 % endif
-% for q, (kind, type) in enumerate(held or ()):
-% if kind == "row":
-% for r in range(rows):
-        const ${type} held${q}_${r} = dp_load${q}(${"n - 1 - " if flip_rows else ""}(row + ${r}), 0, n, m DP_ARGUMENTS);
-% endfor
-% endif
-% endfor
         // steps of which all items have whole blocks, and none in the first row or column
         int enter = SHIFT + 1 - base, leave = m / COLUMNS - base;
         enter = enter > 0 ? enter : 0;
@@ -445,11 +471,10 @@ ${step_of(False)}\
 % endif
         }
 % if group:
-        for (int c = lid; c < STEPS * COLUMNS; c += WG_SIZE) {
-            const int column = (base - SHIFT) * COLUMNS + c;
-            for (int u = 0; u < UP; ++u)
-                if (column >= 0 && column < edge_pitch)
-                    lower[(size_t)u * edge_pitch + column] = ((local cell_t *)below)[(c / COLUMNS * UP + u) * COLUMNS + c % COLUMNS];
+        ${vectors}
+            const int column = (base - SHIFT + v / ${parts}) * COLUMNS + v % ${across} * ${vector};
+            if (column >= 0 && column < edge_pitch)
+                *(global cells_t *)(lower + (size_t)(v % ${parts} / ${across}) * edge_pitch + column) = below[v];
         }
 % endif
 % if single:
