@@ -83,9 +83,11 @@ def constant_offsets(equation) -> list[tuple[int, int]]:
     """The (di, dj) of all reads that are sure to be ``M(i + di, j + dj)``; there may be others."""
     if not equation.traced:
         return list(equation.reach.offsets) if equation.reach_proven else []
-    cells = [part for part in trace.walk(equation.value, equation.decision) if part.op == "cell"]
-    offsets = {(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells if _is_constant(c)}
-    return sorted(offsets)
+    if "_constant_offsets" not in equation.__dict__:  # for every fill of a small table
+        cells = [part for part in trace.walk(equation.value, equation.decision) if part.op == "cell"]
+        offsets = {(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells if _is_constant(c)}
+        equation.__dict__["_constant_offsets"] = sorted(offsets)
+    return equation.__dict__["_constant_offsets"]
 
 
 def _is_constant(cell):

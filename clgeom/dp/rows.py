@@ -119,8 +119,8 @@ def launches(left, right, margin: int, guards) -> list[Launch]:
             found.append(Launch(DIRECT, row, 1, 0, 0))
             row += 1
             continue
-        sides = (-(-(of[end] - of[row]) // ALIGN) * ALIGN for of in (lefts, rights))
-        found.append(Launch(FUSED, row, end - row, *sides))
+        left_, right_ = lefts[end] - lefts[row], rights[end] - rights[row]
+        found.append(Launch(FUSED, row, end - row, -(-left_ // ALIGN) * ALIGN, -(-right_ // ALIGN) * ALIGN))
         row = end
     return found
 

@@ -91,7 +91,7 @@ def _tree(M, i, j, near, bit, nodes, m):
     return where(last, 0.0, value), where(last, -1, node)
 
 
-#: One row; column j: the nodes in the tree. Decision: the next one; near[j, x] is the shortest edge to it from the tree.
+#: One row; column j: the nodes in the tree. Decision: the next one, x; near[j, x]: the shortest edge to it.
 SPANNING_TREE = Equation(
     _tree, dtype="float64", pattern="CRL", decisions="index", name="spanning_tree",
     parameters={"near": "float64[,]", "bit": "int32[]", "nodes": "int32"},
