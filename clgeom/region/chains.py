@@ -34,8 +34,6 @@ LEAST = 2048
 WIDE_LOCAL = 32 << 10
 #: Candidates that one strip of the serial kernel for blocks has.
 STRIP = 32
-#: Candidates of a block's side whose corners are found in local memory.
-FIT = 128
 #: Up to so many segments one launch sums the numbers of their vertices, in chunks.
 FEW = 1 << 13
 #: Up to so many segments the vertices are read with the head. A second trip takes a GPU as long as 64 KiB more.
@@ -458,14 +456,11 @@ def _blocks_plan(device, of, segments, memory, params):
         steps += [Step("region/arc_cuts", shape, args, groups, ragged, bytes_moved=blocks * (of.point_bytes + 4))]
     unchecked = {k: v for k, v in params.items() if k != "check"}
     args = (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag)
-    if serial:
-        steps += [Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
-    else:
-        args, fitting = (*args, memory.pending), {**params, "fit": FIT}
-        steps += [Step("region/arc_hulls_blocks", policy, args, blocks, fitting, bytes_moved=moved)]
-        args = (points, m, np.uint32(blocks), block_corners, block_ranges, np.uint32(FIT), memory.pending)
-        shape = select(device, "region/arc_corners", of.dtype, of.m)
-        steps += [Step("region/arc_corners", shape, args, 2 * blocks, unchecked)]
+    steps += [Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
+    if not serial:
+        args = (points, m, np.uint32(blocks), block_corners, block_ranges)
+        shape, moved = select(device, "region/arc_corners", of.dtype, of.m), 40 * blocks * (of.point_bytes + 8)
+        steps += [Step("region/arc_corners", shape, args, 2 * blocks, unchecked, moved)]
     if fan == 1:
         return Plan(*steps)
     join = Step(

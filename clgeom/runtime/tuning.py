@@ -128,7 +128,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1, items_per_thread=32768),
         "any": Policy("group", wg_size=256),
     },
-    "region/arc_corners": {"any": Policy("group", wg_size=128)},
+    "region/arc_corners": {"any": Policy("group", wg_size=32)},
     "region/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "region/arc_tangents": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, check=False, fit=64, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, check=False, variant='group', wg_size=64, items_per_thread=8"/>\
 <%
     height = "long" if real == "int" else real
     lowest, highest = ("LONG_MIN", "LONG_MAX") if real == "int" else ("-INFINITY", "INFINITY")
@@ -7,7 +7,7 @@
 % if variant == "serial":
 // arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-item to a block.
 % else:
-// arc_hulls_blocks: the upper and the lower hull of every block of many candidates, read once; a work-group to a block.
+// arc_hulls_blocks: the few of every block of many candidates that may be corners, read once; a work-group to a block.
 % endif
 //
 //   candidates | block 0: tile | tile | ..      | block 1 ..         ascending x, lexicographic order where x are equal
@@ -24,8 +24,8 @@
 % if variant == "serial":
 // A work-item takes a block; of a strip's heights it keeps the extremes, and looks again where they are records.
 % else:
-// Of a run only the extremes are kept, in local memory; few runs have records, and these are read again. Then each record
-// looks at all others for a line that it is on or below. More than ${fit} of a side are left to arc_corners: pending is set.
+// Of a run only the extremes are kept, in local memory; few runs have records, and these are read again. arc_corners goes
+// on with them: tests of orientation take so many registers that too few groups would be at work to read at full speed.
 % endif
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
@@ -202,7 +202,6 @@ typedef ${height}2 heights_t;              // above the x axis, below it
 #define HEIGHTS(y) (heights_t)((height_t)(y), -(height_t)(y))
 #define PLACE(run) ((run) + (run) / 8)     // work-items that read runs 8 apart are on different banks
 #define CHUNKED(item) ((item) + (item) / ARC_CHUNK + 1)
-#define FIT ${fit}
 
 // Bits of a run's candidates that are higher than all before them, or than all after. Few runs have such candidates; these
 // are read again.
@@ -230,40 +229,13 @@ inline uint item_records(global const real_t *points, uint first, uint begin, ui
     return bits;
 }
 
-// Whether candidate i of n is a corner of their hull: the steepest line to it from the left turns towards the side on its
-// way to the right.
-inline int item_is_corner(local const real_t *x, local const real_t *y, uint n, uint i, uint side)
-{
-    const point_t p = (point_t)(x[i], y[i]);
-    point_t left = p, right = p;
-    for (uint j = 0; j < n; ++j) {
-        const point_t q = (point_t)(x[j], y[j]);
-        const int before = q.x < p.x;
-        if (q.x == p.x) {
-            if ((side ? q.y > p.y : q.y < p.y) || (q.y == p.y && j < i))
-                return 0;
-        } else if ((before ? left.x : right.x) == p.x || arc_turn(side, before ? left : p, before ? p : right, q) < 0) {
-            if (before)
-                left = q;
-            else
-                right = q;
-        }
-    }
-    if (left.x == p.x || right.x == p.x)
-        return 1;
-    const int turn = arc_turn(side, left, p, right);
-    return IS_CORNER(turn);
-}
-
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_hulls_blocks(global const real_t *points, const uint m, global const uint *cuts, const uint blocks,
-                      global uint *corners, global uint *ranges, global uint *flag, global uint *pending)
+                      global uint *corners, global uint *ranges, global uint *flag)
 {
     local heights_t runs[PLACE(WG_SIZE * ROWS) + 1], items[CHUNKED(WG_SIZE)], lefts[CHUNKED(WG_SIZE)];
     local heights_t chunks[ARC_CHUNKS];
     local uint values[WG_SIZE], sums[ARC_CHUNKS];
-    local real_t x[2 * FIT], y[2 * FIT];
-    local uint ids[2 * FIT];                               // of the lower list, of the upper one
     const uint lid = get_local_id(0), block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
     global uint *low_list = corners + begin, *high_list = corners + (size_t)m + begin;
     uint low_size = 0, high_size = 0;
@@ -382,18 +354,10 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
         uint counts;
         const uint at = group_before((uint)popcount(low) | (uint)popcount(high) << 16, lid, values, sums, &counts);
         uint to_low = low_size + (at & 0xffff), to_high = high_size + (at >> 16);
-        for (; low; low &= low - 1, ++to_low) {
-            const uint id = first + 63 - (uint)clz(low & -low);
-            low_list[to_low] = id;
-            if (to_low < FIT)
-                ids[to_low] = id;
-        }
-        for (; high; high &= high - 1, ++to_high) {
-            const uint id = first + 63 - (uint)clz(high & -high);
-            high_list[to_high] = id;
-            if (to_high < FIT)
-                ids[FIT + to_high] = id;
-        }
+        for (; low; low &= low - 1)
+            low_list[to_low++] = first + 63 - (uint)clz(low & -low);
+        for (; high; high &= high - 1)
+            high_list[to_high++] = first + 63 - (uint)clz(high & -high);
         low_size += counts & 0xffff;
         high_size += counts >> 16;
     }
@@ -401,37 +365,9 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     if (bad${"" if real == "int" else " || wild != 0"})
         atomic_or(flag, 1u);
 % endif
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-
-    // Lists that fit: both at once, a work-item to a candidate.
-    const uint lows = low_size <= FIT ? low_size : 0, highs = high_size <= FIT ? high_size : 0;
-    for (uint e = lid; e < 2 * FIT; e += WG_SIZE)
-        if (e % FIT < (e < FIT ? lows : highs)) {
-            const point_t p = POINT(points, ids[e]);
-            x[e] = p.x;
-            y[e] = p.y;
-        }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint low_corners = 0, high_corners = 0;
-    for (uint base = 0; base < lows + highs; base += WG_SIZE) {
-        const uint e = base + lid, side = e >= lows, i = side ? e - lows : e, from = side * FIT;
-        const uint stays = e < lows + highs && item_is_corner(x + from, y + from, side ? highs : lows, i, side);
-        uint counts;
-        const uint at = group_before(stays << 16 * side, lid, values, sums, &counts);
-        if (stays && side)
-            high_list[high_corners + (at >> 16)] = ids[FIT + i];
-        else if (stays)
-            low_list[low_corners + (at & 0xffff)] = ids[i];
-        low_corners += counts & 0xffff;
-        high_corners += counts >> 16;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
     for (uint side = lid; side < 2; side += WG_SIZE) {
-        const uint all = side ? high_size : low_size, left = side ? high_corners : low_corners;
-        if (all > FIT)
-            atomic_or(pending, 1u);
-        vstore2(end > begin ? (uint2)(begin, begin + (all > FIT ? all : left) - 1) : (uint2)(1, 0),
-                (size_t)side * blocks + block, ranges);
+        const uint size = side ? high_size : low_size;
+        vstore2(end > begin ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)side * blocks + block, ranges);
     }
 }
 % endif
