@@ -1,14 +1,17 @@
 // hood_group.h: the hood of points in local memory by a work-group. The includer has portable.h, orient2d.h, real_t,
 // point_t, KEEP, hood.h, and
 //
-//   HOOD_ITEMS    work-items that make one hood, and STRIP, the points of each
+//   HOOD_ITEMS    work-items that make one hood, and STRIP, the points of each; more may call, and do nothing
 //   SORTED(i)     where in x and y the i-th point in lexicographic order is
 //
 // Every work-item makes the hood of its strip, Andrew's monotone chain; then hoods side by side are merged, twice as long
 // each time: the work-items of both look for the common tangent and move what remains of the right one.
 
+#ifndef NEAR
+#define NEAR 8               // steps from where two hoods meet before the search begins
+#endif
 typedef struct { local const real_t *x, *y; local const ushort *hood; uint side; } hood_t;
-typedef struct { local ushort *sizes, *tangent_p, *tangent_q; } merge_t;      // HOOD_ITEMS of each
+typedef struct { local ushort *sizes, *tangent_p, *tangent_q; } merge_t;      // one for each item that calls
 
 inline point_t corner(const hood_t *hoods, uint k)
 {
@@ -56,9 +59,10 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
     }
     merge.sizes[item] = size;
 
-    // Hoods of `span` strips become hoods of twice as many. sizes[s]: corners of the hood that begins with strip s. The
-    // work-items of both strips try evenly spaced corners of P: each finds the tangent from its corner to Q, and sees which
-    // way the common one lies. The one whose corner is next to it narrows the rest down.
+    // Hoods of `span` strips become hoods of twice as many. sizes[s]: corners of the hood that begins with strip s. Mostly
+    // the common tangent is near where the hoods meet, and one work-item finds it in a few steps from there. If not, those
+    // of both strips try evenly spaced corners of P: each finds the tangent from its corner to Q, and sees which way the
+    // common one lies. The one whose corner is next to it narrows the rest down.
     for (uint span = 1; span < HOOD_ITEMS && span * STRIP < count; span *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint team = 2 * span, pair = item & ~(team - 1), q_strip = pair + span, t = item - pair;
@@ -69,9 +73,28 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
             q += end.x == start.x && end.y == start.y;       // an equal point of higher index
         }
         const int meets = q < q_end;                         // else nothing is left of Q and P stays as it is
+        if (t == 0) {
+            uint p_at = meets ? hi : p_first + merge.sizes[pair] - 1, q_at = q;              // P may be empty
+            int found = !meets;
+            for (uint step = 0; step < NEAR && !found; ++step) {
+                const point_t from = corner(&hoods, p_at), to = corner(&hoods, q_at);
+                if (q_at + 1 < q_end && BEYOND_Q(TURN(side, from, to, corner(&hoods, q_at + 1))))
+                    ++q_at;
+                else if (p_at > lo && !BEYOND_P(TURN(side, corner(&hoods, p_at - 1), to, from)))
+                    --p_at;
+                else
+                    found = 1;
+            }
+            merge.tangent_p[pair] = p_at;
+            merge.tangent_q[pair] = q_at << 1 | found;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const uint near_p = merge.tangent_p[pair], near_q = merge.tangent_q[pair];
+        const int seeks = !(near_q & 1);
+        barrier(CLK_LOCAL_MEM_FENCE);
         uint mid = lo + (hi - lo) * (t + 1) / (team + 1), at = q;
         int beyond = 0;
-        if (meets && lo < hi) {
+        if (seeks && lo < hi) {
             const point_t from = corner(&hoods, mid);
             at = touch(&hoods, from, q, q_end - 1);
             beyond = BEYOND_P(TURN(side, from, corner(&hoods, at), corner(&hoods, mid + 1)));
@@ -81,10 +104,15 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint before = merge.tangent_p[t ? item - 1 : item], before_at = merge.tangent_q[t ? item - 1 : item];
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (!meets ? t == 0 : beyond ? t == team - 1 : t == 0 || before & 1) {
+        if (!seeks) {
+            if (t == 0) {
+                merge.tangent_p[pair] = near_p;
+                merge.tangent_q[pair] = near_q >> 1;
+            }
+        } else if (beyond ? t == team - 1 : t == 0 || before & 1) {
             uint from_lo = q, from_hi = q;                   // where the tangents from lo and hi touch Q
             int known = 0;                                   // whether from_hi is
-            if (meets && lo < hi) {
+            if (lo < hi) {
                 if (beyond || t) {
                     lo = (beyond ? mid : before >> 1) + 1;
                     from_lo = beyond ? at : before_at;
@@ -108,8 +136,8 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
                     }
                 }
             }
-            merge.tangent_p[pair] = meets ? hi : p_first + merge.sizes[pair] - 1;       // P may be empty
-            merge.tangent_q[pair] = !meets || known ? from_hi : touch(&hoods, corner(&hoods, hi), min(from_lo, from_hi), q_end - 1);
+            merge.tangent_p[pair] = hi;
+            merge.tangent_q[pair] = known ? from_hi : touch(&hoods, corner(&hoods, hi), min(from_lo, from_hi), q_end - 1);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -117,7 +145,7 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
         const uint keeps = merge.tangent_p[pair] + 1, from = merge.tangent_q[pair];
         ushort moved[STRIP];
         for (uint k = 0; k < STRIP; ++k)
-            moved[k] = hood[strip + k];
+            moved[k] = strip + k < count ? hood[strip + k] : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item >= q_strip)
             for (uint k = 0; k < STRIP; ++k)

@@ -179,18 +179,30 @@ def _heaphull(session):
     return "labels of 20,011 points"
 
 
-@checks("hull/tile_hull", "hull/sieve")
+@checks(
+    "hull/sieve",
+    "hull/tile_hull",
+    "hull/sample_extremes",
+    "hull/extreme_polygon",
+    "hull/cap_extremes",
+    "hull/polygon_cut",
+    "hull/tile_hoods",
+)
 def _sieve(session):
     from clgeom.hull.heaphull import hull_of_few
     from clgeom.hull.sieve import sieved_hull
     from clgeom.runtime.arrays import to_device
+    from clgeom.runtime.policies import Policy
+    from clgeom.runtime.tuning import override
 
     for dtype in _types(session):
         points = _cloud(20_011, dtype)
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
-        found = sieved_hull(to_device(session, points, of="selftest"), keep=False)
-        _same(found.corners, np.array(expected, dtype), str(np.dtype(dtype)))
-    return "hull of 20,011 points"
+        for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
+            with override({"hull/sieve": shape}):
+                found = sieved_hull(to_device(session, points, of="selftest"), keep=False)
+            _same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
+    return "hull of 20,011 points, by polygons and by tiles"
 
 
 @checks(

@@ -45,7 +45,8 @@ def policies(row, wg_sizes=None):
         policy = rows.get(row, rows["any"])
         if callable(policy):
             continue
-        found[kernel] = replace(policy, wg_size=wg_sizes[i % len(wg_sizes)]) if wg_sizes else policy
+        changes = wg_sizes and policy.variant != "serial"
+        found[kernel] = replace(policy, wg_size=wg_sizes[i % len(wg_sizes)]) if changes else policy
     return found
 
 

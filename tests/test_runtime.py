@@ -264,7 +264,7 @@ def test_phases_with_and_without_profiling(session):
 def test_plans_are_values_without_a_device():
     out, tmp = Scratch("out", np.dtype(np.uint32), 3), Scratch("tmp", np.dtype(np.float64), 0)
     plan = Plan(step(out)) + Plan(step(tmp))
-    assert isinstance(plan, Plan) and len(plan) == 2 and plan.scratch() == {"out": out, "tmp": tmp}
+    assert isinstance(plan, Plan) and len(plan) == 2 and plan.scratch == {"out": out, "tmp": tmp}
     assert out.nbytes == 12 and tmp.nbytes == 1
     with pytest.raises(TypeError, match="argument of primitives/set_value must be .* not 7"):
         step(7)

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from clgeom.hull import sieve
+from clgeom.hull import sieve, sieve_lists, sieve_polygons, sieve_tiles
 from clgeom.hull.convex import convex_hull
-from clgeom.hull.sieve import Tiles, hull_plan, sieved_hull
+from clgeom.hull.sieve import hull_plan, sieved_hull
+from clgeom.hull.sieve_polygons import Polygons
+from clgeom.hull.sieve_tiles import Tiles
 from clgeom.runtime.arrays import to_device
 from clgeom.runtime.launch import read
 from clgeom.runtime.policies import Policy
@@ -21,16 +23,24 @@ from clgeom.runtime.tuning import override
 #: Tiles of 64 points and, for groups, of 128: a few hundred points take every path.
 SHAPES = {
     "groups": {
-        "hull/tile_hull": Policy("group", 32, 4),
         "hull/sieve": Policy("group", 32, 8, groups_per_unit=1),
+        "hull/sample_extremes": Policy("group", 32, 4),
+        "hull/extreme_polygon": Policy("group", 256),
+        "hull/cap_extremes": Policy("group", 64),
+        "hull/polygon_cut": Policy("group", 32),
+        "hull/tile_hoods": Policy("group", 32, 4),
     },
     "few items": {
-        "hull/tile_hull": Policy("group", 64, 1),
         "hull/sieve": Policy("group", 64, 2, groups_per_unit=4),
+        "hull/sample_extremes": Policy("group", 128, 1),
+        "hull/extreme_polygon": Policy("group", 32),
+        "hull/cap_extremes": Policy("group", 16),
+        "hull/polygon_cut": Policy("group", 256),
+        "hull/tile_hoods": Policy("group", 64, 1),
     },
     "serially": {
-        "hull/tile_hull": Policy("serial", 1, 64),
         "hull/sieve": Policy("serial", 1, 32, groups_per_unit=4),
+        "hull/tile_hull": Policy("serial", 1, 64),
     },
 }
 SIZES = (1, 2, 3, 63, 64, 65, 127, 128, 129, 257, 513)
@@ -73,7 +83,7 @@ def test_sizes(session, shape, n, dtype):
 
 @pytest.mark.parametrize("name", ("normal", "disc", "grid", "circle"))
 def test_few_items(session, name):
-    """Work-items of one point each, without the box that needs four."""
+    """Work-items of one point each, and fewer than directions."""
     with override(SHAPES["few items"]):
         for n in SIZES:
             check(session, cloud(name, n, np.float32))
@@ -145,7 +155,8 @@ def test_extreme_integers(session, shape):
 
 @pytest.mark.parametrize("bins", (2, 3, 64, 5000))
 def test_bins(session, shape, bins, monkeypatch):
-    monkeypatch.setattr(sieve, "BINS", bins)
+    for module in sieve, sieve_lists, sieve_polygons, sieve_tiles:
+        monkeypatch.setattr(module, "BINS", bins)
     hull_plan.cache_clear()
     try:
         for name in ("normal", "disc", "grid"):
@@ -171,27 +182,29 @@ def test_discarded_points_are_strictly_inside(session, shape, dtype):
         return
     rng = np.random.default_rng(5)
     corners = np.array([(0, 0), (4096, 0), (4096, 4096), (0, 4096)])
-    along, none = rng.integers(0, 4097, 400), np.zeros(400, int)
+    along, none = rng.integers(0, 4097, 60), np.zeros(60, int)
     edges = ((along, none), (along, none + 4096), (none, along), (none + 4096, along))
     edges = np.concatenate([np.stack(pair, axis=1) for pair in edges])
-    inside = rng.integers(1, 4096, (1500, 2))
+    inside = rng.integers(1, 4096, (6000, 2))
     points = rng.permutation(np.concatenate([corners, edges, inside])).astype(dtype)
     array = to_device(session, points, of="test")
-    tiles = Tiles.of(array, True)
-    plan = hull_plan(tiles, SHAPES[shape]["hull/sieve"], len(points))
+    launches = (Tiles if shape == "serially" else Polygons).of(array, True)
+    plan, lists = hull_plan(launches, SHAPES[shape]["hull/sieve"], len(points))
     sizes = sieve.allocate(session, 4 * sieve.SIZES)
     sieve.fill(session, sizes, np.uint32(0), sieve.SIZES)
     result = sieve.run(session, plan, points=array, sizes=sizes)
-    counted = int(read(session, sizes, np.uint32, sieve.SIZES)[sieve.KEPT])
-    kept = plan[2].args[-1]
-    left = result.read(kept, min(counted, kept.count)).tolist()
-    assert len(set(left)) == len(left) and counted <= len(points)
-    if counted > kept.count:
-        return
-    gone = np.setdiff1d(np.arange(len(points)), left)
-    assert len(gone) > 100
-    for x, y in points[gone].tolist():
-        assert 0 < Fraction(x) < 4096 and 0 < Fraction(y) < 4096
+    counts = read(session, sizes, np.uint32, sieve.SIZES)
+    assert counts[sieve.KEPT] <= lists[0][0].room
+    for parts in lists:
+        if not all(0 < counts[part.slot] <= part.room for part in parts):
+            continue
+        left = [result.read(part.ids, int(counts[part.slot])) for part in parts]
+        assert all(len(set(ids.tolist())) == len(ids) for ids in left)
+        there = set(map(tuple, points[np.concatenate(left)].tolist()))
+        gone = [point for point in map(tuple, points.tolist()) if point not in there]
+        assert len(gone) > 100
+        for x, y in gone:
+            assert 0 < Fraction(x) < 4096 and 0 < Fraction(y) < 4096
 
 
 def test_lists_that_overrun(session, shape):

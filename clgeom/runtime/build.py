@@ -15,23 +15,28 @@ def kernel_for(session, kernel: str, parameters: dict, options: tuple = ()):
 
     Kernel objects hold their arguments, so threads never share one; programs are shared.
     """
-    key = (kernel, tuple(sorted(parameters.items())), options)
+    return kernel_of(session, (kernel, tuple(sorted(parameters.items())), options))
+
+
+def kernel_of(session, key: tuple):
+    """The kernel of a key: its name, its sorted (parameter, value) pairs, its options."""
     cache = session.threads.__dict__.setdefault("kernels", {})
-    if key not in cache:
+    kernel = cache.get(key)
+    if kernel is None:
         import pyopencl as cl
 
-        program = _program(session, key, kernel, parameters, options)
-        cache[key] = cl.Kernel(program, kernel.rsplit("/", 1)[-1])
-    return cache[key]
+        kernel = cache[key] = cl.Kernel(_program(session, key), key[0].rsplit("/", 1)[-1])
+    return kernel
 
 
-def _program(session, key, kernel, parameters, options):
+def _program(session, key):
+    kernel, parameters, options = key
     program = session.programs.get(key)
     if program is None:
         with session.lock:
             program = session.programs.get(key)
             if program is None:
-                program = build(session, render(kernel, **parameters), options, of=kernel)
+                program = build(session, render(kernel, **dict(parameters)), options, of=kernel)
                 session.programs[key] = program
     return program
 

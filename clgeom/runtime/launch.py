@@ -10,13 +10,14 @@ A plan is a list of steps, made without a device and easy to test; a step is one
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.build import kernel_for
+from clgeom.runtime.build import kernel_of
 from clgeom.runtime.policies import Policy
 
 
@@ -56,6 +57,12 @@ class Step:
                     f"an argument of {self.kernel} must be a buffer's name, a Scratch or a NumPy scalar, not {arg!r}"
                 )
 
+    @functools.cached_property
+    def key(self) -> tuple:
+        """What `kernel_of` knows the kernel by."""
+        parameters = {**self.policy.parameters(), **self.params}
+        return self.kernel, tuple(sorted(parameters.items())), self.options
+
 
 @dataclass(frozen=True)
 class Series:
@@ -91,9 +98,15 @@ class Plan(tuple):
     def __add__(self, other):
         return Plan(*self, *other)
 
+    @functools.cached_property
     def scratch(self) -> dict[str, Scratch]:
         """All scratch memory of the steps, by name."""
         return {arg.name: arg for step in self for arg in step.args if isinstance(arg, Scratch)}
+
+    @functools.cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """What the launches are, not measured."""
+        return tuple(map(phase_of, self))
 
 
 @dataclass(frozen=True)
@@ -111,6 +124,20 @@ class Phase:
     def gb_per_s(self) -> float | None:
         """Bytes moved per nanosecond, None when not profiled."""
         return self.bytes_moved / self.seconds / 1e9 if self.seconds else None
+
+
+def phase_of(part, events=()) -> Phase:
+    """The phase of a Step or Series, which took from its first event's start to its last one's end."""
+    step = part.step if isinstance(part, Series) else part
+    groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
+    return Phase(
+        step.kernel.rsplit("/", 1)[-1],
+        (events[-1].profile.end - events[0].profile.start) * 1e-9 if events else None,
+        step.bytes_moved,
+        groups * step.policy.wg_size,
+        step.policy.wg_size,
+        step.policy,
+    )
 
 
 class Result:
@@ -131,20 +158,9 @@ class Result:
     @property
     def phases(self) -> tuple[Phase, ...]:
         """A phase for each step; one for all launches of a Series, from the first's start to the last's end."""
-        return tuple(map(self._phase, self._plan, self._events))
-
-    @staticmethod
-    def _phase(part, events):
-        step = part.step if isinstance(part, Series) else part
-        groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
-        return Phase(
-            step.kernel.rsplit("/", 1)[-1],
-            (events[-1].profile.end - events[0].profile.start) * 1e-9 if events else None,
-            step.bytes_moved,
-            groups * step.policy.wg_size,
-            step.policy.wg_size,
-            step.policy,
-        )
+        if not any(self._events):
+            return self._plan.phases
+        return tuple(map(phase_of, self._plan, self._events))
 
 
 #: Launches between two looks at the clock, and how long the device may have work before a watched run waits for it.
@@ -170,15 +186,15 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     bound = {}
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
-    for name, scratch in plan.scratch().items():
-        if name not in bound:
-            bound[name] = allocate(session, scratch.nbytes)
     queue = session.profiling_queue if profile else session.queue
     if profile:
         session.queue.finish()
     events, pace = [], _Pace(plan, watch) if watch else None
     try:
         for part in plan:
+            for arg in part.args:  # part by part: the device is at work meanwhile
+                if isinstance(arg, Scratch) and arg.name not in bound:
+                    bound[arg.name] = allocate(session, arg.nbytes)
             events.append(_enqueue(session, queue, part, bound, pace, profile))
     except BaseException:
         queue.finish()  # nothing runs on behind the caller's back
@@ -193,7 +209,7 @@ def _enqueue(session, queue, part, bound, pace, profile):
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
-    kernel = kernel_for(session, step.kernel, {**step.policy.parameters(), **step.params}, step.options)
+    kernel = kernel_of(session, step.key)
     # measured: set_arg takes 6 to 14 us to find out that it was given a number
     set_number = getattr(kernel, "_set_arg_buf", kernel.set_arg)
     for at, arg in enumerate(step.args):
@@ -313,6 +329,20 @@ def fill(session, buffer, value: np.generic, count: int) -> None:
     import pyopencl as cl
 
     cl.enqueue_fill_buffer(session.queue, buffer, value, 0, count * value.itemsize)
+
+
+def joined(session, pieces):
+    """Buffers, each given with how many of its bytes, as one; the buffer itself when it is only one."""
+    import pyopencl as cl
+
+    if len(pieces) == 1:
+        return pieces[0][0]
+    whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0
+    for buffer, nbytes in pieces:
+        if nbytes:
+            cl.enqueue_copy(session.queue, whole, buffer, byte_count=nbytes, dst_offset=at)
+        at += nbytes
+    return whole
 
 
 def in_place(session, array: np.ndarray):

@@ -51,9 +51,14 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "hull/tile_hull": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=2048),
-        "any": Policy("group", wg_size=512, items_per_thread=4),
+    "hull/tile_hull": {"any": Policy("serial", wg_size=1, items_per_thread=2048)},
+    "hull/sample_extremes": {"any": Policy("group", wg_size=256, items_per_thread=4)},
+    "hull/extreme_polygon": {"any": Policy("group", wg_size=1024)},
+    "hull/cap_extremes": {"any": Policy("group", wg_size=1024)},
+    "hull/polygon_cut": {"any": Policy("group", wg_size=512, groups_per_unit=2)},
+    "hull/tile_hoods": {
+        "nvidia": Policy("group", wg_size=1024, items_per_thread=2),
+        "any": Policy("group", wg_size=256, items_per_thread=8),
     },
     "hull/sieve": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),

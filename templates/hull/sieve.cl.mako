@@ -1,4 +1,4 @@
-<%page args="real='float', bins=2048, variant='group', wg_size=256, items_per_thread=16"/>\
+<%page args="real='float', bins=2048, variant='group', wg_size=256, items_per_thread=16, wild=7"/>\
 // sieve: the points that are not certainly inside, in one read of all.
 //
 //   points  | tile 0    | tile 1    | ..      a tile of ${wg_size * items_per_thread} points to a group; bounds in local memory
@@ -16,7 +16,7 @@ typedef ${real}2 point_t;
 #define WG_SIZE ${wg_size}
 #define PAIRS ${max(items_per_thread // 2, 1)}
 #define TILE (2 * PAIRS * WG_SIZE)
-#define WILD 7
+#define WILD ${wild}
 #define MANY (TILE / 4)       // ids that are worth appending
 
 % if variant == "group":

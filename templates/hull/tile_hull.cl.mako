@@ -1,10 +1,11 @@
-<%page args="real='float', filtered=True, keep=False, picked=True, result='list', bins=2048, variant='group', wg_size=512, items_per_thread=4"/>\
-// tile_hull: the convex hull of every tile of points, whatever their order; what it is for says `result`.
+<%page args="real='float', filtered=True, keep=False, picked=True, result='list', bins=2048, wg_size=1, items_per_thread=2048, header=4, wild=7"/>\
+// tile_hull: the convex hull of every tile of points, whatever their order, by one work-item; what it is for says `result`.
 //
-//   ids     | 7 1 9 .. | 4 0 .. | ..       ${"rows of points" if picked else "here every stride-th row of points"}; a tile of at most ${wg_size * items_per_thread}
-//             sort by x, y, id; lower hood, upper hood       in local memory, by one work-group
+//   ids     | 7 1 9 .. | 4 0 .. | ..       ${"rows of points" if picked else "here every stride-th row of points"}; a tile of at most ${items_per_thread}
+//             what is in a box in the hull goes; sort by x, y, id; lower hood, upper hood
 //   list      ids of the vertices, appended to another list: hulls of hulls until one tile is left
-//   hull      records (x, y, id) of the vertices, counter-clockwise, of a list that is one tile
+//   hull      records (x, y, id) of a list that is one tile: counts in the first ${header}, then the corners of the hoods from
+//             left to right, lower and upper by turns
 //   bounds    what lies inside the hull of one tile for certain: for sieve.cl
 //
 // sizes[] holds the lengths of lists, which the host need not know. A list that overran its capacity counts as empty.
@@ -19,15 +20,10 @@ typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #include "hood.h"
 #define WG_SIZE ${wg_size}
-#define ITEMS ${items_per_thread}            // points of a work-item
-#define TILE (WG_SIZE * ITEMS)
-#define WILD 7
-#define HEADER 3                             // records before those of vertices
+#define TILE ${items_per_thread}
+#define WILD ${wild}
+#define HEADER ${header}
 typedef struct { real_t x, y; uint id; } vertex_t;
-<%
-    sides_at_once = 2 if wg_size > 1 else 1
-    hood_items = wg_size // sides_at_once
-%>\
 % if picked and result == "bounds":
 #define ID(k) ids[(k) * step]                // of more than a tile some
 % elif picked:
@@ -39,7 +35,6 @@ typedef struct { real_t x, y; uint id; } vertex_t;
 // Before one another in the order of x, y and id: places of a tile.
 #define BEFORE(a, b) (x[a] < x[b] || (x[a] == x[b] && (y[a] < y[b] || (y[a] == y[b] && ID(a) < ID(b)))))
 
-% if variant == "serial":
 // Andrew's monotone chain.
 inline uint item_hood(local const real_t *x, local const real_t *y, local const ushort *sorted, uint count,
                       local ushort *hood, uint side)
@@ -66,15 +61,8 @@ inline uint item_hood(local const real_t *x, local const real_t *y, local const 
     }
     return size;
 }
-% else:
-#define HOOD_ITEMS ${hood_items}
-#define STRIP (TILE / HOOD_ITEMS)
-#define SORTED(i) sorted[i]
-#include "hood_group.h"
-% endif
 % if result == "bounds":
 #define BINS ${bins}
-#define ENDS ${min(64, wg_size)}
 #include "sieve.h"
 
 // A hood and how its coordinates are scaled.
@@ -116,17 +104,7 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
 % endif
 {
     local real_t x[TILE], y[TILE];
-    local ushort order[TILE];
-    local uint hood_memory[TILE];                      // holds other things before the hoods
-    local ushort *const hoods = (local ushort *)hood_memory;
-    local uint place;
-% if result == "bounds":
-    local real_t lows[ENDS], highs[ENDS];
-% endif
-% if variant == "group":
-    local ushort merge_sizes[2 * HOOD_ITEMS], tangent_p[2 * HOOD_ITEMS], tangent_q[2 * HOOD_ITEMS];
-% endif
-    const uint lid = get_local_id(0);
+    local ushort order[TILE], hoods[2 * TILE];
 % if picked:
     const uint total = sizes[in] > capacity ? 0 : sizes[in];
 % else:
@@ -136,10 +114,9 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
 % if picked:
     if (total <= TILE) {                                // one tile is left: its hull is another launch's
         if (get_group_id(0) == 0) {
-            for (uint i = lid; i < total; i += WG_SIZE)
+            for (uint i = 0; i < total; ++i)
                 list[i] = ids[i];
-            if (lid == 0)
-                sizes[out] = total;
+            sizes[out] = total;
         }
         return;
     }
@@ -156,20 +133,17 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
     {
 % endif
     int wild = 0;
-    for (uint i = lid; i < count; i += WG_SIZE) {
+    for (uint i = 0; i < count; ++i) {
         const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)ID(i));
         x[i] = p.x;
         y[i] = p.y;
-        order[i] = i;
 % if real != "int":
         wild |= !(isfinite(p.x) && isfinite(p.y));
 % endif
     }
     if (wild)
         sizes[WILD] = 1;
-    barrier(CLK_LOCAL_MEM_FENCE);
 
-% if variant == "serial":
     // Those strictly inside the box between the outermost points on the diagonals go first: it lies in the hull.
     uint rest = 0;
     {
@@ -192,57 +166,8 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
             rest += !(boxed & (x[i] > west) & (x[i] < east) & (y[i] > south) & (y[i] < north));
         }
     }
-% elif not picked and items_per_thread >= 4:
-    // As above, by all: of points of everywhere the box leaves few.
-    float reach[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    uint far[4] = {0, 0, 0, 0};
-    for (uint i = lid; i < count; i += WG_SIZE) {
-        const float sum = (float)x[i] + (float)y[i], difference = (float)y[i] - (float)x[i];
-% for q, key in enumerate(("sum", "difference", "-sum", "-difference")):
-        if (${key} > reach[${q}]) {
-            reach[${q}] = ${key};
-            far[${q}] = i;
-        }
-% endfor
-    }
-    local float *const reaches = (local float *)hood_memory;
-    local ushort *const fars = order;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint q = 0; q < 4; ++q) {
-        reaches[q * WG_SIZE + lid] = reach[q];
-        fars[q * WG_SIZE + lid] = far[q];
-    }
-    if (lid == 0)
-        place = 0;
-    for (uint apart = WG_SIZE / 2; apart > 0; apart /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint k = lid; k < 4 * apart; k += WG_SIZE) {
-            const uint at = k / apart * WG_SIZE + k % apart;
-            if (reaches[at + apart] > reaches[at]) {
-                reaches[at] = reaches[at + apart];
-                fars[at] = fars[at + apart];
-            }
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint ne = fars[0], nw = fars[WG_SIZE], sw = fars[2 * WG_SIZE], se = fars[3 * WG_SIZE];
-    const int boxed = reaches[0] > -INFINITY && reaches[WG_SIZE] > -INFINITY && reaches[2 * WG_SIZE] > -INFINITY &&
-                      reaches[3 * WG_SIZE] > -INFINITY;
-    const real_t west = x[nw] > x[sw] ? x[nw] : x[sw], east = x[ne] < x[se] ? x[ne] : x[se];
-    const real_t south = y[sw] > y[se] ? y[sw] : y[se], north = y[ne] < y[nw] ? y[ne] : y[nw];
-    barrier(CLK_LOCAL_MEM_FENCE);                       // all have read what order holds now
-    for (uint i = lid; i < count; i += WG_SIZE)
-        if (!(boxed && x[i] > west && x[i] < east && y[i] > south && y[i] < north))
-            order[atomic_inc(&place)] = i;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint rest = place;
-    barrier(CLK_LOCAL_MEM_FENCE);
-% else:
-    const uint rest = count;
-% endif
-    // Merge sort of places: by insertion within the ITEMS of a work-item, then runs twice as long each time.
+    // Merge sort of places: by insertion within runs of 8, then runs twice as long each time.
     local ushort *from = order, *to = hoods;
-% if variant == "serial":
     for (uint run = 0; run < rest; run += 8)
         for (uint i = run + 1; i < min(run + 8, rest); ++i) {
             const ushort moved = order[i];
@@ -275,108 +200,33 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
         for (uint i = 0; i < rest; ++i)
             order[i] = from[i];
     const uint lower = item_hood(x, y, order, rest, hoods, 0), upper = item_hood(x, y, order, rest, hoods + TILE, 1);
-% else:
-    const uint first = lid * ITEMS;
-    for (uint i = first + 1; i < min(first + ITEMS, rest); ++i) {
-        const ushort moved = order[i];
-        uint k = i;
-        for (; k > first && BEFORE(moved, order[k - 1]); --k)
-            order[k] = order[k - 1];
-        order[k] = moved;
-    }
-    for (uint width = ITEMS; width < rest; width *= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const uint base = first & ~(2 * width - 1), middle = min(base + width, rest), end = min(base + 2 * width, rest);
-        if (first < rest) {
-            // Of the first - base least of both runs this many are of the rest one.
-            const uint skip = first - base;
-            uint lo = skip > end - middle ? skip - (end - middle) : 0, hi = min(skip, middle - base);
-            while (lo < hi) {
-                const uint mid = (lo + hi) / 2;
-                if (BEFORE(from[middle + skip - mid - 1], from[base + mid]))
-                    hi = mid;
-                else
-                    lo = mid + 1;
-            }
-            uint a = base + lo, b = middle + skip - lo;
-            for (uint k = first; k < min(first + ITEMS, rest); ++k) {
-                const int later = a == middle || (b < end && BEFORE(from[b], from[a]));
-                to[k] = later ? from[b++] : from[a++];
-            }
-        }
-        local ushort *const swap = from;
-        from = to;
-        to = swap;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (from != order) {                                // the same for all
-        for (uint i = lid; i < rest; i += WG_SIZE)
-            order[i] = from[i];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-% if sides_at_once == 2:
-    const uint my_side = lid / HOOD_ITEMS;
-    const merge_t merge = {merge_sizes + my_side * HOOD_ITEMS, tangent_p + my_side * HOOD_ITEMS, tangent_q + my_side * HOOD_ITEMS};
-    group_hood(x, y, order, rest, hoods + my_side * TILE, merge, lid % HOOD_ITEMS, my_side);
-    const uint lower = merge_sizes[0], upper = merge_sizes[HOOD_ITEMS];
-% else:
-    const merge_t merge = {merge_sizes, tangent_p, tangent_q}, other = {merge_sizes + 1, tangent_p + 1, tangent_q + 1};
-    const uint lower = group_hood(x, y, order, rest, hoods, merge, 0, 0);
-    const uint upper = group_hood(x, y, order, rest, hoods + TILE, other, 0, 1);
-% endif
-% endif
 % if result == "list":
     // The hoods share their ends.
-    const uint inner = upper > 2 ? upper - 2 : 0, found = lower + inner;
-    if (lid == 0)
-        place = atomic_add(&sizes[out], found);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint k = lid; k < found; k += WG_SIZE)
+    const uint found = lower + (upper > 2 ? upper - 2 : 0), place = atomic_add(&sizes[out], found);
+    for (uint k = 0; k < found; ++k)
         if (place + k < room)
             list[place + k] = ID(hoods[k < lower ? k : TILE + k - lower + 1]);
-    barrier(CLK_LOCAL_MEM_FENCE);
     }
 % elif result == "hull":
-    // One hood is both when the points are on a line: the way back is the way there.
-    if (lid == 0)
-        place = lower != upper;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint k = lid; k < min(lower, upper); k += WG_SIZE)
-        if (hoods[k] != hoods[TILE + k])
-            place = 1;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint found = place ? lower + upper - 2 : lower;
-    for (uint k = lid; k < found; k += WG_SIZE) {
-        const uint at = hoods[k < lower ? k : TILE + lower + upper - 2 - k];
-        const vertex_t vertex = {x[at], y[at], ID(at)};
-        hull[HEADER + k] = vertex;
+    for (uint k = 0; k < lower + upper; ++k) {
+        const uint side = k >= lower, at = side ? k - lower : k;
+        const uint place = hoods[side * TILE + at];
+        const vertex_t vertex = {x[place], y[place], ID(place)};
+        hull[HEADER + 2 * at + side] = vertex;
     }
-    if (lid == 0) {
-        hull[0].id = found;
-        hull[1].id = place ? 2 : min(lower, 2u) - 1;
-        hull[2].id = sizes[WILD];
-    }
+    hull[0].id = lower;
+    hull[1].id = upper;
+    hull[2].id = sizes[WILD];
     }
 % else:
     // The frame: bins from the leftmost vertex to the rightmost, heights from the lowest to the highest.
     const uint leftmost = lower ? hoods[0] : 0, rightmost = lower ? hoods[lower - 1] : 0;
-    if (lid < ENDS) {
-        real_t low = y[leftmost], high = low;
-        for (uint k = lid; k < max(lower, upper); k += ENDS) {
-            const real_t of_lower = y[hoods[min(k, lower - 1)]], of_upper = y[hoods[TILE + min(k, upper - 1)]];
-            low = of_lower < low ? of_lower : low;
-            high = of_upper > high ? of_upper : high;
-        }
-        lows[lid] = low;
-        highs[lid] = high;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
     const real_t left = x[leftmost], right = x[rightmost];
-    real_t low = lows[0], high = highs[0];
-    for (uint k = 1; k < ENDS; ++k) {
-        low = lows[k] < low ? lows[k] : low;
-        high = highs[k] > high ? highs[k] : high;
-    }
+    real_t low = y[leftmost], high = low;
+    for (uint k = 0; k < lower; ++k)
+        low = y[hoods[k]] < low ? y[hoods[k]] : low;
+    for (uint k = 0; k < upper; ++k)
+        high = y[hoods[TILE + k]] > high ? y[hoods[TILE + k]] : high;
 % if real == "int":
     const scale_t width = (uint)right - (uint)left, rise = (uint)high - (uint)low;
 % else:
@@ -385,7 +235,7 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
     const int usable = lower > 1 && upper > 1 && LEAST < width && width < MOST && LEAST < rise && rise < MOST;
     const scale_t across = usable ? BINS / width : 0, up = usable ? 1 / rise : 0;
     const chain_t chains[2] = {{x, y, hoods, lower, left, low, across, up}, {x, y, hoods + TILE, upper, left, low, across, up}};
-    for (uint bin = lid; bin < BINS; bin += WG_SIZE) {
+    for (uint bin = 0; bin < BINS; ++bin) {
         float2 bound = (float2)(NOTHING, -NOTHING);
         if (usable) {
             const float a = bin - PAD, b = bin + 1 + PAD;
@@ -394,31 +244,27 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
         }
         bounds[bin] = bound;
     }
-    if (lid == 0) {
-        frame_t found = {left, low, 0, 0, 0, 0, across, up};
-% if variant == "serial":
-        // The box between the outermost vertices on the diagonals, which lies in the hull: NE, NW, SW, SE.
-        point_t far[4];
-        float reach[4] = {-NOTHING, -NOTHING, -NOTHING, -NOTHING};
-        for (uint k = 0; k < (usable ? lower + upper : 0); ++k) {
-            const uint at = hoods[k < lower ? k : TILE + k - lower];
-            const float along = scaled(x[at], left, across) / BINS, above = scaled(y[at], low, up);
-            const float reached[4] = {along + above, above - along, -along - above, along - above};
-            for (uint q = 0; q < 4; ++q)
-                if (reached[q] > reach[q]) {
-                    reach[q] = reached[q];
-                    far[q] = (point_t)(x[at], y[at]);
-                }
-        }
-        if (usable) {
-            found.box_left = far[1].x > far[2].x ? far[1].x : far[2].x;
-            found.box_right = far[0].x < far[3].x ? far[0].x : far[3].x;
-            found.box_bottom = far[2].y > far[3].y ? far[2].y : far[3].y;
-            found.box_top = far[0].y < far[1].y ? far[0].y : far[1].y;
-        }
-% endif
-        *frame = found;
+    frame_t found = {left, low, 0, 0, 0, 0, across, up};
+    // The box between the outermost vertices on the diagonals, which lies in the hull: NE, NW, SW, SE.
+    point_t far[4];
+    float reach[4] = {-NOTHING, -NOTHING, -NOTHING, -NOTHING};
+    for (uint k = 0; k < (usable ? lower + upper : 0); ++k) {
+        const uint at = hoods[k < lower ? k : TILE + k - lower];
+        const float along = scaled(x[at], left, across) / BINS, above = scaled(y[at], low, up);
+        const float reached[4] = {along + above, above - along, -along - above, along - above};
+        for (uint q = 0; q < 4; ++q)
+            if (reached[q] > reach[q]) {
+                reach[q] = reached[q];
+                far[q] = (point_t)(x[at], y[at]);
+            }
     }
+    if (usable) {
+        found.box_left = far[1].x > far[2].x ? far[1].x : far[2].x;
+        found.box_right = far[0].x < far[3].x ? far[0].x : far[3].x;
+        found.box_bottom = far[2].y > far[3].y ? far[2].y : far[3].y;
+        found.box_top = far[0].y < far[1].y ? far[0].y : far[1].y;
+    }
+    *frame = found;
     }
 % endif
 }

@@ -1,0 +1,116 @@
+"""What a sieve is made of and what becomes of what it leaves, on GPUs: polygons of extreme points.
+
+    sample  -> extreme points in 64 directions -> what is certainly inside this polygon
+    list    -> extreme points in up to 1024 directions -> what is not inside that polygon -> lower hood, upper hood
+
+A polygon of extreme points is found without sorting, in a few microseconds; corners of the hull in between, which it
+misses, cost a few points more on the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.hull.sieve_lists import BINS, HEADER, LOWER, SIZES, UPPER, WILD, List, sieve_memory, vertex_type
+from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import fitting, select
+
+#: Directions for the sample, and how many between two of these for the list. Powers of two.
+DIRECTIONS, FINE = 64, 16
+
+
+@dataclass(frozen=True)
+class Polygons:
+    """Launches of sample_extremes, extreme_polygon, cap_extremes, polygon_cut and tile_hoods."""
+
+    device: object
+    dtype: np.dtype
+    shapes: tuple
+    params: tuple
+    keep: bool
+    zeroes = True  # the first launch sets sizes to 0
+
+    @classmethod
+    def of(cls, points, keep):
+        session, dtype = points.session, points.dtype
+        params = tuple(predicate_parameters(session, dtype).items())
+        memory = 2 * dtype.itemsize + 4
+        shapes = {name: select(session.profile, f"hull/{name}", dtype) for name in
+                  ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")}  # fmt: skip
+        hoods = fitting(
+            session.profile, "hull/tile_hoods", dtype, lambda p: p.tile * memory + 6 * p.wg_size + 64
+        )
+        return cls(session.profile, dtype, (*shapes.items(), ("tile_hoods", hoods)), params, keep)
+
+    @property
+    def size(self) -> int:
+        """Points whose hoods one launch makes."""
+        return dict(self.shapes)["tile_hoods"].tile
+
+    def hull(self, n):
+        """The hoods of all of `n` points, no more than a tile."""
+        return self._hoods(np.uint32(n))
+
+    def sample(self, n):
+        """Steps that find out what is certainly inside the hull of `n` points, and where they write it."""
+        chunk = dict(self.shapes)["sample_extremes"].tile
+        count = max(min(n // (64 * chunk), 128), 1)
+        stride = max(n // (count * chunk), 1)
+        samples = min(count * chunk, ceil_div(n, stride))
+        inside, candidates = sieve_memory(), self._candidates("sampled", count, DIRECTIONS)
+        extremes = self._step(
+            "sample_extremes", ("points[0]", np.uint64(stride), np.uint32(samples), "sizes", _MAP, candidates),
+            groups=count, directions=DIRECTIONS, sizes=SIZES, bytes_moved=samples * 2 * self.dtype.itemsize,
+        )  # fmt: skip
+        polygon = self._step(
+            "extreme_polygon", ("points[0]", candidates, np.uint32(count), _COARSE, *inside),
+            groups=8, directions=DIRECTIONS, span=DIRECTIONS, result="bounds", bins=BINS,
+        )  # fmt: skip
+        return (extremes, polygon), inside
+
+    def finish(self, kept):
+        """Steps from a list to its hoods, and the lists on the way; after those of `sample`."""
+        room, units = max(kept.room // 4, 2 * self.size), self.device.compute_units
+        lower, upper = List("lower", room, LOWER), List("upper", room, UPPER)
+        caps, cut = dict(self.shapes)["cap_extremes"], dict(self.shapes)["polygon_cut"]
+        groups, slots = min(ceil_div(kept.room, caps.wg_size), units), DIRECTIONS * FINE
+        candidates = self._candidates("candidates", groups, slots)
+        polygon, corners = Scratch("polygon", np.uint32, slots), Scratch("corners", np.uint32, 1)
+        extremes = self._step(
+            "cap_extremes", ("points[0]", *kept.arguments, "sizes", _MAP, _COARSE, candidates, corners),
+            groups=groups, directions=DIRECTIONS, fine=FINE,
+        )  # fmt: skip
+        whole = self._step(
+            "extreme_polygon", (candidates, np.uint32(groups), "sizes", *kept.arguments[1:], polygon),
+            groups=FINE, directions=slots, span=DIRECTIONS, share=caps.wg_size, result="corners",
+        )  # fmt: skip
+        outside = self._step(
+            "polygon_cut",
+            ("points[0]", *kept.arguments, "sizes", polygon, corners, _COARSE, *lower.arguments[1:], lower.ids, upper.ids),
+            groups=cut.groups(ceil_div(kept.room, cut.tile), units), directions=slots, apart=DIRECTIONS // 2,
+        )  # fmt: skip
+        steps = extremes, whole, outside, self._hoods(lower.ids, upper.ids, np.uint32(LOWER), "sizes")
+        return steps, ((lower, upper),)
+
+    def _hoods(self, *source):
+        hull = Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size)
+        return self._step(
+            "tile_hoods", ("points[0]", *source, hull), groups=2, picked=len(source) > 1,
+            keep=self.keep, header=HEADER, wild=WILD,
+        )  # fmt: skip
+
+    @staticmethod
+    def _candidates(name, groups, directions):
+        return Scratch(name, np.uint32, 2 * groups * directions)
+
+    def _step(self, kernel, args, *, groups=1, bytes_moved=0, **params):
+        shape = dict(self.shapes)[kernel]
+        return Step(f"hull/{kernel}", shape, args, groups, {**dict(self.params), **params}, bytes_moved)
+
+
+#: The affine map of the sample, and the rows of its extreme points.
+_MAP, _COARSE = Scratch("map", np.uint64, 8), Scratch("coarse", np.uint32, DIRECTIONS)

@@ -1,0 +1,139 @@
+<%page args="real='float', directions=64, span=64, result='bounds', bins=2048, share=1024, wg_size=1024, items_per_thread=1"/>\
+// extreme_polygon: of all groups' candidates the extreme points: a polygon${", and what is inside it for certain" if result == "bounds" else ""}.
+//
+//   candidates  | (reach, row) in direction 0, 1, .. ${directions - 1} of group 0 | of group 1 | ..${"" if result == "bounds" else f" of all {share} points"}
+//   corners     the row of the farthest in each direction, counter-clockwise; equal ones side by side
+% if result == "bounds":
+//   bounds      heights between which a point is inside the polygon, for sieve.cl, and the frame they are in
+//
+// Every work-group finds all corners, and does its share of the bins.
+% else:
+//
+// A work-group for ${span} directions.
+% endif
+#include "portable.h"
+#define CLGEOM_COORD_${real}
+typedef ${real} real_t;
+typedef ${real}2 point_t;
+#define DIRECTIONS ${directions}
+#define WG_SIZE ${wg_size}
+#define SPAN ${span}                    // directions of a work-group
+#define PARTS ${max(wg_size // span, 1)}
+% if result == "bounds":
+#define BINS ${bins}
+#include "sieve.h"
+
+// One side of the polygon from its leftmost corner on: corner t is the one at leftmost + step * t, round.
+typedef struct { local const float2 *at; uint leftmost; int step; uint count; } chain_t;
+
+#define CORNER(chain, t) chain->at[(chain->leftmost + DIRECTIONS + chain->step * (int)(t)) % DIRECTIONS]
+
+// Its height at some x, or `none` where it does not reach. On a line between two corners, whatever their order is.
+inline float height(const chain_t *chain, float at, float none)
+{
+    uint lo = 0, hi = chain->count - 1;
+    while (lo + 1 < hi) {
+        const uint mid = (lo + hi) / 2;
+        if (CORNER(chain, mid).x <= at)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    const float2 a = CORNER(chain, lo), b = CORNER(chain, hi);
+    if (!(a.x <= at && at <= b.x && a.x < b.x))
+        return none;
+    return a.y + (b.y - a.y) * ((at - a.x) / (b.x - a.x));
+}
+% endif
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+% if result == "bounds":
+void extreme_polygon(global const real_t *points, global const uint2 *candidates, const uint groups, global uint *corners,
+                     global frame_t *frame, global float2 *bounds)
+% else:
+void extreme_polygon(global const uint2 *candidates, const uint most, global const uint *sizes, const uint in,
+                     const uint capacity, global uint *corners)
+% endif
+{
+    local uint2 found[PARTS * SPAN];
+    const uint lid = get_local_id(0), part = PARTS > 1 ? lid / SPAN : 0;
+% if result == "bounds":
+    const uint first = 0;
+% else:
+    const uint first = get_group_id(0) * SPAN, total = sizes[in] > capacity ? 0 : sizes[in];
+    const uint groups = clamp((total + ${share - 1}) / ${share}, 1u, most);
+% endif
+    for (uint k = PARTS > 1 ? lid % SPAN : lid; k < SPAN; k += WG_SIZE) {
+        uint2 best = (uint2)(0, 0);
+#pragma unroll 8
+        for (uint group = part; group < groups; group += PARTS) {
+            const uint2 other = candidates[group * DIRECTIONS + first + k];
+            best = other.x > best.x ? other : best;
+        }
+        found[part * SPAN + k] = best;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+% if result == "bounds":
+    local real_t x[DIRECTIONS], y[DIRECTIONS];
+    local float2 at[DIRECTIONS];
+    local uint ends[4];                      // leftmost, lowest, rightmost, highest
+% endif
+    for (uint k = lid; k < SPAN; k += WG_SIZE) {
+        uint2 best = found[k];
+#pragma unroll
+        for (uint p = 1; p < PARTS; ++p) {
+            const uint2 other = found[p * SPAN + k];
+            best = other.x > best.x ? other : best;
+        }
+        corners[first + k] = best.y;
+% if result == "bounds":
+        const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)best.y);
+        x[k] = p.x;
+        y[k] = p.y;
+% endif
+    }
+% if result == "bounds":
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // The frame: bins from the leftmost corner to the rightmost, heights from the lowest to the highest.
+    for (uint end = lid; end < 4; end += WG_SIZE) {
+        local const real_t *const along = end % 2 ? y : x;
+        uint which = 0;
+        real_t last = along[0];
+#pragma unroll 8
+        for (uint k = 1; k < DIRECTIONS; ++k) {
+            const real_t other = along[k];
+            const int beyond = end < 2 ? other < last : other > last;
+            which = beyond ? k : which;
+            last = beyond ? other : last;
+        }
+        ends[end] = which;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint leftmost = ends[0], rightmost = ends[2];
+    const real_t left = x[leftmost], right = x[rightmost], low = y[ends[1]], high = y[ends[3]];
+% if real == "int":
+    const scale_t width = (uint)right - (uint)left, rise = (uint)high - (uint)low;
+% else:
+    const scale_t width = right - left, rise = high - low;
+% endif
+    const int usable = LEAST < width && width < MOST && LEAST < rise && rise < MOST;
+    const frame_t measured = {left, low, 0, 0, 0, 0, usable ? BINS / width : 0, usable ? 1 / rise : 0};
+    for (uint k = lid; k < DIRECTIONS; k += WG_SIZE)
+        at[k] = (float2)(scaled(x[k], left, measured.across), scaled(y[k], low, measured.up));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const chain_t lower = {at, leftmost, 1, (rightmost + DIRECTIONS - leftmost) % DIRECTIONS + 1};
+    const chain_t upper = {at, leftmost, -1, (leftmost + DIRECTIONS - rightmost) % DIRECTIONS + 1};
+    for (uint bin = get_group_id(0) + get_num_groups(0) * lid; bin < BINS; bin += get_global_size(0)) {
+        float2 bound = (float2)(NOTHING, -NOTHING);
+        if (usable) {
+            const float a = bin - PAD, b = bin + 1 + PAD;
+            bound.x = fmax(height(&lower, a, NOTHING), height(&lower, b, NOTHING)) + SLACK;
+            bound.y = fmin(height(&upper, a, -NOTHING), height(&upper, b, -NOTHING)) - SLACK;
+        }
+        bounds[bin] = bound;
+    }
+    if (get_global_id(0) == 0)
+        *frame = measured;
+% endif
+}
