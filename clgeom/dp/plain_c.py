@@ -1,7 +1,8 @@
 """Simple equations in C, read as if they had been traced: then kernels can know something of their cells too.
 
-Read are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters. They
-mean the same in C and in a traced function; whatever else there is, the equation stays the text that it is.
+Read are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters; and
+bodies of ``if (..) return ..;``, variables that are set once, and a last return. They mean the same in C and in a traced
+function; whatever else there is, the equation stays the text that it is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import re
 from clgeom.dp import trace
 from clgeom.errors import InvalidInput
 
-TOKEN = re.compile(r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),\[\]]))")
+TOKEN = re.compile(
+    r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),;=\[\]]))"
+)
 #: Binary operators, from those that bind least.
 BINARY = (
     {"||": "or"}, {"&&": "and"}, {"==": "eq", "!=": "ne"}, {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
@@ -26,14 +29,9 @@ class _Beyond(Exception):
 
 def as_traced(equation):
     """A twin of an equation in C that has nodes, None where it is more than a simple one."""
-    body = equation.body.strip()
     if equation.dtype.name != "int32" or equation.decisions is not None or equation.helpers:
         return None
-    if not equation.is_expression:
-        found = re.fullmatch(r"return\b([^;]*);", body)
-        if not found:
-            return None
-        body = found.group(1)
+    body = f"return {equation.body};" if equation.is_expression else equation.body
     try:
         with trace.Trace("int").active():
             value = _Reader(body, equation.parameters).whole()
@@ -47,10 +45,10 @@ def as_traced(equation):
 
 
 class _Reader:
-    """Reads one expression, from left to right."""
+    """Reads one body, from left to right."""
 
     def __init__(self, text, parameters):
-        self.parameters, self.tokens, at = parameters, [], 0
+        self.parameters, self.variables, self.tokens, at = parameters, {}, [], 0
         while text[at:].strip():
             found = TOKEN.match(text, at)
             if not found:
@@ -69,10 +67,48 @@ class _Reader:
             raise _Beyond
         self.at += 1
 
+    def word(self):
+        """The next token, if it is a word."""
+        token = self.tokens[self.at]
+        return token and token.group(2)
+
     def whole(self):
-        value = trace.number(self.choice())
+        value = self.statements()
         if self.tokens[self.at] is not None:
             raise _Beyond
+        return value
+
+    def statements(self):
+        """The value that the statements from here on return."""
+        word = self.word()
+        self.at += 1
+        if word == "return":
+            return self.ended()
+        if word == "if":
+            self.take("(")
+            test = self.choice()
+            self.take(")")
+            if self.word() != "return":
+                raise _Beyond
+            self.at += 1
+            value = self.ended()
+            self.at += self.word() == "else"
+            return trace.where(test, value, self.statements())
+        if word == "const":
+            word = self.word()
+            self.at += 1
+        name = self.word()
+        if word not in ("int", "cell_t") or name is None or name in (*self.variables, *self.parameters):
+            raise _Beyond
+        self.at += 1
+        self.take("=")
+        self.variables[name] = self.ended()
+        return self.statements()
+
+    def ended(self):
+        """An expression and its semicolon."""
+        value = trace.number(self.choice())
+        self.take(";")
         return value
 
     def choice(self):
@@ -92,7 +128,13 @@ class _Reader:
             op = BINARY[level][self.tokens[self.at].group(3)]
             self.at += 1
             right = self.binary(level + 1)
-            make = trace.logical if op in ("and", "or") else trace.compare if level in (2, 3) else trace.arithmetic
+            make = (
+                trace.logical
+                if op in ("and", "or")
+                else trace.compare
+                if level in (2, 3)
+                else trace.arithmetic
+            )
             left = make(op, left, right) if level < 2 else make(op, trace.number(left), trace.number(right))
         return left
 
@@ -117,6 +159,8 @@ class _Reader:
             self.take(")")
             return value
         name = token.group(2)
+        if name in self.variables:
+            return self.variables[name]
         if name in self.parameters:
             return self.parameter(self.parameters[name])
         if name in ("i", "j", "n", "m"):
