@@ -138,6 +138,46 @@ def test_other_reaches_are_refused(session):
         dp.fill(equation, (5, 5), path="rows", device=session)
 
 
+#: What an equation may ask of its column: ends of the table, columns alone, columns from where on, several at once.
+FORMS = {
+    "ends": lambda M, i, j, m, a: dp.where((j == 0) | (j == m - 1), i, M[i - 1, j - 1] + M[i - 1, j + 1]),
+    "alone": lambda M, i, j, m, a: dp.where(
+        (j == 0) | (j == a[i - 1]) | (j == 3 * i) | (j == i), 7, dp.maximum(M[i - 1, j], M[i - 1, j - 1]) + 1
+    ),
+    "cut": lambda M, i, j, m, a: dp.where(j - a[i - 1] > 2, M[i - 1, j - a[i - 1] - 1] + 1, M[i - 1, j] - 2),
+    "cut and ends": lambda M, i, j, m, a: dp.where(
+        (j > 0) & (j < m - 1), dp.where(2 + i >= j, M[i - 1, j + 1], M[i - 1, j - 1] - 3), -i
+    ),
+    "two cuts": lambda M, i, j, m, a: dp.where(
+        j < i, M[i - 1, j] + 1, dp.where(a[i - 1] <= j, M[i - 1, j - a[i - 1]] + j, 5)
+    ),
+    "more columns than stand alone": lambda M, i, j, m, a: dp.where(
+        (j == 5) | (j == i) | (j == 2 * i + 9) | (j == a[i - 1]) | (j == m - i), i, M[i - 1, j] + 1
+    ),
+    "beyond 32 bits": lambda M, i, j, m, a: dp.where(j <= 2147483647, M[i - 1, j] + j, 0),
+}  # fmt: skip
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_row_asks_of_its_columns(any_session, form):
+    """Loops between columns on CPUs and cells without branches on GPUs give what stages give."""
+    ask = FORMS[form]
+
+    def row(M, i, j, m, a):
+        return dp.where(i == 0, j % 7, ask(M, i, j, m, a))
+
+    equation = dp.Equation(row, parameters={"a": "int32[]"}, pattern="RUD")
+    with override(SMALL):
+        for n, m in ((2, 1), (30, 33), (70, 3000)):
+            a = np.random.default_rng(m).integers(0, 40, n).astype(np.int32)
+            tables = [
+                dp.fill(equation, (n, m), a=a, path=path, device=any_session).numpy()
+                for path in ("rows", "stages")
+            ]
+            assert np.array_equal(*tables), (n, m)
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), min_size=1, max_size=300),
     st.integers(1, 300),
