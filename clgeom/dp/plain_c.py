@@ -1,8 +1,8 @@
 """Simple equations in C, read as if they had been traced: then kernels can know something of their cells too.
 
 Read are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters; and
-bodies of ``if (..) return ..;``, variables that are set once, and a last return. They mean the same in C and in a traced
-function; whatever else there is, the equation stays the text that it is.
+bodies of ``if (..) return ..;``, variables that are set once, and a last return. They mean the same in C and in a
+traced function; whatever else there is, the equation stays the text that it is.
 """
 
 from __future__ import annotations
