@@ -8,8 +8,9 @@
 // bin for 2048 bins and by 2^-22 in Y; a flushed subnormal adds less, as the extent of the frame is not tiny. So where
 // X is in bin b, X~ is in [b - PAD / 4, b + 1 + PAD / 4]. The vertices' scaled coordinates are off as much, so at any X~ the
 // real chain, a path of segments between input points, is at most 2^-22 below the scaled chain at some X' that is no
-// farther than PAD / 4 away; in [b - PAD, b + 1 + PAD] a concave chain is nowhere lower than at both ends. SLACK covers
-// the errors of Y on both sides and the interpolation. A point strictly between two points of the hull on a vertical line
+// farther than PAD / 4 away; in [b - PAD, b + 1 + PAD] the hull's own chain, which is concave, is nowhere lower than at
+// both ends, and there no lower than any path between its points. SLACK covers the errors of Y on both sides and the
+// interpolation. A point strictly between two points of the hull on a vertical line
 // that has points of the hull on either side is strictly inside; bins at both ends of the frame are not covered and empty.
 
 #define NOTHING 1e30f

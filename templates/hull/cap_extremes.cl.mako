@@ -1,4 +1,4 @@
-<%page args="real='float', directions=64, fine=16, wg_size=1024, items_per_thread=1"/>\
+<%page args="real='float', directions=64, fine=16, variant='group', wg_size=1024, items_per_thread=1"/>\
 // cap_extremes: of a list of points outside a polygon, the extreme ones in many directions, group by group.
 //
 //   polygon     at most ${directions} corners; between two of them lies a cap, with the points beyond that edge

@@ -1,4 +1,4 @@
-<%page args="real='float', directions=64, span=64, result='bounds', bins=2048, share=1024, wg_size=1024, items_per_thread=1"/>\
+<%page args="real='float', directions=64, span=64, result='bounds', bins=2048, share=1024, variant='group', wg_size=1024, items_per_thread=1"/>\
 // extreme_polygon: of all groups' candidates the extreme points: a polygon${", and what is inside it for certain" if result == "bounds" else ""}.
 //
 //   candidates  | (reach, row) in direction 0, 1, .. ${directions - 1} of group 0 | of group 1 | ..${"" if result == "bounds" else f" of all {share} points"}

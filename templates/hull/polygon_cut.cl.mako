@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, directions=1024, apart=32, wg_size=256, items_per_thread=1"/>\
+<%page args="real='float', filtered=True, directions=1024, apart=32, variant='group', wg_size=256, items_per_thread=1"/>\
 // polygon_cut: the points of a list that are not strictly inside a polygon, exactly; the lower ones, and the upper ones.
 //
 //   polygon      rows of at most ${directions} points, counter-clockwise or nearly, and their number

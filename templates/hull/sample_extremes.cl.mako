@@ -1,4 +1,4 @@
-<%page args="real='float', directions=64, wg_size=256, items_per_thread=4, sizes=8"/>\
+<%page args="real='float', directions=64, variant='group', wg_size=256, items_per_thread=4, sizes=8"/>\
 // sample_extremes: for every group of a sample, its extreme point in each of ${directions} directions.
 //
 //   sample      every stride-th point                      | group 0   | group 1   | ..     ${wg_size * items_per_thread} to a group

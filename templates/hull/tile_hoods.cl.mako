@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, picked=True, wg_size=512, items_per_thread=4, run=32, header=4, wild=7"/>\
+<%page args="real='float', filtered=True, keep=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, header=4, wild=7"/>\
 // tile_hoods: the lower and the upper hood of at most ${wg_size * items_per_thread} points, whatever their order.
 //
 //   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, picked=True, result='list', bins=2048, wg_size=1, items_per_thread=2048, header=4, wild=7"/>\
+<%page args="real='float', filtered=True, keep=False, picked=True, result='list', bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, wild=7"/>\
 // tile_hull: the convex hull of every tile of points, whatever their order, by one work-item; what it is for says `result`.
 //
 //   ids     | 7 1 9 .. | 4 0 .. | ..       ${"rows of points" if picked else "here every stride-th row of points"}; a tile of at most ${items_per_thread}
