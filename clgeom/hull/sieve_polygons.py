@@ -90,9 +90,8 @@ class Polygons:
         )  # fmt: skip
         outside = self._step(
             "polygon_cut",
-            ("points[0]", *kept.arguments, "sizes", polygon, corners, _COARSE, *lower.arguments[1:], lower.ids,
-             upper.ids),
-            groups=cut.groups(ceil_div(kept.room, cut.tile), units), directions=slots, apart=DIRECTIONS // 2,
+            ("points[0]", *kept.arguments, "sizes", polygon, corners, *lower.arguments[1:], lower.ids, upper.ids),
+            groups=cut.groups(ceil_div(kept.room, cut.tile), units), directions=slots,
         )  # fmt: skip
         steps = extremes, whole, outside, self._hoods(lower.ids, upper.ids, np.uint32(LOWER), "sizes")
         return steps, ((lower, upper),)
