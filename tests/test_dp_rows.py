@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference import dp as reference
 
 from clgeom import dp
-from clgeom.dp.rows import ALIGN, FUSED, MOST_ROWS, launches, shape_of
+from clgeom.dp.rows import ALIGN, MOST_ROWS, launches, shape_of
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
@@ -185,19 +185,19 @@ def test_what_a_row_asks_of_its_columns(any_session, form):
 )
 def test_launches_have_room_for_what_their_rows_read(sides, margin, guards):
     left, right = np.array(sides).T
-    row = 0
-    for part in launches(left, right, margin, guards):
-        assert part.row == row and 1 <= part.count <= MOST_ROWS
-        here = slice(row, row + part.count)
-        if part.kernel == FUSED:
-            assert left[here].max() <= guards[0] and right[here].max() <= guards[1]
-            assert left[here].sum() <= part.left and right[here].sum() <= part.right
-            assert part.left % ALIGN == part.right % ALIGN == 0
-            assert part.count == 1 or max(left[here].sum(), right[here].sum()) <= margin
+    next_row = 0
+    for direct, row, count, before, after in zip(*launches(left, right, margin, guards)):
+        assert row == next_row and 1 <= count <= MOST_ROWS
+        here = slice(row, row + count)
+        if direct:
+            assert count == 1 and (left[row] > guards[0] or right[row] > guards[1])
         else:
-            assert part.count == 1 and (left[row] > guards[0] or right[row] > guards[1])
-        row += part.count
-    assert row == len(sides)
+            assert left[here].max() <= guards[0] and right[here].max() <= guards[1]
+            assert left[here].sum() <= before and right[here].sum() <= after
+            assert before % ALIGN == after % ALIGN == 0
+            assert count == 1 or max(left[here].sum(), right[here].sum()) <= margin
+        next_row += count
+    assert next_row == len(sides)
 
 
 @pytest.mark.parametrize("tile", ((1, 4), (32, 1), (64, 4), (512, 16)))
@@ -215,8 +215,8 @@ def test_tiles_have_a_core(tile, farthest, dtype):
 
     policy, guards, margin = shape_of(job, Policy("group", *tile), left, right)
     assert (policy.tile + sum(guards)) * job.equation.dtype.itemsize <= 48 << 10
-    for part in launches(left, right, margin, guards):
-        if part.kernel == FUSED:
-            here = slice(part.row, part.row + part.count)
-            assert policy.tile - part.left - part.right >= ALIGN
+    for direct, row, count, before, after in zip(*launches(left, right, margin, guards)):
+        if not direct:
+            here = slice(row, row + count)
+            assert policy.tile - before - after >= ALIGN
             assert left[here].max() <= guards[0] and right[here].max() <= guards[1]

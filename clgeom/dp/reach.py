@@ -43,12 +43,13 @@ class Row:
     def bounds(self, rows, values: dict, shape=(0, 0)):
         """(low, high) for these rows: int64 arrays, None where there is no bound."""
         rows = np.asarray(rows, np.int64)
+        env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
 
         def of(bound):
             if bound is None:
                 return None
             if isinstance(bound, Expr):
-                bound = trace.evaluate(bound, {"i": rows, "n": shape[0], "m": shape[1], **values})
+                bound = trace.evaluate(bound, env, made)
             elif callable(bound):
                 bound = bound(rows, values)
             return np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64)

@@ -7,7 +7,6 @@ that is that much wider on each side, summed over the rows of a launch, needs no
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -75,14 +74,22 @@ def _pitch(m):
     return ceil_div(m, ALIGN) * ALIGN
 
 
-class Launch(NamedTuple):
-    """Rows row .. row + count - 1 in the order of filling, with margins of so many columns."""
+class Launches(NamedTuple):
+    """Launches in their order, as arrays: each has the rows row .. row + count - 1 in the order of filling, with
+    margins of so many columns; `direct` says which kernel."""
 
-    kernel: str
-    row: int
-    count: int
-    left: int
-    right: int
+    direct: np.ndarray
+    row: np.ndarray
+    count: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def of_rows(cls, n: int, each: int = 1):
+        """So many whole rows a launch, without margins."""
+        row = np.arange(0, n, each)
+        none = np.zeros(len(row), np.int64)
+        return cls(np.ones(len(row), bool), row, np.minimum(each, n - row), none, none)
 
 
 def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +107,7 @@ def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(left, 0, UNBOUNDED), np.clip(right, 0, UNBOUNDED)
 
 
-def launches(left, right, margin: int, guards) -> list[Launch]:
+def launches(left, right, margin: int, guards) -> Launches:
     """As many rows a launch as the margins allow; rows that read farther than the guards go one by one, directly."""
     n = len(left)
     rows = np.arange(n)
@@ -110,19 +117,14 @@ def launches(left, right, margin: int, guards) -> list[Launch]:
     sums = [np.append(0, np.cumsum(side)) for side in (left, right)]
     for of in sums:
         ends = np.minimum(ends, np.searchsorted(of, of[:-1] + margin, "right") - 1)
-    ends = np.where(is_far, rows, np.maximum(ends, rows + 1)).tolist()
-    lefts, rights = (of.tolist() for of in sums)
-    found, row = [], 0
-    while row < n:
-        end = ends[row]
-        if end == row:
-            found.append(Launch(DIRECT, row, 1, 0, 0))
-            row += 1
-            continue
-        left_, right_ = lefts[end] - lefts[row], rights[end] - rights[row]
-        found.append(Launch(FUSED, row, end - row, -(-left_ // ALIGN) * ALIGN, -(-right_ // ALIGN) * ALIGN))
-        row = end
-    return found
+    ends = np.maximum(ends, rows + 1).tolist()
+    starts = [0]
+    while starts[-1] < n:
+        starts.append(ends[starts[-1]])
+    row, end = np.array(starts[:-1]), np.array(starts[1:])
+    direct = is_far[row]
+    sides = [np.where(direct, 0, -((of[row] - of[end]) // ALIGN) * ALIGN) for of in sums]
+    return Launches(direct, row, end - row, *sides)
 
 
 def fill(job: Job) -> Filled:
@@ -195,14 +197,14 @@ class Rows:
         self.last_slot = 0
         self.params = {**job.params, "equation": job.equation.text(), "flip_rows": flip, "bits": self.bits}
 
-    def slots(self, parts):
+    def slots(self, parts: Launches):
         """Where each launch reads the row before, and leaves its last row: its place in the table, or in two rows."""
         if not self.keep:
-            self.last_slot = len(parts) % 2
-            return [(at % 2, (at + 1) % 2) for at in range(len(parts))]
-        n = self.job.shape[0]
-        place = (lambda row: n - 1 - row) if self.flip else (lambda row: row)
-        return [(place(max(part.row - 1, 0)), place(part.row + part.count - 1)) for part in parts]
+            at = np.arange(len(parts.row))
+            self.last_slot = len(at) % 2
+            return at % 2, (at + 1) % 2
+        places = np.maximum(parts.row - 1, 0), parts.row + parts.count - 1
+        return tuple(self.job.shape[0] - 1 - at for at in places) if self.flip else places
 
     def step(self, kernel, policy, args, params, rows):
         """A step whose decisions and parameters are the job's."""
@@ -221,33 +223,27 @@ class Rows:
         """Fused rows in local memory where they do not read too far."""
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
-        parts = self.one_by_one() if self.trapped else launches(self.left, self.right, margin, guards)
-        slots, held = self.slots(parts), cuts.held(self.job.equation, flip=self.flip)
-        zero, series, at = np.int32(0), [], 0
-        for kernel, group in groupby(parts, key=lambda part: part.kernel):
-            group = list(group)
-            here = slots[at : at + len(group)]
-            at += len(group)
-            rows = sum(part.count for part in group)
-            if kernel == FUSED:
+        # cells of a margin, which may hold anything, would seem to stray
+        parts = Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards)
+        held, slots = cuts.held(self.job.equation, flip=self.flip), self.slots(parts)
+        zero, series = np.int32(0), []
+        changes = np.flatnonzero(np.diff(parts.direct)) + 1
+        for begin, end in zip([0, *changes.tolist()], [*changes.tolist(), len(parts.row)]):
+            direct_, row, count, left, right = (of[begin:end] for of in parts)
+            places = [of[begin:end] for of in slots]
+            if direct_[0]:
+                args = (np.int32(n), np.int32(m), *(zero,) * 3, "cells", "cells", np.int32(self.pitch))
+                step = self.step(DIRECT, direct, args, {}, len(row))
+                values, core = [row, *places], direct.tile
+            else:
                 args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
                 params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
                 params |= {"held": held.text, "held_types": held.types} if held else {}
-                values = [(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(group, here)]
-                groups = [ceil_div(m, fused.tile - p.left - p.right) for p in group]
-                step = self.step(kernel, fused, args, params, rows)
-            else:
-                args = (np.int32(n), np.int32(m), *(zero,) * 3, "cells", "cells", np.int32(self.pitch))
-                values = [(p.row, *slot) for p, slot in zip(group, here)]
-                groups = [ceil_div(m, direct.tile)] * len(group)
-                step = self.step(kernel, direct, args, {}, rows)
-            values = np.array(values, np.int64)
-            series.append(Series(step, tuple(range(2, 2 + values.shape[1])), values, np.array(groups)))
+                step = self.step(FUSED, fused, args, params, int(count.sum()))
+                values, core = [row, count, left, right, *places], fused.tile - left - right
+            groups = np.broadcast_to(-(-m // core), row.shape)
+            series.append(Series(step, tuple(range(2, 2 + len(values))), np.stack(values, axis=1), groups))
         return series
-
-    def one_by_one(self):
-        """A launch for each row: cells of a margin, which may hold anything, would seem to stray."""
-        return [Launch(DIRECT, row, 1, 0, 0) for row in range(self.job.shape[0])]
 
     def on_cpu(self, policy):
         """A few items, each with a share of the columns, several rows a launch; or one item, where that is sooner."""
@@ -266,9 +262,9 @@ class Rows:
         if core >= m or saved < count * LAUNCH_SECONDS:
             core, margin = _pitch(m), 0  # whole rows have no margins
             most = max(MOST_ROWS, CELLS_PER_LAUNCH // m)
-            parts = [Launch(DIRECT, row, min(most, n - row), 0, 0) for row in range(0, n, most)]
+            parts = Launches.of_rows(n, most)
         elif self.trapped:
-            parts = self.one_by_one()
+            parts = Launches.of_rows(n)
         else:
             parts = launches(self.left, self.right, margin, (margin, margin))
         groups = ceil_div(m, core)
@@ -278,12 +274,9 @@ class Rows:
             np.int32(n), np.int32(m), *(np.int32(0),) * 6, np.int32(core), np.int32(margin), np.int32(width),
             np.int32(self.keep), "cells", "cells", np.int32(self.pitch), scratch,
         )  # fmt: skip
-        slots = self.slots(parts)
-        values = np.array(
-            [(p.row, p.count, p.left, p.right, *slot) for p, slot in zip(parts, slots)], np.int64
-        )
+        values = np.stack([parts.row, parts.count, parts.left, parts.right, *self.slots(parts)], axis=1)
         step = self.step(DIRECT, policy, args, {"loops": loops}, n)
-        return [Series(step, tuple(range(2, 8)), values, np.full(len(parts), groups))]
+        return [Series(step, tuple(range(2, 8)), values, np.full(len(values), groups))]
 
 
 def shape_of(job, policy, left, right):

@@ -707,15 +707,18 @@ def _lowest(form, known) -> bool:
     return low >= 0
 
 
-def evaluate(expr: Expr, env: dict) -> np.ndarray:
+def evaluate(expr: Expr, env: dict, made: dict | None = None) -> np.ndarray:
     """The expression on the host, for arrays of indices at once; no cells and no reductions in it.
+
+    `made` keeps the values of its nodes for other expressions in the same `env`.
 
     `env` holds "i", "j", "n", "m" as needed, and parameters by name. Nothing is lazy here: indices of parameters that
     are out of range are moved to the nearest element, for the branch that reads it may not be taken.
     """
-    made = {}
+    made = {} if made is None else made
     for part in walk(expr):
-        made[part] = _evaluate(part, [made[a] for a in part.args], env)
+        if part not in made:
+            made[part] = _evaluate(part, [made[a] for a in part.args], env)
     return made[expr]
 
 
@@ -731,7 +734,7 @@ def _evaluate(part, args, env):
         array = np.asarray(env[part.data])
         if array.size == 0:
             return np.zeros(np.broadcast_shapes(*(np.shape(a) for a in args)), array.dtype)
-        where_ = tuple(np.clip(a, 0, size - 1) for a, size in zip(args, array.shape))
+        where_ = tuple(np.minimum(np.maximum(a, 0), size - 1) for a, size in zip(args, array.shape))
         return array[where_].astype(np.int64) if array.dtype.kind in "iu" else array[where_]
     if op in FOLD and op not in ("floordiv", "mod"):
         return FOLD[op](*args)
