@@ -50,6 +50,19 @@ TITLES = {
 }  # fmt: skip
 #: Cells beyond which a candidate is left out: it would take too long. ``--most`` changes them.
 MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6}
+#: The order in which candidates are called in turn.
+ORDER = (
+    "numba",
+    "stages",
+    "host",
+    "device",
+    "decisions",
+    "hand decisions",
+    "table",
+    "hand",
+    "corner",
+    "hand row",
+)
 
 
 # Numba ------------------------------------------------------------------------------------------------------------
@@ -183,9 +196,10 @@ def measure(session, case, cells, options):
         if cells > most.get(name + suffix, most.get(name, np.inf)):
             del candidates[name]
     path = verify(session, case, candidates, shape, given)
-    times = {
-        name: 1e3 * t for name, t in common.interleaved(candidates, options.repeat, options.budget).items()
-    }
+    # those that are compared follow each other, and none of them comes right after loops that fill the caches
+    order = [name for name in ORDER if name in candidates]
+    times = common.interleaved({name: candidates[name] for name in order}, options.repeat, options.budget)
+    times = {name: 1e3 * times[name] for name in candidates}
     row = {"case": case, "n": shape[0], "m": shape[1], "cells": shape[0] * shape[1], "path": path, **times}
     for name in ("stages", "hand", "numba"):
         if name in times:
