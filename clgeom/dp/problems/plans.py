@@ -1,4 +1,7 @@
-"""Plans over years, customers and ways: how much of something to use at each step."""
+"""Plans over years, customers and ways: how much of something to use at each step.
+
+The study's table has only the names and patterns of these problems; the equations are the usual ones for the names.
+"""
 
 from __future__ import annotations
 
