@@ -21,6 +21,8 @@ from clgeom.runtime.tuning import fitting, select
 
 #: Directions for the sample, and how many between two of these for the list. Powers of two.
 DIRECTIONS, FINE = 64, 16
+#: Tiles that hoods are made of, one after the other: more points are better sorted by all groups.
+MOST = 4
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Polygons:
 
     def finish(self, kept):
         """Steps from a list to its hoods, and the lists on the way; after those of `sample`."""
-        room, units = max(kept.room // 4, 2 * self.size), self.device.compute_units
+        room, units = max(kept.room // 4, MOST * self.size), self.device.compute_units
         lower, upper = List("lower", room, LOWER), List("upper", room, UPPER)
         caps, cut = dict(self.shapes)["cap_extremes"], dict(self.shapes)["polygon_cut"]
         groups, slots = min(ceil_div(kept.room, caps.wg_size), units), DIRECTIONS * FINE
@@ -100,7 +102,7 @@ class Polygons:
         hull = Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size)
         return self._step(
             "tile_hoods", ("points[0]", *source, hull), groups=2, picked=len(source) > 1,
-            keep=self.keep, header=HEADER, wild=WILD,
+            keep=self.keep, most=MOST, header=HEADER, wild=WILD,
         )  # fmt: skip
 
     @staticmethod

@@ -1,13 +1,13 @@
-<%page args="real='float', filtered=True, keep=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, header=4, wild=7"/>\
-// tile_hoods: the lower and the upper hood of at most ${wg_size * items_per_thread} points, whatever their order.
+<%page args="real='float', filtered=True, keep=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, wild=7"/>\
+// tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, whatever their order.
 //
 //   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}
 //            work-group 0 makes the lower hood, work-group 1 the upper one, in local memory:
 //            places sorted by x, y, id: runs of ${run} by counting, then merged two by two; points beyond a chord of others
-//            go; hoods of strips, merged two by two
+//            go; hoods of strips, merged two by two${"; then the corners and more of the list, until it ends" if picked else ""}
 //   hull     records (x, y, id): counts in the first ${header}, then corners from left to right, lower and upper by turns
 //
-// Counts are 0 when there are too many points. The third number tells of a point that is NaN or infinite.
+// Counts are 0 when there are too many points or corners. The third number tells of a point that is NaN or infinite.
 // Reads each point once. Cost: O(n log^2 n) comparisons in local memory.
 <%
     strip = max(4, items_per_thread)
@@ -33,8 +33,10 @@ typedef ${real}2 point_t;
 typedef struct { real_t x, y; uint id; } vertex_t;
 
 % if picked:
-#define ID(k) ids[k]
+#define RECORD(k) hull[HEADER + 2 * (k) + side]
+#define ID(k) ((k) < kept ? RECORD(k).id : ids[first + (k) - kept])
 % else:
+#define RECORD(k) hull[HEADER + 2 * (k) + side]
 #define ID(k) (k)
 % endif
 
@@ -56,17 +58,27 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
     local ushort places[TILE], others[TILE];
     local ushort merge_sizes[WG_SIZE], tangent_p[WG_SIZE], tangent_q[WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0);
+    local uint wild;
 % if picked:
     global const uint *const ids = side ? upper : lower;
-    const uint total = sizes[in + side];
-% else:
-    const uint total = n;
-% endif
-    const uint count = total > TILE ? 0 : total;
-    local uint wild;
+    const uint listed = sizes[in + side], total = listed > ${most} * TILE ? 0 : listed;
+    uint first = 0, kept = 0;                // of the list that is read next; corners that were found before
     if (lid == 0)
-        wild = ${"sizes[WILD]" if picked else 0};
+        wild = sizes[WILD];
+% else:
+    const uint total = n > TILE ? 0 : n;
+    if (lid == 0)
+        wild = 0;
+% endif
     barrier(CLK_LOCAL_MEM_FENCE);
+    uint found;
+% if picked:
+    do {
+    const uint count = min(kept + total - first, (uint)TILE);
+% else:
+    {
+    const uint count = total;
+% endif
     for (uint i = lid; i < count; i += WG_SIZE) {
         const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)ID(i));
         x[i] = p.x;
@@ -140,12 +152,30 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
     } while (rest > FEW && rest < before / 4 * 3);
 
     const merge_t merge = {merge_sizes, tangent_p, tangent_q};
-    const uint found = group_hood(x, y, sorted, rest, to, merge, lid, side);
-    for (uint k = lid; k < found; k += WG_SIZE) {
-        const uint at = to[k];
-        const vertex_t vertex = {x[at], y[at], ID(at)};
-        hull[HEADER + 2 * k + side] = vertex;
+    found = group_hood(x, y, sorted, rest, to, merge, lid, side);
+    vertex_t mine[ITEMS];                    // ids of corners found before are read where these are written
+#pragma unroll
+    for (uint k = 0; k < ITEMS; ++k)
+        if (k * WG_SIZE + lid < found) {
+            const uint at = to[k * WG_SIZE + lid];
+            mine[k].x = x[at];
+            mine[k].y = y[at];
+            mine[k].id = ID(at);
+        }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#pragma unroll
+    for (uint k = 0; k < ITEMS; ++k)
+        if (k * WG_SIZE + lid < found)
+            RECORD(k * WG_SIZE + lid) = mine[k];
+% if picked:
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    first += count - kept;
+    kept = found;
+    } while (first < total && found <= TILE / 2);
+    found = first < total ? 0 : found;
+% else:
     }
+% endif
     if (lid == 0) {
         hull[side].id = found;
         if (side == 0)
