@@ -29,10 +29,10 @@ of clgeom for float32 points on the device. The extreme points are those of the 
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
-CASES = """Milliseconds of whole calls that leave the table on the device. table, corner: the framework, the table kept
-or its answer alone; stages: a launch for each stage; hand, hand row: a kernel for the problem alone, by the same
-algorithm (matrix chains: a launch for each diagonal); device, host: with the way to the solution, there or on the host
-after copying the table; numba: loops on one core."""
+CASES = """Milliseconds of whole calls that leave the result on the device. table, corner: the framework, the table kept
+or its answer alone; decisions: what the solution needs; stages: a launch for each stage; hand, hand row, hand
+decisions: kernels for the problem alone that do the same by the same algorithm; device, host: with the way to the
+solution, there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
