@@ -1,4 +1,4 @@
-"""Functions cut from a traced equation for the rows of a table, and for products of tiles.
+"""Functions cut from a traced equation for the rows of a table.
 
 On CPUs, where a row changes its form: loops between these columns ask nothing of the column, and compilers turn
 them into vectors. An equation of C(i, j), say, is 1 in two columns, 0 to the right of the second one, and a sum
@@ -207,55 +207,3 @@ def held(equation, *, flip: bool) -> Held | None:
         _named(equation, "dp_cell_held", "\n".join(lines)),
     ]  # fmt: skip
     return Held("\n".join(functions), tuple(load.type for load in loads))
-
-
-@dataclass(frozen=True)
-class HeldTerm:
-    """The term of a split whose elements of parameters are read before the loop over the splits.
-
-    Attributes
-    ----------
-    text : str
-        ``dp_term_i0 ..``, ``dp_term_j0 ..``, ``dp_term_k0 ..`` (the index, n, m DP_ARGUMENTS), elements that depend on
-        one index alone, and `dp_held_term` (i, j, k, n, m, the elements DP_ARGUMENTS).
-    types : tuple of (str, str)
-        For each element the index, "i", "j" or "k", and its type.
-    """
-
-    text: str
-    types: tuple[tuple[str, str], ...]
-
-
-@once
-def held_term(equation, *, clamped: bool) -> HeldTerm | None:
-    """The pieces of the term of an equation's splits; None if there is none."""
-    term = equation.reach.term
-    if term is None:
-        return None
-    k, names, types, functions = equation.reach.node.args[0], {}, [], []
-    for load in [part for part in trace.walk(term) if part.op == "load"]:
-        axes = [
-            axis for axis, op in (("i", "i"), ("j", "j"), ("k", "index")) if trace.depends_on(load, (op,))
-        ]
-        if len(axes) > 1 or trace.depends_on(load, ("cell", "reduce", "argreduce")):
-            continue
-        axis = axes[0] if axes else "i"
-        place = sum(kind[0] == axis for kind in types)
-        names[load] = (f"dp_term_{axis}{place}_", text.ATOM)
-        types.append((axis, load.type))
-        index = "dp_k" if axis == "k" else axis
-        head = f"inline {load.type} dp_term_{axis}{place}(const int {index}, const int n, const int m"
-        functions.append(_function(equation, head, *_of_split(equation, load, k, {}, clamped)))
-    elements = "".join(f", const {kind} {name}" for (name, _), (_, kind) in zip(names.values(), types))
-    head = f"inline cell_t dp_held_term(const int i, const int j, const int dp_k, const int n, const int m{elements}"
-    functions.append(_function(equation, head, *_of_split(equation, term, k, names, clamped)))
-    return HeldTerm("\n".join(functions), tuple(types))
-
-
-def _of_split(equation, expr, k, names, clamped):
-    """Statements and a value in C of what depends on the k of a split."""
-    writer = text.Writer((expr,), taken=equation._taken(), clamped=clamped)
-    writer.top.names[k] = ("dp_k", text.ATOM)
-    writer.top.names.update(names)
-    value = writer.write(expr, writer.top)[0]
-    return "\n".join(writer.top.lines), value

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import cuts, trace
+from clgeom.dp import trace
 from clgeom.dp.equation import CELL_TYPES
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Split
@@ -164,10 +164,9 @@ def fill(job: Job) -> Filled:
         decisions = frame.store(job, buffers["decisions"], kind, index=equation.decisions == "index")
         kept = ("decisions",)
     cells, memory = (np.int32(n), np.int32(m)), ("table", np.int32(frame.pitch))
-    clamped = leaves_parameters(job, frame)
     common = {
         **job.params,
-        "equation": equation.text(split=True, clamped=clamped),
+        "equation": equation.text(split=True, clamped=leaves_parameters(job, frame)),
         "turned": frame.turned,
         "start": literal_of(trace.neutral(reach.op, reach.node.type), reach.node.type),
         "first": frame.first,
@@ -179,8 +178,6 @@ def fill(job: Job) -> Filled:
         "left": frame.left, "right": frame.right,
     }  # fmt: skip
     kind = {"decided": c_name(decisions.dtype) if decided else None}
-    term = cuts.held_term(equation, clamped=clamped) if product.variant == "group" else None
-    ahead = {"held": term.text, "held_types": term.types} if term else {}
     room = min(session.profile.local_mem_bytes, LOCAL_BYTES)
     near = frame.tight and (finish.variant == "serial" or finish_bytes(job, tile, finish) <= room)
     diagonals = diagonals_of(job, frame.shape, tile, finish.variant == "serial")
@@ -196,10 +193,7 @@ def fill(job: Job) -> Filled:
         moved = tiles * tile * tile * dtype.itemsize
         if parts:
             args = (*place, *job.arguments)
-            params = {**sums, **ahead}
-            steps.append(
-                Step(PRODUCT, product, args, tiles * parts, params, 2 * diagonal * moved, job.options)
-            )
+            steps.append(Step(PRODUCT, product, args, tiles * parts, sums, 2 * diagonal * moved, job.options))
         args = (*place, *kept, *job.arguments)
         steps.append(
             Step(

@@ -1,14 +1,7 @@
-<%page args="equation='', held='', held_types=(), rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, nan=False, left=0, right=1, first=0, last=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, nan=False, left=0, right=1, first=0, last=0, variant='group', wg_size=256, items_per_thread=4"/>\
 <%
     side = int(wg_size**0.5)
     tile = side * items_per_thread
-    # elements of the term: name, type, function, index, and which of an item's it is
-    places = {"i": "[b]" if turned else "[a]", "j": "[a]" if turned else "[b]", "k": ""}
-    elements = []
-    for axis, kind in held_types:
-        place = sum(other[0] == axis for other in elements)
-        elements.append((axis, kind, f"held_{axis}{place}", f"dp_term_{axis}{place}", places[axis]))
-    term = "".join(f", {name}{place}" for _, _, name, _, place in elements)
 %>\
 // split_product: what the splits k between two tiles of a diagonal give to each cell of the tile where they meet.
 //
@@ -41,7 +34,6 @@ ${equation}
 #define SPLIT_BETTER(a, b) ((a) ${better} (b))
 #define SPLIT_START (${start})
 #include "dp_split.h"
-${held}
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
 #define LEFT ${left}
@@ -91,13 +83,6 @@ void split_product(const int n, const int m, const int diagonal, const int parts
             at[a][b] = SPLIT_FIRST(begin);
         }
     }
-% for axis, kind, name, function, place in elements:
-% if place:
-    ${kind} ${name}[ITEMS];
-    for (int ${place[1]} = 0; ${place[1]} < ITEMS; ++${place[1]})
-        ${name}${place} = ${function}(${"is" if place == "[a]" else "js"}${place}, SPLIT_SHAPE DP_ARGUMENTS);
-% endif
-% endfor
     for (int run = begin; run < end; run += RUN) {
         const int stop = min(RUN, end - run);
         for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
@@ -111,23 +96,13 @@ void split_product(const int n, const int m, const int diagonal, const int parts
                 local_right[k][c] = table[(size_t)min(run + k + RIGHT, n - 1) * pitch + min(j0 + c, m - 1)];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-% if held:
-#define SUM(i, j, k, x, y) ((x) + (y) + dp_held_term(SPLIT_PLACE(i, j), k, SPLIT_SHAPE${term} DP_ARGUMENTS))
-% else:
-#define SUM(i, j, k, x, y) SPLIT_SUM(i, j, k, x, y)
-% endif
 #define SPLITS(k) do { \
-% for axis, kind, name, function, place in elements:
-% if not place:
-            const ${kind} ${name} = ${function}(run + (k), SPLIT_SHAPE DP_ARGUMENTS); \
-% endif
-% endfor
             cell_t from_left[ITEMS], from_right[ITEMS]; \
             _Pragma("unroll") for (int a = 0; a < ITEMS; ++a) from_left[a] = local_left[k][y + a * SIDE]; \
             _Pragma("unroll") for (int b = 0; b < ITEMS; ++b) from_right[b] = local_right[k][x + b * SIDE]; \
             _Pragma("unroll") for (int a = 0; a < ITEMS; ++a) \
                 _Pragma("unroll") for (int b = 0; b < ITEMS; ++b) \
-                    SPLIT_TAKE(SUM(is[a], js[b], run + (k), from_left[a], from_right[b]), run + (k), best[a][b], at[a][b]); \
+                    SPLIT_TAKE(SPLIT_SUM(is[a], js[b], run + (k), from_left[a], from_right[b]), run + (k), best[a][b], at[a][b]); \
         } while (0)
         if (stop == RUN) {
             #pragma unroll 4
