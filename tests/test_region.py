@@ -120,7 +120,9 @@ def test_area_never_grows_when_cuts_nest(seed, segments, dtype):
     shape = rng.choice(["square", "normal", "spiral", "clusters", "near_line"])
     points = cloud(shape, int(rng.integers(1, 400)), dtype, seed=seed)
     # crossings are rounded outward, in the last places of coordinates
-    box = convex_hull(points).area + float(np.abs(points).max()) * float(np.ptp(points.astype(float), axis=0).max())
+    box = convex_hull(points).area + float(np.abs(points).max()) * float(
+        np.ptp(points.astype(float), axis=0).max()
+    )
     slack = box * (1e-6 if dtype == np.int32 else 64 * float(np.finfo(dtype).eps))
     for cuts in ("count", "width"):
         areas = [adaptive_region(points, k * segments, cuts=cuts).area for k in (1, 2, 4, 12)]

@@ -1,11 +1,11 @@
 <%page args="real='float', filtered=True, variant='group', wg_size=32, items_per_thread=1"/>\
-// arc_corners: of lists of candidates only the corners of their hulls stay; a work-item to a list.
+// arc_corners: of lists of candidates only the corners of their hulls stay; a work-group to a list.
 //
 //   lists   | block 0: c0 c1 c2 ..   | block 1: c0 ..           from left to right, in the memory of corners
 //   ranges  [ (first, last) | ..                                places in the lists; see arc_segments.h
 //
-// Most lists are short: Andrew's chain with its stack in local memory, the next candidate on its way meanwhile. Long ones
-// the work-group takes together, one after the other: a strip to a work-item, and merges.
+// Each candidate of a short list looks at all others for a line that it is on or below: tests side by side, no barriers
+// between. A list that does not fit in local memory goes through global memory, a strip to a work-item, and merges.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 #define CLGEOM_FILTERED ${int(filtered)}
@@ -16,74 +16,65 @@ typedef ${real}2 point_t;
 #include "hood.h"
 #include "arc_turn.h"
 #define WG_SIZE ${wg_size}
-#define SHORT (1536 / WG_SIZE)          // 48 for groups of 32
+#define ROOM 256
 #define POINT(points, id) CLGEOM_LOAD2(${real}, points, id)
 #include "arc_group.h"
 
-inline uint item_corners(global const real_t *points, global uint *list, uint count, uint side, uint lid, local real_t *x,
-                         local real_t *y, local uint *ids)
+// Whether candidate i of n is a corner of their hull: the steepest line to it from the left turns towards the side on its
+// way to the right.
+inline int item_is_corner(local const real_t *x, local const real_t *y, uint n, uint i, uint side)
 {
-    uint size = 0, id = list[0];
-    point_t below = 0, top = 0, p = POINT(points, id);
-    for (uint k = 0; k < count; ++k) {
-        const uint next_id = list[min(k + 1, count - 1)];
-        const point_t next = POINT(points, next_id);
-        const int shared = size > 0 && p.x == top.x;               // of a column the outermost counts
-        int push = !shared || (side ? p.y > top.y : p.y < top.y), pop = shared && push;
-        while (push) {
-            if (!pop && size > 1) {
-                const int turn = arc_turn(side, below, top, p);
-                pop = !IS_CORNER(turn);
-            }
-            if (!pop)
-                break;
-            pop = 0;
-            --size;
-            top = below;
-            if (size > 1)
-                below = (point_t)(x[(size - 2) * WG_SIZE + lid], y[(size - 2) * WG_SIZE + lid]);
+    const point_t p = (point_t)(x[i], y[i]);
+    point_t left = p, right = p;
+    for (uint j = 0; j < n; ++j) {
+        const point_t q = (point_t)(x[j], y[j]);
+        const int before = q.x < p.x;
+        if (q.x == p.x) {
+            if ((side ? q.y > p.y : q.y < p.y) || (q.y == p.y && j < i))
+                return 0;
+        } else if ((before ? left.x : right.x) == p.x || arc_turn(side, before ? left : p, before ? p : right, q) < 0) {
+            if (before)
+                left = q;
+            else
+                right = q;
         }
-        if (push) {
-            x[size * WG_SIZE + lid] = p.x;
-            y[size * WG_SIZE + lid] = p.y;
-            ids[size * WG_SIZE + lid] = id;
-            ++size;
-            below = top;
-            top = p;
-        }
-        p = next;
-        id = next_id;
     }
-    for (uint k = 0; k < size; ++k)
-        list[k] = ids[k * WG_SIZE + lid];
-    return size;
+    if (left.x == p.x || right.x == p.x)
+        return 1;
+    const int turn = arc_turn(side, left, p, right);
+    return IS_CORNER(turn);
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_corners(global const real_t *points, const uint m, const uint blocks, global uint *corners, global uint *ranges)
 {
-    local real_t x[SHORT * WG_SIZE], y[SHORT * WG_SIZE];
-    local uint ids[SHORT * WG_SIZE], sizes[WG_SIZE], parts[3 * WG_SIZE], long_lists[WG_SIZE], first_list;
-    const uint lid = get_local_id(0), which = get_global_id(0), all = 2 * blocks;
-    const uint2 range = which < all ? vload2(which, ranges) : (uint2)(1, 0);
+    local real_t x[ROOM], y[ROOM];
+    local uint id[ROOM], values[WG_SIZE], sums[ARC_CHUNKS], parts[3 * WG_SIZE];
+    const uint lid = get_local_id(0), which = get_group_id(0), side = which >= blocks;
+    const uint2 range = vload2(which, ranges);
     const uint count = range.y + 1 - range.x;                      // 0 for (1, 0)
-    if (count > 0 && count <= SHORT) {
-        const uint side = which >= blocks;
-        const uint size = item_corners(points, corners + (size_t)side * m + range.x, count, side, lid, x, y, ids);
-        vstore2((uint2)(range.x, range.x + size - 1), which, ranges);
-    }
-    long_lists[lid] = count > SHORT ? count : 0;
-    if (lid == 0)
-        first_list = which;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint other = 0; other < WG_SIZE; ++other) {
-        const uint length = long_lists[other];
-        if (length > 0) {                                          // so for all of the group
-            const uint it = first_list + other, side = it >= blocks, begin = ranges[2 * (size_t)it];
-            global uint *list = corners + (size_t)side * m + begin;
-            const uint size = group_hull_of_list(points, list, length, side, lid, sizes, parts);
-            if (lid == 0)
-                ranges[2 * (size_t)it + 1] = begin + size - 1;
+    global uint *list = corners + (size_t)side * m + range.x;
+    uint size = 0;
+    if (count <= ROOM) {
+        for (uint k = lid; k < count; k += WG_SIZE) {
+            const uint from = list[k];
+            const point_t p = POINT(points, from);
+            id[k] = from;
+            x[k] = p.x;
+            y[k] = p.y;
         }
-    }
+        barrier(CLK_LOCAL_MEM_FENCE);                              // after it nobody reads the list
+        for (uint base = 0; base < count; base += WG_SIZE) {
+            const uint k = base + lid, stays = k < count && item_is_corner(x, y, count, k, side);
+            uint all;
+            const uint at = size + group_before(stays, lid, values, sums, &all);
+            if (stays)
+                list[at] = id[k];
+            size += all;
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    } else
+        size = group_hull_of_list(points, list, count, side, lid, values, parts);
+    if (lid == 0 && count)
+        vstore2((uint2)(range.x, range.x + size - 1), which, ranges);
 }

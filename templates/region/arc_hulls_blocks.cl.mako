@@ -340,19 +340,13 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
             height_t left = before.x;
             for (uint bits = highs; bits; bits &= bits - 1) {
                 const uint e = 31 - clz(bits & -bits);
-                height_t right = after.x;
-                for (uint f = e + 1; f < rows; ++f)
-                    right = max(right, runs[PLACE(lid * rows + f)].x);
-                high |= (ulong)item_records(points, first + e * RUN, begin, end, 1, left, right) << (e * RUN);
+                high |= (ulong)item_records(points, first + e * RUN, begin, end, 1, left, after.x) << (e * RUN);
                 left = max(left, runs[PLACE(lid * rows + e)].x);
             }
             left = before.y;
             for (uint bits = lows; bits; bits &= bits - 1) {
                 const uint e = 31 - clz(bits & -bits);
-                height_t right = after.y;
-                for (uint f = e + 1; f < rows; ++f)
-                    right = max(right, runs[PLACE(lid * rows + f)].y);
-                low |= (ulong)item_records(points, first + e * RUN, begin, end, 0, left, right) << (e * RUN);
+                low |= (ulong)item_records(points, first + e * RUN, begin, end, 0, left, after.y) << (e * RUN);
                 left = max(left, runs[PLACE(lid * rows + e)].y);
             }
         }

@@ -40,30 +40,32 @@ typedef ${real}2 point_t;
 inline uint item_chain(local const point_t *candidates, uint first, uint count, uint side, local point_t *hull)
 {
     uint size = 0;
-    point_t below = 0, top = 0, p = count ? candidates[PLACE(first)] : (point_t)0;
-    for (uint k = first; k < first + count;) {                     // a test each time: work-items keep together
-        const int shared = size > 0 && p.x == top.x, covered = shared && (side ? p.y <= top.y : p.y >= top.y);
-        int pop = shared && !covered;
-        if (!shared && size > 1) {
-            const int turn = arc_turn(side, below, top, p);
-            pop = !IS_CORNER(turn);
+    point_t below = 0, top = 0;
+    for (uint k = first; k < first + count; ++k) {
+        const point_t p = candidates[PLACE(k)];
+        int pop = 0;
+        if (size > 0 && p.x == top.x) {
+            if (side ? p.y <= top.y : p.y >= top.y)
+                continue;
+            pop = 1;
         }
-        if (pop) {
+        while (1) {
+            if (!pop && size > 1) {
+                const int turn = arc_turn(side, below, top, p);
+                pop = !IS_CORNER(turn);
+            }
+            if (!pop)
+                break;
+            pop = 0;
             --size;
             top = below;
             if (size > 1)
                 below = hull[PLACE(first + size - 2)];
-            continue;
         }
-        if (!covered) {
-            hull[PLACE(first + size)] = p;
-            ++size;
-            below = top;
-            top = p;
-        }
-        ++k;
-        if (k < first + count)
-            p = candidates[PLACE(k)];
+        hull[PLACE(first + size)] = p;
+        ++size;
+        below = top;
+        top = p;
     }
     return size;
 }
@@ -93,21 +95,6 @@ inline uint2 item_tangent(local const point_t *hull, uint side, uint p_first, ui
     return (uint2)(p, q);
 }
 
-// Where segment k begins: looked for among `window` candidates from number `from` on, if it is there.
-inline uint item_cut(global const real_t *points, local const point_t *candidates, uint from, uint window, uint m,
-                     uint segments, uint k)
-{
-    uint cut = arc_nominal(0, m, segments, k);
-    if (cut >= from && cut < from + window && cut < m) {
-        const real_t x = candidates[PLACE(cut - from)].x;
-        while (cut > from && candidates[PLACE(cut - 1 - from)].x == x)
-            --cut;
-        if (cut > from || cut == 0)
-            return cut;
-    }
-    return arc_cut(points, 0, m, segments, k);                     // its column may begin before
-}
-
 // -0.0 + 0 is 0: one zero in the answer, however points were sorted
 #define STORE(at, p) vstore2((p) + (real_t)0, at, out)
 
@@ -124,54 +111,56 @@ void arc_outline_local(global const real_t *points, const uint m, const uint seg
 
     // All from a little before the last point of the segment before the tile that can begin it, to the end of the one after.
     const uint nominal = arc_nominal(0, m, segments, max(tile, 1u) - 1), from = max(nominal, (uint)MARGIN) - MARGIN;
-    const uint to = min(arc_nominal(0, m, segments, tile_end + 1) + MARGIN, m), all_there = to - from <= CAPACITY;
-    const uint window = all_there ? to - from : 0;
-    for (uint i = lid; i < window; i += WG_SIZE)
+    const uint to = min(arc_nominal(0, m, segments, tile_end + 1), m - 1) + 1, window = to - from;
+    for (uint i = lid; i < window && window <= CAPACITY; i += WG_SIZE)
         candidates[PLACE(i)] = CLGEOM_LOAD2(${real}, points, from + i);
     if (lid == 0)
         in_valley = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 
     // Where segments begin: of slot 0, which is that before the tile, up to the end of the one after it.
-#define CUT(k) item_cut(points, candidates, from, window, m, segments, k)
-    if (lid <= HALF)
-        cuts[lid] = tile + lid > 0 ? CUT(min(tile + lid - 1, tile_end + 1)) : 0;
+    if (lid <= HALF) {
+        const uint k = min(tile + lid - (tile + lid > 0), tile_end + 1);
+        uint cut = tile + lid > 0 ? arc_nominal(0, m, segments, k) : 0;
+        if (cut < m && cut > from && window <= CAPACITY) {
+            const real_t x = candidates[PLACE(cut - from)].x;
+            while (cut > from && candidates[PLACE(cut - 1 - from)].x == x)
+                --cut;
+        }
+        if (cut <= from && cut > 0)                                // its column begins before
+            cut = arc_cut(points, 0, m, segments, k);
+        cuts[lid] = cut;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint tile_begin = cuts[1], halo_begin = cuts[tile_end - tile + 1];
     uint origin = cuts[0], halo_end = cuts[tile_end - tile + 2];
-    // Where these are empty, the last one before the tile that is not, and the first one after it: in ever longer steps.
-    for (uint lo = 0, hi = max(tile, 1u) - 1, step = 1; origin == tile_begin && lo < hi; step *= 2) {
-        const uint k = hi - lo > step ? hi - step : lo, cut = CUT(k);
-        if (cut < tile_begin)
-            for (lo = k, origin = cut; lo + 1 < hi;) {
-                const uint mid = lo + (hi - lo) / 2, middle = CUT(mid);
-                if (middle < tile_begin) {
-                    lo = mid;
-                    origin = middle;
-                } else
-                    hi = mid;
+    if (origin == tile_begin && tile > 0)                          // is empty: the last one before it that is not
+        for (uint lo = 0, hi = tile - 1; lo < hi;) {
+            const uint mid = lo + (hi - lo + 1) / 2, cut = arc_cut(points, 0, m, segments, mid);
+            if (cut < tile_begin) {
+                lo = mid;
+                origin = cut;
+            } else {
+                hi = mid - 1;
+                if (lo == hi)
+                    origin = arc_cut(points, 0, m, segments, lo);
             }
-        else
-            hi = k;
-    }
-    for (uint lo = tile_end + 1, step = 1; halo_end == halo_begin && lo < segments; step *= 2) {
-        uint hi = min(lo + step, segments);
-        const uint cut = CUT(hi);
-        if (cut > halo_begin)
-            for (halo_end = cut; lo + 1 < hi;) {
-                const uint mid = lo + (hi - lo) / 2, middle = CUT(mid);
-                if (middle > halo_begin) {
-                    hi = mid;
-                    halo_end = middle;
-                } else
-                    lo = mid;
+        }
+    if (halo_end == halo_begin)                                    // likewise the first one after it
+        for (uint lo = tile_end + 1, hi = segments; lo < hi;) {
+            const uint mid = lo + (hi - lo) / 2, cut = arc_cut(points, 0, m, segments, mid);
+            if (cut > halo_begin) {
+                hi = mid;
+                halo_end = cut;
+            } else {
+                lo = mid + 1;
+                if (lo == hi)
+                    halo_end = arc_cut(points, 0, m, segments, lo);
             }
-        else
-            lo = hi;
-    }
+        }
     // If the window does not have all, it moves.
     const uint moves = origin < from || halo_end > to, base = moves ? origin : from;
-    const uint all = (moves ? halo_end : to) - base, fits = all <= CAPACITY && all_there;
+    const uint all = (moves ? halo_end : to) - base, fits = all <= CAPACITY && window <= CAPACITY;
     if (lid == 0 && !fits)
         atomic_or(flag, 2u);
     for (uint i = lid; moves && fits && i < all; i += WG_SIZE)

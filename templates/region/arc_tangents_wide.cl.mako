@@ -4,8 +4,8 @@
 //   ranges  [ (first, last) | ..        hulls of the segments, see arc_segments.h; empty segments are skipped
 //   links   [ q p from to | ..          of each segment and side: where tangents touch it, and their other ends
 //
-// As arc_tangents, for few pairs: a lone work-item makes two trips to global memory for each of its log p log q tests. Here
-// ${wg_size} corners of P are tried at once, against corners of Q in local memory, so that most tangents take two trips in all.
+// As arc_tangents, for few pairs: a lone work-item makes a trip to global memory for each of its log p log q tests. Here
+// ${wg_size} corners of P are tried at once, so that most tangents take log q trips.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 #define CLGEOM_FILTERED ${int(filtered)}
@@ -17,19 +17,10 @@ typedef ${real}2 point_t;
 #include "arc_turn.h"
 #include "arc_segments.h"
 #define WG_SIZE ${wg_size}
-#define ROOM (2 * WG_SIZE)                                   // corners in local memory
-
-typedef struct {
-    global const real_t *points;
-    global const uint *corners;
-    local const real_t *x, *y;                               // of `count` corners from place `first` on
-    uint first, count;
-} hull_t;
+typedef struct { global const real_t *points; global const uint *corners; } hull_t;
 
 inline point_t arc_corner(const hull_t *hull, uint place)
 {
-    if (place - hull->first < hull->count)
-        return (point_t)(hull->x[place - hull->first], hull->y[place - hull->first]);
     return CLGEOM_LOAD2(${real}, hull->points, hull->corners[place]);
 }
 
@@ -41,12 +32,11 @@ void arc_tangents_wide(global const real_t *lower, global const real_t *upper, c
                        global const uint *ranges, global uint *links)
 {
     local uint stops[WG_SIZE], first;
-    local real_t x[ROOM], y[ROOM];
     const uint lid = get_local_id(0), i = get_group_id(0), side = i >= segments, s = side ? i - segments : i;
     if (arc_is_empty(cuts, s))                               // so for all of the group, as below
         return;
     const uint region = s / of_region * of_region, next = arc_next(cuts, s, region + of_region);
-    hull_t hull = {side ? upper : lower, corners + (size_t)side * m, x, y, 0, 0};
+    const hull_t hull = {side ? upper : lower, corners + (size_t)side * m};
     const uint2 p_range = vload2(i, ranges);
     global uint *mine = links + 4 * (size_t)i, *theirs = links + 4 * ((size_t)side * segments + next);
     if (lid == 0 && cuts[s] == cuts[region])
@@ -57,15 +47,6 @@ void arc_tangents_wide(global const real_t *lower, global const real_t *upper, c
         return;
     }
     const uint2 q_range = vload2((size_t)side * segments + next, ranges);
-    const uint room = min(q_range.y + 1 - q_range.x, (uint)ROOM);
-    for (uint k = lid; k < room; k += WG_SIZE) {
-        const point_t corner = arc_corner(&hull, q_range.x + k);
-        x[k] = corner.x;
-        y[k] = corner.y;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    hull.first = q_range.x;
-    hull.count = room;
     uint lo = p_range.x, hi = p_range.y, step;               // the first corner of P whose successor is not beyond
     do {
         step = (hi - lo) / WG_SIZE + 1;
