@@ -468,10 +468,8 @@ def _blocks_plan(device, of, segments, memory, params):
     steps += [Step("region/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
     if not serial:
         args = (points, m, np.uint32(blocks), block_corners, block_ranges)
-        shape, moved = (
-            select(device, "region/arc_corners", of.dtype, of.m),
-            40 * blocks * (of.point_bytes + 8),
-        )
+        shape = select(device, "region/arc_corners", of.dtype, of.m)
+        moved = 40 * blocks * (of.point_bytes + 8)
         steps += [Step("region/arc_corners", shape, args, 2 * blocks, unchecked, moved)]
     if fan == 1:
         return Plan(*steps)
