@@ -147,9 +147,11 @@ class ByHand:
 
     def matrix_chain(self, d, keep=1):
         """The table, padded to whole tiles, cells of a row, and the splits (``keep=2``)."""
-        side = 32 if self.cpu else 64
+        side = 64
         tiles = ceil_div(len(d) - 1, side)
         pitch = tiles * side
+        if self.cpu and pitch % 1024 == 0:
+            pitch += 32  # rows that are a multiple of 4 KiB apart fall on the same lines of a CPU's cache
         dims = self.put(np.append(d, np.ones(pitch + 1 - len(d), np.int32)))
         table, splits = self.zeros(4 * pitch * pitch), self.buffer(4 * pitch * pitch if keep == 2 else 4)
         size, zero = np.int32(pitch), np.int32(0)

@@ -31,6 +31,8 @@ GROUPS_PER_UNIT = 4
 LOCAL_BYTES = 48 << 10
 #: Rows of the table begin at multiples of so many cells.
 PITCH = 32
+#: Rows so far apart, or a multiple, fall on the same lines of a CPU's cache.
+ALIASED = 1024
 #: As SPLIT_MOST in dp_split_runs.h.
 MOST_COLUMNS = 1 << 30
 
@@ -72,7 +74,10 @@ class Frame:
         n, m = job.shape
         if turned:
             return cls(True, (m, n), reach.right, reach.left, first, last, n)
-        return cls(False, (n, m), reach.left, reach.right, first, last, ceil_div(m, PITCH) * PITCH)
+        pitch = ceil_div(m, PITCH) * PITCH
+        if job.session.profile.is_cpu and pitch % ALIASED == 0:
+            pitch += PITCH
+        return cls(False, (n, m), reach.left, reach.right, first, last, pitch)
 
     @property
     def tight(self) -> bool:

@@ -335,13 +335,14 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "dp/ticket_probe": {"any": Policy("group", wg_size=64)},
     "dp/walk_back": {"any": Policy("group", wg_size=1)},
-    # Splits. CPU: measured on PoCL, 2 cores of an EPYC, matrix chain of 2048, tiles of 32, 64, 128: 86 120 118 ms.
+    # Splits. CPU: measured on PoCL, 2 cores of an EPYC, chains of 1000 and 2048, tiles of 32, 64: 10.4 9.5 ms, 170 128 ms.
     "dp/split_empty": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
     "dp/split_product": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=32),
+        "cpu": Policy("serial", wg_size=1, items_per_thread=64),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    # H200, chain of 4096 and 16384, 256, 512, 1024 items: 33 27 25 ms, 340 318 336 ms.
+    # H200, chain of 4096 and 16384, 256, 512, 1024 items: 33 27 25 ms, 340 318 336 ms; with all operands in local memory
+    # 512: 12 and 254 ms.
     "dp/split_finish": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=512)},
     "dp/read_cells": {
         "cpu": Policy("group", wg_size=1, items_per_thread=4096),
