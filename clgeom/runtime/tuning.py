@@ -335,7 +335,7 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "dp/ticket_probe": {"any": Policy("group", wg_size=64)},
     "dp/walk_back": {"any": Policy("group", wg_size=1)},
-    # Splits. CPU: measured on PoCL, 2 cores of an EPYC, chains of 1000 and 2048, tiles of 32, 64: 10.4 9.5 ms, 170 128 ms.
+    # Splits. PoCL, 2 cores of an EPYC, chains of 1000 and 2048, tiles of 32 and 64: 10.4 9.5 ms, 170 128 ms.
     "dp/split_empty": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
     "dp/split_product": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64),
