@@ -1,5 +1,7 @@
 """Best splits: tiles of every size equal a plain fill, ties go to the lowest k, other equations are left to stages."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from reference import dp as reference
@@ -124,6 +126,7 @@ def test_indices_are_clamped_only_where_they_may_leave():
         def __init__(self, equation, shape, **values):
             self.equation, self.shape, self.values = equation, shape, values
             self.pattern = dp.PATTERNS[equation.pattern]
+            self.session = SimpleNamespace(profile=SimpleNamespace(is_cpu=True))
 
     for equation, size, expected in ((chain, 11, False), (chain, 10, True), (dearest, 11, True)):
         job = Job(equation, (10, 10), p=np.zeros(size, np.int32))
