@@ -27,8 +27,8 @@ NAME = "splits"
 EMPTY, PRODUCT, FINISH = "dp/split_empty", "dp/split_product", "dp/split_finish"
 #: Groups of a product for each compute unit: short diagonals are cut into parts.
 GROUPS_PER_UNIT = 4
-#: Local memory that a tile may fill.
-LOCAL_BYTES = 48 << 10
+#: Local memory that a tile may fill, and private memory of an item of a CPU.
+LOCAL_BYTES, PRIVATE_BYTES = 48 << 10, 32 << 10
 #: Rows of the table begin at multiples of so many cells.
 PITCH = 32
 #: Rows so far apart, or a multiple, fall on the same lines of a CPU's cache.
@@ -136,7 +136,11 @@ def shapes_of(job: Job):
         select(job.session.profile, kernel, job.equation.dtype, n * m) for kernel in (PRODUCT, FINISH)
     )
     if product.variant == "serial":
-        return product.items_per_thread, product, replace(finish, variant="serial", wg_size=1)
+        tile = product.items_per_thread
+        while tile > 1 and tile * tile * (job.equation.dtype.itemsize + 4) > PRIVATE_BYTES:
+            tile //= 2
+        product = replace(product, items_per_thread=tile)
+        return tile, product, replace(finish, variant="serial", wg_size=1)
     side = math.isqrt(1 << (product.wg_size.bit_length() - 1) // 2 * 2)  # items along a side: a power of two
     items = product.items_per_thread
     while items > 1 and finish_bytes(job, side * items, finish) > LOCAL_BYTES:
