@@ -1,6 +1,7 @@
 """convex_hulls, convex_hulls_by_label and HullBatch against the rational oracle; the command's option --by."""
 
 import functools
+import gc
 import json
 import pickle
 import re
@@ -186,6 +187,20 @@ def test_convex_hulls_skewed_sizes(session):
     for i in [*largest, *range(20)]:
         group = points[offsets[i] : offsets[i + 1]]
         reference_hull.certify(group, batch[i].vertices - offsets[i])
+
+
+def test_convex_hulls_gives_memory_back_at_once(session):
+    """Not when the garbage collector comes by: each call would take new memory until then."""
+    points, offsets = cloud("square", 9000, np.float32), [0, 64, 9000]
+    gc.collect()
+    gc.disable()
+    try:
+        convex_hulls(points, offsets, device=session)
+        before = session.pool.active_blocks
+        convex_hulls(points, offsets, device=session)
+        assert session.pool.active_blocks == before
+    finally:
+        gc.enable()
 
 
 def test_bounds_share_the_cost():

@@ -75,10 +75,14 @@ def worth_an_item(sizes, unit) -> int:
 
 
 class _Results:
-    """Memory for `n` results of 8 bytes each, where the caller wants them: the host's own where a CPU computes."""
+    """Memory for `n` results of 8 bytes each, where the caller wants them: the host's own where a CPU computes.
+
+    Keeps no job: in a circle of references memory waits for the garbage collector, and each call takes new memory.
+    """
 
     def __init__(self, job, dtype, n):
-        self.job, self.dtype, self.n = job, np.dtype(dtype), n
+        self.session, self.queue = job.session, job.call.queue if job.on_device else None
+        self.dtype, self.n = np.dtype(dtype), n
         self.host = np.empty(n, dtype) if job.profile.is_cpu and not job.on_device else None
         self.buffer = (
             in_place(job.session, self.host) if self.host is not None else allocate(job.session, 8 * n)
@@ -86,13 +90,12 @@ class _Results:
 
     def finished(self):
         """The results, once all that was enqueued has run."""
-        session = self.job.session
         if self.host is not None:
-            show_host(session, self.buffer, self.host)
+            show_host(self.session, self.buffer, self.host)
             return self.host
-        if not self.job.on_device:
-            return read(session, self.buffer, self.dtype, self.n)
-        return on_device_array(session, self.buffer, (self.n,), self.dtype, queue=self.job.call.queue)
+        if self.queue is None:
+            return read(self.session, self.buffer, self.dtype, self.n)
+        return on_device_array(self.session, self.buffer, (self.n,), self.dtype, queue=self.queue)
 
 
 class Job:
