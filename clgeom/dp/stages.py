@@ -40,7 +40,12 @@ def is_quickest(job: Job) -> bool:
     if job.pattern.kind not in ("rows", "columns") or job.equation.loops or job.keep == "decisions":
         return False
     policy = _policy(job)
-    if policy.variant == "serial" and job.pattern.kind == "rows" and job.equation.traced and job.equation.reach_proven:
+    if (
+        policy.variant == "serial"
+        and job.pattern.kind == "rows"
+        and job.equation.traced
+        and job.equation.reach_proven
+    ):
         return False  # an item of `rows` does the same, in vectors
     return job.shape[1 if job.pattern.kind == "rows" else 0] <= policy.tile
 
