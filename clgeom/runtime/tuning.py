@@ -164,9 +164,9 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=16),
         "any": Policy("group", wg_size=32, items_per_thread=128),
     },
-    # Pieces of wg_size * items_per_thread points. H200, sizes as 1 / rank, 64M points, normal and square, float32: 32 items
-    # of 128 points 2.71 and 3.61 ms, 64 of 32 2.71 and 3.65, of 64 2.79 and 3.25, of 128 2.68 and 3.18, 128 of 64 2.66 and 3.37;
-    # by jobs of 128 points each for one work-item, over and over, 5.3 and 7.9.
+    # Pieces of wg_size * items_per_thread points. H200, sizes as 1 / rank, 64M points, normal and square, float32: 32
+    # items of 128 points 2.71 and 3.61 ms, 64 of 32 2.71 and 3.65, of 64 2.79 and 3.25, of 128 2.68 and 3.18, 128 of 64
+    # 2.66 and 3.37; by jobs of 128 points each for one work-item, over and over, 5.3 and 7.9.
     "batch/batch_tiles": {"any": Policy("group", wg_size=64, items_per_thread=128)},
     "batch/batch_emit": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=65536),
@@ -176,8 +176,8 @@ TABLE: dict[str, dict[str, Policy]] = {
     "batch/batch_crowded": {
         # the most points of a group
         "cpu": Policy("serial", wg_size=1, items_per_thread=8192),
-        # points that take a work-item as long as convex_hull takes for a group. H200, 64M float32 points on circles, sizes
-        # as 1 / rank: 512 1323 ms, 1024 1121, 2048 974, 4096 993
+        # points that take a work-item as long as convex_hull takes for a group. H200, 64M float32 points on circles,
+        # sizes as 1 / rank: 512 1323 ms, 1024 1121, 2048 974, 4096 993
         "any": Policy("group", wg_size=32, items_per_thread=2048),
     },
     "batch/batch_pieces": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
@@ -341,8 +341,8 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    # H200, chain of 4096 and 16384, 256, 512, 1024 items: 33 27 25 ms, 340 318 336 ms; with all operands in local memory
-    # 512: 12 and 254 ms.
+    # H200, chain of 4096 and 16384, 256, 512, 1024 items: 33 27 25 ms, 340 318 336 ms; with all operands in local
+    # memory 512: 12 and 254 ms.
     "dp/split_finish": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=512)},
     "dp/read_cells": {
         "cpu": Policy("group", wg_size=1, items_per_thread=4096),
