@@ -308,7 +308,10 @@ def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
         ("i / 2", False),
         ("010 + i", False),
         ("i ? 'a' : 1.0f", False),
-        ("const int v = i + k; if (i == 0) return v; else if (v > j) return 2; int u = M(i-1, j); return u - v;", True),
+        (
+            "const int v = i + k; if (i == 0) return v; else if (v > j) return 2; int u = M(i-1, j); return u - v;",
+            True,
+        ),
         ("int v = i; v = 3; return v;", False),
         ("int v = i; if (v) { return 1; } return 0;", False),
         ("i + long_one", False),

@@ -64,9 +64,10 @@ class Tiles:
         """Steps that find out what is certainly inside the hull of `n` points, and where they write it.
 
         Hulls of `m` of `n` points leave about `n * h / m` points outside, h being vertices: sorting the sample should
-        take as long as sorting what it leaves.
+        take as long as sorting what it leaves. Compute units have one tile each, or equally many.
         """
-        count = ceil_div(math.isqrt(20 * n), self.size)
+        units, wanted = self.device.compute_units, ceil_div(math.isqrt(20 * n), self.size)
+        count = wanted if wanted < units else ceil_div(wanted, units) * units
         stride = max(n // (count * self.size), 1)
         samples = min(count * self.size, ceil_div(n, stride))
         sampled, inside = List("sampled", samples, SAMPLED), sieve_memory()
