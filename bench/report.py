@@ -18,6 +18,11 @@ HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shape
         "scipy/clgeom", "one read", "sieve", "launches")  # fmt: skip
 RESIDENT = """Milliseconds; resident: the points are on the device. sieve: the pass over all points, beside one read of
 them; launches: all that the device does. cupy argsort: of as many 64-bit keys."""
+RESIDENT_BEFORE = (
+    RESIDENT
+    + """ Recorded before the sample's hull, and hulls of hulls, made way for polygons of extreme points,
+which take fewer and shorter launches."""
+)
 ORDERS = (
     "Milliseconds of whole calls with the sieve (auto) and with the octagon of the extreme points; float32."
 )
@@ -48,6 +53,7 @@ STACK = "Milliseconds; maps on the device, outlines only."
 POINTS = (
     "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
 )
+POINTS_BEFORE = POINTS + " Recorded before long segments had a sieve of their own."
 SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
 alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
 PAGES = {
@@ -58,7 +64,7 @@ PAGES = {
         HULL,
     ),
     "hull-orders-pocl": ("Orders that spoil a sample, on a CPU", ORDERS, None),
-    "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
+    "hull-h200": ("Convex hulls on a GPU", RESIDENT_BEFORE, HULL),
     "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
     "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST, None),
     "hull-published-h200": ("The published tables", PUBLISHED, None),
@@ -73,7 +79,7 @@ PAGES = {
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
-    "region-points-h200": ("Adaptive regions of points on a GPU", POINTS, None),
+    "region-points-h200": ("Adaptive regions of points on a GPU", POINTS_BEFORE, None),
     "region-published-pocl": ("Adaptive regions in the published setting on a CPU", SETTING, None),
     "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING, None),
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
