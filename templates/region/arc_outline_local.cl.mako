@@ -25,7 +25,7 @@ typedef ${real}2 point_t;
 #include "arc_order.h"
 #include "arc_cut.h"
 #include "arc_crossing.h"
-#define WG_SIZE ${wg_size}
+#define WG_SIZE ${max(wg_size, 8)}                  // the fewest that have segments of their own
 #include "arc_before.h"
 #define HALF (WG_SIZE / 2)                         // work-items to a side
 #define OWN (HALF - 2)
