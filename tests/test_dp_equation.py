@@ -67,6 +67,8 @@ def test_source_of_c():
         (dp.Equation("int i = 3; return M(i, j);"), Far(), False),
         (dp.Equation("for (int j = 0, k = 1; k < 3; ++k) if (M(i, j)) return 1; return 0;"), Far(), False),
         (dp.Equation("M(j, i)"), Far(), False),
+        (dp.Equation("M(i-010, j)"), Far(), False),
+        (dp.Equation("if (j > 0) { uchar i = 1; return M(i, j-1); } return 1;"), Far(), False),
         (dp.Equation("M(i - 1, j - p)", parameters={"p": "int32"}, reach=Near(((-1, 0),))), Near(((-1, 0),)), False),
         (dp.Equation(lcs, parameters=PARAMETERS, reach=Near(((0, 0),))), Near(((-1, -1), (-1, 0), (0, -1))), True),
         (dp.Equation(lambda M, i, j: M[i - 2, j] + M[i - 1, 2 * j]), Far(), False),

@@ -316,6 +316,10 @@ def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
         ("int v = i; if (v) { return 1; } return 0;", False),
         ("i + long_one", False),
         ("i - x_size", False),
+        ("M(i-1, j) + (2147483648 - 1) > 0", False),  # a sum of 64 bits
+        ("if (i > 0) return M(i-1, j);", False),
+        ("if (i > 0) return M(i-1, j); const", False),
+        (" + ".join(["M(i-1, j)"] * 200), False),
     ],
 )
 def test_simple_c_is_read_as_nodes(session, body, read):

@@ -13,6 +13,8 @@ import re
 from clgeom.dp import trace
 from clgeom.errors import InvalidInput
 
+#: Longer texts stay texts: what reads and writes nodes goes as deep into Python's stack as they are nested.
+MOST_TOKENS = 300
 TOKEN = re.compile(
     r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),;=\[\]]))"
 )
@@ -37,11 +39,16 @@ def as_traced(equation):
             value = _Reader(body, equation.parameters).whole()
     except (_Beyond, InvalidInput, RecursionError):
         return None
-    if any(part.type not in ("int", "bool") for part in trace.walk(value)):
-        return None
     twin = copy.copy(equation)
     twin.__dict__.update(traced=True, value=value, decision=None, _texts={})
     return twin
+
+
+def _whole(value):
+    """A value of 32 bits: in C one longer operand makes all of an expression longer."""
+    if value.type not in ("int", "bool"):
+        raise _Beyond
+    return value
 
 
 class _Reader:
@@ -55,7 +62,9 @@ class _Reader:
                 raise _Beyond
             self.tokens.append(found)
             at = found.end()
-        self.tokens.append(None)
+        if len(self.tokens) > MOST_TOKENS:
+            raise _Beyond
+        self.tokens += [None] * 3  # a statement begins with up to three words
         self.at = 0
 
     def is_next(self, *marks):
@@ -136,6 +145,7 @@ class _Reader:
                 else trace.arithmetic
             )
             left = make(op, left, right) if level < 2 else make(op, trace.number(left), trace.number(right))
+            left = _whole(left)  # two constants may have made a longer one
         return left
 
     def unary(self):
@@ -148,6 +158,9 @@ class _Reader:
         return self.atom()
 
     def atom(self):
+        return _whole(self.operand())
+
+    def operand(self):
         token = self.tokens[self.at]
         if token is None:
             raise _Beyond
