@@ -111,6 +111,23 @@ def test_every_corner_and_type(session, pattern, dtype):
             assert found.corner == expected[dp.PATTERNS[pattern].corner(*shape)]
 
 
+@pytest.mark.parametrize("pattern", CORNERS)
+@pytest.mark.parametrize("axis", (0, 1))
+def test_reads_along_one_axis(session, pattern, axis):
+    """Nothing but the pattern says then which row and which corner are completed last."""
+    step = next(s for s in reference.REGIONS[pattern] if s[axis] == 0)
+    inside = ("i > 0", "i < n - 1", "j > 0", "j < m - 1")[2 * (1 - axis) + (step[1 - axis] > 0)]
+    equation = dp.Equation(f"{inside} ? M(i{step[0]:+}, j{step[1]:+}) + 1 : 10 * i + j", pattern=pattern)
+    shape = (21, 14)
+    whole = dp.fill(equation, shape, path="stages", device=session).numpy()
+    with override(SMALL):
+        for keep in ("last", "corner", "table"):
+            found = dp.fill(equation, shape, path="tiles", keep=keep, device=session)
+            assert found.corner == whole[dp.PATTERNS[pattern].corner(*shape)]
+            if keep != "corner":
+                np.testing.assert_array_equal(found.last, whole[dp.PATTERNS[pattern].last(*shape)])
+
+
 @pytest.mark.parametrize("wg_size", (1, 8))
 def test_offsets_beyond_the_next_cell(session, wg_size):
     policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)
@@ -260,6 +277,13 @@ def test_recovery_reads_packed_decisions(session):
 )
 def test_flips(offsets, flips):
     assert flips_of(offsets) == flips
+
+
+@pytest.mark.parametrize("wanted", [(a, b) for a in (False, True) for b in (False, True)])
+def test_flips_as_wanted_where_there_is_a_choice(wanted):
+    assert flips_of(((0, -1),), wanted) == (wanted[0], False)
+    assert flips_of(((2, 0),), wanted) == (True, wanted[1])
+    assert flips_of(((1, -1),), wanted) == (True, False)
 
 
 @pytest.mark.parametrize("wg_size", (1, 2, 4, 32))

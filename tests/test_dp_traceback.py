@@ -53,6 +53,29 @@ def test_other_corner_and_an_end(session):
     assert list(map(tuple, found.cells.tolist())) == list(way(decisions, 0, 49, moves))
 
 
+@pytest.mark.parametrize("pattern, moves", (
+    ("RUD", ((-1, 0), (-1, 1))), ("RDU", ((1, 0), (1, 1))), ("SONE", ((0, -1), (0, -2))),
+))  # fmt: skip
+def test_from_the_corner_of_the_pattern(session, pattern, moves):
+    """Which need not be the cell that reads alone would call the last."""
+
+    @dp.equation(pattern=pattern, decisions=2)
+    def down(M, i, j, n, m):
+        a, b = (
+            dp.where((i + r >= 0) & (i + r < n) & (j + c >= 0) & (j + c < m), M[i + r, j + c], i)
+            for r, c in moves
+        )
+        return 1 + (a * 3 + b * 5 + i * j) % 97, dp.which_max(a, b)
+
+    shape = (45, 70)
+    with override({"dp/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_columns=4, steps=4, strips=3)}):
+        found = dp.walk_back(down, shape, moves, band_bytes=100, device=session)
+    whole = dp.fill(down, shape, path="stages", device=session)
+    assert found.value == whole.corner
+    corner = dp.PATTERNS[pattern].corner(*shape)
+    assert list(map(tuple, found.cells.tolist())) == list(way(whole.decisions.numpy(), *corner, moves))
+
+
 def test_bad_input(session):
     given = words((5, 5))
     with pytest.raises(InvalidInput, match="one entry for each of 3 decisions"):

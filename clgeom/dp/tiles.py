@@ -32,10 +32,10 @@ WRITERS = 64
 SPARE_BYTES = 512
 
 
-def flips_of(offsets):
-    """(flip_rows, flip_columns) that turn all offsets to up and left, None when none do."""
-    for rows in (False, True):
-        for columns in (False, True):
+def flips_of(offsets, wanted=(False, False)):
+    """(flip_rows, flip_columns) that turn all offsets to up and left, None when none do; of several those wanted."""
+    for rows in (wanted[0], not wanted[0]):
+        for columns in (wanted[1], not wanted[1]):
             if all(
                 (-di if rows else di) <= 0 and (-dj if columns else dj) <= 0 and (di, dj) != (0, 0)
                 for di, dj in offsets
@@ -44,16 +44,22 @@ def flips_of(offsets):
     return None
 
 
+def flips_for(job: Job):
+    """The flips of a job whose reads are near: those that fill the pattern's corner last, if the reads allow them."""
+    i, j = job.pattern.corner(2, 2)
+    return flips_of(job.equation.reach.offsets, (i == 0, j == 0))
+
+
 def applies(job: Job) -> bool:
     """Whether all reads are near, in one quadrant, and what is kept fits in one buffer."""
     reach = job.equation.reach
     if not (isinstance(reach, Near) and reach.offsets and job.whole):
         return False
-    flips = flips_of(reach.offsets)
+    flips = flips_for(job)
     if flips is None or job.layout not in (None, "ROWS") or bits_of(job) is None:
         return False
-    if job.pattern.last_is_column and job.keep != "table":
-        return False
+    if job.keep != "table" and (job.pattern.last_is_column or flips[0] != (job.pattern.last(2, 2) == 0)):
+        return False  # what is completed last must be what the pattern says
     sweep = Sweep.of(job, flips)
     return sweep is not None and sweep.largest_buffer <= job.session.profile.max_alloc_bytes
 
@@ -246,7 +252,7 @@ def fill(job: Job) -> Filled:
     """Fill the table of a job."""
     n, m = job.shape
     dtype = job.equation.dtype
-    sweep = Sweep.of(job, flips_of(job.equation.reach.offsets))
+    sweep = Sweep.of(job, flips_for(job))
     flip_rows, flip_columns = sweep.flips
     buffers, kept = {}, Scratch("last", dtype, sweep.edge_pitch)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]

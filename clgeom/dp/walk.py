@@ -28,7 +28,7 @@ BAND_BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class Walk:
-    """A way through a table, from the cell that is filled last.
+    """A way through a table, from the cell that answers for it (`Table.corner`).
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Walk:
 def walk_back(
     equation, shape, moves, *, band_bytes=BAND_BYTES, values=None, device=None, **parameters
 ) -> Walk:
-    """Follow the decisions of an equation from the last cell, with memory for a few rows of the table.
+    """Follow the decisions of an equation from the table's corner, with memory for a few rows of it.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _moves(moves, equation, pattern, of):
 def _walk(job, moves, band_bytes):
     n, m = job.shape
     session, dtype = job.session, job.equation.dtype
-    forward = tiles.Sweep.of(job, tiles.flips_of(job.equation.reach.offsets))
+    forward = tiles.Sweep.of(job, tiles.flips_for(job))
     again = tiles.Sweep.of(replace(job, keep="decisions"), forward.flips)
     forward = replace(again, bits=0)  # of the same shape, so that edges fit
     pitch = packed_pitch(m, again.bits, again.policy.block_columns)
@@ -149,8 +149,10 @@ def _walk(job, moves, band_bytes):
     args = (*forward.numbers(every=every), "edges", "state", last, *job.arguments)
     step = Step(tiles.KERNEL, forward.policy, args, 1, forward.params(job, last=True), options=job.options)
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
-    corner = forward.in_order(result.read(last))[job.pattern.corner(n, m)[1]]
-    cursor = np.array([n - 1, m - 1, 0], np.int32)
+    start = np.array(job.pattern.corner(n, m))
+    corner = forward.in_order(result.read(last))[start[1]]
+    # cells are counted in the order of filling, where the pattern's corner need not be the last
+    cursor = np.append(np.where(forward.flips, np.array([n, m]) - 1 - start, start), 0).astype(np.int32)
     launch.write(session, buffers["cursor"], cursor)
     walker = select(session.profile, "dp/walk_back")
     canonical = tuple(None if move is None else tuple(abs(by) for by in move) for move in moves)
@@ -171,5 +173,4 @@ def _walk(job, moves, band_bytes):
             break
     decisions = launch.read(session, buffers["steps"], np.uint8, int(cursor[2]))
     by = np.array([move or (0, 0) for move in moves] + [(0, 0)] * (256 - len(moves)), np.int64)[decisions]
-    start = np.array([0 if forward.flips[0] else n - 1, 0 if forward.flips[1] else m - 1])
     return Walk(start + np.cumsum(by, axis=0) - by, decisions, corner)
