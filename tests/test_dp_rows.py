@@ -178,6 +178,20 @@ def test_what_a_row_asks_of_its_columns(any_session, form):
             assert np.array_equal(*tables), (n, m)
 
 
+def test_columns_up_to_infinity(session):
+    """The largest and the smallest number of 64 bits as bounds of columns."""
+
+    def row(M, i, j, low, high):
+        inside = (j <= high[i - 1]) & (j + low[i - 1] < 0)
+        return dp.where(i == 0, j, dp.where(inside, M[i - 1, j] + 1, dp.where(j > high[i - 1], 7, -7)))
+
+    equation = dp.Equation(row, parameters={"low": "int64[]", "high": "int64[]"}, pattern="RUD")
+    most = np.iinfo(np.int64).max
+    given = {"low": np.array([-most, -3, -most, -most]), "high": np.array([most, most, 9, -most])}
+    tables = [dp.fill(equation, (5, 40), path=path, device=session, **given).numpy() for path in ("rows", "stages")]
+    assert np.array_equal(*tables)
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90)), min_size=1, max_size=300),
     st.integers(1, 300),

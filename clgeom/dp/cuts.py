@@ -120,8 +120,15 @@ def _written(equation, form):
     """A sum in C, as statements and a value of 64 bits, indices of parameters moved into range."""
     atoms = [atom for atom in form if atom is not None]
     writer = text.Writer(tuple(atoms), taken=equation._taken(), clamped=True)
-    terms = [f"{form[atom]} * (long)({writer.write(atom, writer.top)[0]})" for atom in atoms]
-    return "\n".join(writer.top.lines), " + ".join([*terms, f"{form.get(None, 0)}L"])
+    terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
+    total = f"{form.get(None, 0)}L"
+    if any(atom.type == "long" for atom in atoms):  # the largest number may stand for infinity
+        for factor, term in terms:
+            term = term if abs(factor) == 1 else f"{abs(factor)} * {term}"
+            total = f"{'add_sat' if factor > 0 else 'sub_sat'}({total}, {term})"
+    else:
+        total = " + ".join([*(f"{factor} * {term}" for factor, term in terms), total])
+    return "\n".join(writer.top.lines), total
 
 
 @dataclass(frozen=True)
