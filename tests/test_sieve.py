@@ -1,5 +1,6 @@
 """The sieve: what it may throw away, in whatever order points come; hulls of hulls; lists that overrun."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +17,8 @@ from clgeom.hull.sieve import hull_plan, sieved_hull
 from clgeom.hull.sieve_polygons import Polygons
 from clgeom.hull.sieve_tiles import Tiles
 from clgeom.runtime.arrays import to_device
-from clgeom.runtime.launch import read
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Plan, read, run
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
@@ -37,6 +39,14 @@ SHAPES = {
         "hull/cap_extremes": Policy("group", 16),
         "hull/polygon_cut": Policy("group", 256),
         "hull/tile_hoods": Policy("group", 64, 1),
+    },
+    "odd items": {
+        "hull/sieve": Policy("group", 8, 5, groups_per_unit=1),
+        "hull/sample_extremes": Policy("group", 2, 5),
+        "hull/extreme_polygon": Policy("group", 1),
+        "hull/cap_extremes": Policy("group", 2),
+        "hull/polygon_cut": Policy("group", 1),
+        "hull/tile_hoods": Policy("group", 32, 3),
     },
     "serially": {
         "hull/sieve": Policy("serial", 1, 32, groups_per_unit=4),
@@ -81,12 +91,23 @@ def test_sizes(session, shape, n, dtype):
         check(session, cloud(name, n, dtype))
 
 
+@pytest.mark.parametrize("shape", ("few items", "odd items"))
 @pytest.mark.parametrize("name", ("normal", "disc", "grid", "circle"))
-def test_few_items(session, name):
-    """Work-items of one point each, and fewer than directions."""
-    with override(SHAPES["few items"]):
+def test_unusual_items(session, shape, name):
+    """Work-items of one point each, and fewer than directions; numbers of points that are no powers of two."""
+    with override(SHAPES[shape]):
         for n in SIZES:
             check(session, cloud(name, n, np.float32))
+
+
+def test_small_device(session):
+    """The shapes that a GPU gets which has small groups and no more local memory than OpenCL asks for."""
+    small = Session(session.device, max_wg_size=32, local_mem_bytes=1 << 15)
+    small.profile = replace(small.profile, kind="gpu")
+    dtype = np.float64 if small.profile.fp64 else np.float32
+    for name in ("normal", "circle", "grid"):
+        for n in (200, 5000):
+            check(small, cloud(name, n, dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -222,3 +243,22 @@ def test_not_finite(session, shape, at, value):
         points = cloud("normal", 900, np.float32)
         points[at, column] = value
         assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+
+
+def test_not_finite_in_one_tile(session, shape):
+    for n, every in ((1, 1), (2, 2), (64, 1), (64, 7)):
+        points = cloud("normal", n, np.float32)
+        points[::every] = np.nan
+        assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+
+
+@pytest.mark.parametrize("value", (np.nan, np.inf))
+def test_tile_hoods_orders_nothing_that_is_not_finite(session, value):
+    """NaN is before nothing and after nothing: places counted by comparisons would be no permutation."""
+    points = cloud("normal", 100, np.float32)
+    points[::7] = value
+    array = to_device(session, points, of="test")
+    with override(SHAPES["groups"]):
+        plan = Plan(Polygons.of(array, False).hull(len(points)))
+    lower, upper, wild = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]
+    assert (lower, upper, wild) == (0, 0, 1)

@@ -16,9 +16,13 @@ typedef ${real}2 point_t;
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define CHUNK (WG_SIZE * ITEMS)
-#define PARTS ${max(wg_size // directions, 1)}
-#define SHARE (CHUNK / PARTS)
-#define RUN ${min(8, wg_size * items_per_thread // max(wg_size // directions, 1))}
+<%
+    parts = max(wg_size // directions, 1)
+    share = wg_size * items_per_thread // parts
+%>\
+#define PARTS ${parts}
+#define SHARE ${share}
+#define RUN ${min(8, share & -share)}
 #define LEAST 1e-12f                         // variance of what has none
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))

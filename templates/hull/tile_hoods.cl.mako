@@ -7,11 +7,11 @@
 //            go; hoods of strips, merged two by two${"; then the corners and more of the list, until it ends" if picked else ""}
 //   hull     records (x, y, id): counts in the first ${header}, then corners from left to right, lower and upper by turns
 //
-// Counts are 0 when there are too many points or corners. The third number tells of a point that is NaN or infinite.
-// Reads each point once. Cost: O(n log^2 n) comparisons in local memory.
+// Counts are 0 when there are too many points or corners, or when a point is NaN or infinite, which the third number
+// tells: NaN is in no order. Reads each point once${", and corners again with what follows of the list" if picked else ""}. Cost: O(n log^2 n) comparisons in local memory.
 <%
-    strip = max(4, items_per_thread)
-    hood_items = max(wg_size * items_per_thread // strip, 1)
+    tile = wg_size * items_per_thread
+    hood_items = min(wg_size, 1 << (max(tile // 4, 1).bit_length() - 1))     # a power of two; strips of 4 points or more
 %>\
 #include "portable.h"
 #define CLGEOM_COORD_${real}
@@ -26,17 +26,16 @@ typedef ${real}2 point_t;
 #define TILE (WG_SIZE * ITEMS)
 #define RUN ${run}
 #define FEW 32
-#define STRIP ${strip}
+#define STRIP ${tile // hood_items}
 #define HOOD_ITEMS ${hood_items}
 #define WILD ${wild}
 #define HEADER ${header}
 typedef struct { real_t x, y; uint id; } vertex_t;
 
-% if picked:
 #define RECORD(k) hull[HEADER + 2 * (k) + side]
+% if picked:
 #define ID(k) ((k) < kept ? RECORD(k).id : ids[first + (k) - kept])
 % else:
-#define RECORD(k) hull[HEADER + 2 * (k) + side]
 #define ID(k) (k)
 % endif
 
@@ -58,26 +57,23 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
     local ushort places[TILE], others[TILE];
     local ushort merge_sizes[WG_SIZE], tangent_p[WG_SIZE], tangent_q[WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0);
-    local uint wild;
 % if picked:
     global const uint *const ids = side ? upper : lower;
-    const uint listed = sizes[in + side], total = listed > ${most} * TILE ? 0 : listed;
+    const uint wild = sizes[WILD], listed = sizes[in + side], total = wild || listed > ${most} * TILE ? 0 : listed;
     uint first = 0, kept = 0;                // of the list that is read next; corners that were found before
-    if (lid == 0)
-        wild = sizes[WILD];
 % else:
-    const uint total = n > TILE ? 0 : n;
+    local uint wild;
     if (lid == 0)
         wild = 0;
-% endif
     barrier(CLK_LOCAL_MEM_FENCE);
+% endif
     uint found;
 % if picked:
     do {
     const uint count = min(kept + total - first, (uint)TILE);
 % else:
     {
-    const uint count = total;
+    uint count = n > TILE ? 0 : n;
 % endif
     for (uint i = lid; i < count; i += WG_SIZE) {
         const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)ID(i));
@@ -89,6 +85,9 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
 % endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+% if not picked:
+    count = wild ? 0 : count;
+% endif
 
     // A place moves to where so many are before it: within a run, then within two of them.
     local ushort *sorted = places, *to = others;
