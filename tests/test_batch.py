@@ -21,7 +21,11 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch import convex_hulls, convex_hulls_by_label
 from clgeom.hull.batch_job import CROWDED, HULLS, Job, worth_an_item
 from clgeom.hull.batch_result import ragged_measures
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.runtime.arrays import to_device
 from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill
+from clgeom.runtime.launch import run as launch
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
@@ -395,6 +399,25 @@ def test_convex_hulls_refuses_infinities_in_groups_of_any_size(any_session, size
         InvalidInput, match=rf"convex_hulls must be finite. Got inf at index \[{2 * size + 1}, 1\]"
     ):
         convex_hulls(points, [0, size, 2 * size, 3 * size], device=any_session)
+
+
+@pytest.mark.parametrize("keep", (False, True))
+def test_batch_tiles_stay_in_their_places(session, keep):
+    """Whatever hoods of NaN look like: no more vertices than points."""
+    policy, n = Policy("group", 4, 8), 32
+    slots, counts, status = (Scratch(name, np.uint32, 2 * n) for name in ("slots", "counts", "status"))
+    params = {**predicate_parameters(session, np.float32), "keep": keep, "measures": False}
+    args = ("points[0]", np.uint32(1), "jobs[0]", np.uint32(0), "status", slots, counts, status)
+    for share in (0.1, 0.3, 0.5, 0.8, 0.95):
+        points = cloud("normal", n, np.float32)
+        points[np.random.default_rng(0).random((n, 2)) < share] = np.nan
+        arrays = {"points": points, "jobs": np.array([0, n, 0, 0], np.uint32)}
+        arrays = {name: to_device(session, array, of="test") for name, array in arrays.items()}
+        memory = {scratch.name: allocate(session, scratch.nbytes) for scratch in (slots, counts, status)}
+        fill(session, memory["slots"], np.uint32(n), 2 * n)
+        plan = Plan(Step("batch/batch_tiles", policy, args, 1, params))
+        found = launch(session, plan, **arrays, **memory)
+        assert found.read(counts, 1)[0] <= n and (found.read(slots)[n:] == n).all()
 
 
 ENDS = "must begin with 0 and end with the number of points, 9. Got {} at [{}] instead."

@@ -226,7 +226,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const ui
                 is_open = 1;
         barrier(CLK_LOCAL_MEM_FENCE);
         const chain_t chain = {x, y, hoods, lower, upper};
-        const uint found = is_open ? lower + upper - 2 : lower;
+        const uint found = is_open ? min(lower + upper - 2, held) : lower;      // NaN may be in both hoods
         for (uint s = lid; s < found; s += WG_SIZE) {
             const uint place = begin + number[CHAIN_GET(chain, s)];
             out[emitted + s] = mapped ? ids[place] : place;
