@@ -1,4 +1,4 @@
-"""Convex hulls: the heaphull filter, a lexicographic sort of what it leaves, and Wagener's merge of hoods."""
+"""Convex hulls: the sieve; where that leaves much, or on request, a lexicographic sort and Wagener's merge of hoods."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def convex_hull(
 
     Notes
     -----
-    The filter is that of Ferrada, Navarro, Hitschfeld (J. Comput. Appl. Math. 364, 2020); the merge that of Wagener
+    The octagon is that of Ferrada, Navarro, Hitschfeld (J. Comput. Appl. Math. 364, 2020); the merge that of Wagener
     ("Optimally parallel algorithms for convex hull determination", 1985), in the work-optimal form. Every orientation
     is decided exactly.
 

@@ -1,5 +1,5 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
-// batch_pieces: jobs for batch_hulls from groups that go into pieces.
+// batch_pieces: jobs for batch_hulls or batch_tiles from groups that go into pieces.
 //
 //   first    | 0 . . | 3 . . . | 7          piece i is number i - first[k] of group k's parts, all about equally large
 //   jobs     [ begin, end, place in slots, target | .. ]            for `most` pieces, those beyond the last one empty

@@ -9,8 +9,8 @@
 //   state    [ runs: lower 0 1 2 .. | upper 0 1 2 .. ][ runs_of: 1 1 1 .. ]         for hood_merge, then
 //            [ ranges: lower (first, last) of block 0 .. | upper .. ]               places in corners of the side
 //
-// Of equal points the first is kept. A strip is Andrew's monotone chain; a merge, by one work-item, finds the common
-// tangent by nested binary search. Reads every point twice (once a side), writes the corners.
+// Of equal points the first is kept. A strip is Andrew's monotone chain; how two are merged is in hood_group.h. Reads
+// every point twice (once a side), writes the corners.
 // Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985), in the work-optimal form.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
