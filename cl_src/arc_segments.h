@@ -5,7 +5,8 @@
 //   corners    [ lower side: as candidates, left-justified in each segment .. | upper side .. ]      candidates
 //   ranges     [ lower side: (first, last) place in corners of the side | .. | upper side .. ]       (1, 0): empty
 //
-// A region has `segments` segments, numbered on from one region to the next. Segments may be empty.
+// A region has `segments` segments, numbered on from one region to the next. Segments may be empty. Cuts ascend, but of
+// candidates that are wrongly said to be in order they need not: then a segment that would end before it begins is empty.
 
 // Declares begin, end, stride: a work-item's share of `all` numbers, side by side or in steps.
 #define ARC_SHARE(all, side_by_side)                                                                              \
@@ -14,7 +15,7 @@
     const ulong end = (side_by_side) ? min(begin + share, (ulong)(all)) : (all);                                   \
     const ulong stride = (side_by_side) ? 1 : get_global_size(0);
 
-inline int arc_is_empty(global const uint *cuts, uint s) { return cuts[s] == cuts[s + 1]; }
+inline int arc_is_empty(global const uint *cuts, uint s) { return cuts[s] >= cuts[s + 1]; }
 
 // The segment after s in its region that is not empty, or `end`, one past the last of the region.
 inline uint arc_next(global const uint *cuts, uint s, uint end)

@@ -415,6 +415,27 @@ def test_points_claimed_to_be_sorted_are_looked_at(session, kernel):
             points[row, 1] = 0 if row else points[row, 0]
 
 
+@pytest.mark.parametrize("kernel", ("naive", "local", "auto"))
+def test_cuts_of_points_in_disorder_may_descend(session, kernel):
+    """Columns that come again, so that the searches for their beginnings go past each other: an error, and no harm."""
+    points = in_order(cloud("grid", 400, np.int32)) % 9
+    column = np.stack([np.full(150, 20), np.arange(150)], axis=1)
+    strewn = np.concatenate(
+        [np.stack([np.arange(20), np.arange(20)], axis=1), column, [[33, 1], [20, 40], [21, 1], [20, 5]]]
+    )
+    for rows in (points, strewn.astype(np.float32)):
+        for segments in (len(rows), len(rows) // 2, 40, 3):
+            for policies in SHAPES:
+                for cuts in ("count", "width"):
+                    with (
+                        override(policies),
+                        pytest.raises(InvalidInput, match="must be in lexicographic order"),
+                    ):
+                        adaptive_region(
+                            rows, segments, cuts=cuts, assume_sorted=True, kernel=kernel, device=session
+                        )
+
+
 def test_points_that_are_not_finite(session):
     points = cloud("square", 100, np.float32)
     expected = adaptive_region(points[1:], 6, device=session)

@@ -179,8 +179,10 @@ def _run_plan(session, made, regions, profile, buffers):
     lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
     if summary[-1] & NO_FIT:
         return None
-    total = int(upper_at[-1])
     facts = (lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
+    if summary[-1]:
+        return Outline(*facts, phases, rows=np.empty((0, 2), out.dtype))
+    total = int(upper_at[-1])
     if total <= likely:
         rows = raw[out.head * point :].view(out.dtype)[: 2 * total].reshape(-1, 2)
         return Outline(*facts, phases, rows=rows)

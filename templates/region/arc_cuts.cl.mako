@@ -48,7 +48,7 @@ void arc_cuts(global const real_t *points, const uint n, global const uint *star
     for (ulong j = begin; j < end; j += stride) {
         const uint i = (uint)j;
 % if ragged:
-        const uint region = i / segments, first = starts[region], last = starts[min(region + 1, regions)];
+        const uint region = i / segments, first = starts[region], last = max(starts[min(region + 1, regions)], first);
         const uint k = i - region * segments;
 % else:
         const uint first = 0, last = n, k = i;

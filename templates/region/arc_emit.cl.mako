@@ -8,7 +8,8 @@
 //             regions + 1 of each, in the beginning of the same memory: vertices start at number `head`
 //
 // A work-item to a segment and side; group: long runs of corners are copied by the whole work-group. Vertices from
-// number `room` on are left out. Reads links and corners, writes each vertex once.
+// number `room` on are left out, and all of them where flag is set: links may lead anywhere then. Reads links and corners,
+// writes each vertex once.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 #define CLGEOM_FILTERED ${int(filtered)}
@@ -29,7 +30,7 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
               global const uint *offsets, global const uint *sums, const uint chunk, global const uint *flag, global real_t *vertices, const uint head,
               const uint room, global uint *summary)
 {
-    const uint all = 2 * segments, regions = segments / of_region;
+    const uint all = flag[0] ? 0 : 2 * segments, regions = segments / of_region;
     for (uint i = get_global_id(0); i < 3 * (regions + 1); i += get_global_size(0)) {
         const uint which = i / (regions + 1), region = i - which * (regions + 1);
         summary[i] = arc_offset(offsets, sums, chunk, which * segments + region * of_region);

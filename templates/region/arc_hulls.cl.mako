@@ -43,7 +43,7 @@ void arc_hulls(global const real_t *lower, global const real_t *upper, const uin
         global uint *corners = all_corners + (size_t)side * m + first;
         uint from = 0;
 % if check:
-        int ordered = 1;
+        int ordered = cuts[s] <= cuts[s + 1];
         for (uint k = first; !side && k < first + count; ++k)
             ordered &= arc_is_finite(CLGEOM_LOAD2(${real}, points, k)) &
                        (k == 0 || arc_in_order(CLGEOM_LOAD2(${real}, points, k - (k > 0)), CLGEOM_LOAD2(${real}, points, k)));

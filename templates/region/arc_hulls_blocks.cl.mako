@@ -134,6 +134,10 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     const uint block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
     global uint *low = corners + begin, *high = corners + (size_t)m + begin;
     uint low_size = 0, high_size = 0;
+% if check:
+    if (begin > end)
+        atomic_or(flag, 1u);
+% endif
     for (uint tile = begin; tile < end; tile += TILE) {
         const uint last = min(tile + TILE, end);
         real_t tops[STRIPS], bottoms[STRIPS];
@@ -241,7 +245,9 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
     uint low_size = 0, high_size = 0;
     heights_t passed = (heights_t)(LOWEST, LOWEST);        // the greatest heights of all tiles before
 % if check:
-    uint bad = lid == 0 && begin < end && !(arc_is_finite(POINT(points, begin)) && arc_is_finite(POINT(points, end - 1)));
+    uint bad = begin > end;
+    if (lid == 0 && begin < end)
+        bad = !(arc_is_finite(POINT(points, begin)) && arc_is_finite(POINT(points, end - 1)));
 % if real != "int":
     real_t wild = 0;                                       // NaN after an infinity or a NaN; x need no look, in order
 % endif

@@ -74,8 +74,10 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
     const uint halo = arc_halo(cuts, tile_end, segments);         // all between are empty: candidates are side by side
     const uint s = WG_SIZE > 1 && lid == OWN ? halo : min(tile + lid, segments);
     const uint begin = cuts[tile], all = cuts[min(halo + 1, segments)] - begin;
-    const uint first = cuts[s], count = s < segments ? max(cuts[s + 1], first) - first : 0;
-    const uint loaded = WG_SIZE > 1 && all <= CAPACITY ? all : 0, own = lid < OWN && s < segments;
+    const uint loaded = WG_SIZE > 1 && all <= CAPACITY ? all : 0;
+    const uint first = cuts[s], end = s < segments ? cuts[s + 1] : first;
+    const int possible = first <= end && (!loaded || (first >= begin && end <= begin + all));     // not so in disorder
+    const uint count = possible ? end - first : 0, own = lid < OWN && s < segments;
     const uint region = s / of_region * of_region, region_end = min(region + of_region, segments);
     places[lid] = first - begin;
     for (uint side = 0; side < 2; ++side) {
@@ -94,6 +96,8 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
 % endif
         }
 % if check:
+        if (!possible)
+            atomic_or(flag, 1u);
         for (uint k = first; !loaded && k < first + count; ++k) {
             const point_t p = CLGEOM_LOAD2(${real}, lower, k), q = k > 0 ? CLGEOM_LOAD2(${real}, lower, k - 1) : p;
             if (!arc_is_finite(p) || !arc_in_order(q, p))
@@ -123,7 +127,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
                 link[LINK_Q] = first;
             if (first + count == cuts[region_end])
                 link[LINK_P] = first + size - 1;
-            else if (loaded) {                                     // next is in the same region
+            else if (loaded && sizes[other]) {                     // next is in the same region
                 const hull_t hull = {x, y, stack};
                 const uint p = places[lid], q = places[other];
                 const uint2 touched = arc_tangent(&hull, side, (uint2)(p, p + size - 1), (uint2)(q, q + sizes[other] - 1));

@@ -26,6 +26,7 @@ void arc_join(global const real_t *points, const uint m, global const uint *cuts
 {
     local uint values[WG_SIZE], sums[ARC_CHUNKS], parts[3 * WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0) & 1, s = get_group_id(0) / 2, begin = cuts[s];
+    const uint room = m - begin;                                      // in disorder blocks may overlap
     global uint *list = corners + (size_t)side * m + begin;
     global const uint *from = block_corners + (size_t)side * m;
     const size_t first_block = ((size_t)side * segments + s) * fan;
@@ -37,19 +38,19 @@ void arc_join(global const real_t *points, const uint m, global const uint *cuts
         const uint at = total + group_before(size, lid, values, sums, &all);
         total += all;
         if (size <= LONG)
-            for (uint k = 0; k < size; ++k)
+            for (uint k = 0; k < size && at + k < room; ++k)
                 list[at + k] = from[range.x + k];
         parts[3 * lid] = range.x;
         parts[3 * lid + 1] = at;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint other = 0; other < WG_SIZE; ++other)
             if (values[other] > LONG)
-                for (uint k = lid; k < values[other]; k += WG_SIZE)
+                for (uint k = lid; k < values[other] && parts[3 * other + 1] + k < room; k += WG_SIZE)
                     list[parts[3 * other + 1] + k] = from[parts[3 * other] + k];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     ARC_FENCE();
-    const uint size = group_hull_of_list(points, list, total, side, lid, values, parts);
+    const uint size = group_hull_of_list(points, list, min(total, room), side, lid, values, parts);
     if (lid == 0)
         vstore2(size ? (uint2)(begin, begin + size - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
 }

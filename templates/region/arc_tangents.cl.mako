@@ -49,7 +49,7 @@ void arc_tangents(global const real_t *lower, global const real_t *upper, const 
         global uint *mine = links + 4 * (size_t)i, *theirs = links + 4 * ((size_t)side * segments + next);
         if (cuts[s] == cuts[region])
             mine[LINK_Q] = p_range.x;
-        if (next == region + of_region) {
+        if (next == region + of_region || arc_is_empty(cuts, next)) {     // empty: in disorder
             mine[LINK_P] = p_range.y;
             continue;
         }
