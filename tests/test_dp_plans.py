@@ -8,7 +8,9 @@ from math import inf
 import numpy as np
 import pytest
 
+from clgeom import dp
 from clgeom.dp import problems
+from clgeom.dp.problems.allocation import COVERS
 from clgeom.errors import InvalidInput
 from tests.reference import dp_plans as reference
 
@@ -114,6 +116,11 @@ def test_covering_as_knapsack(session, rng):
         total += count * left[-1] if count else 0
         left = left[: len(left) - count]
     assert total == found.value
+
+
+def test_covers_read_no_size_before_the_first(session):
+    table = dp.fill(COVERS, (4, 6), size=[1.0, 2, 3, 4, 5], check=True, device=session)
+    assert table.corner == 17
 
 
 def test_nothing_is_left_of_nothing():

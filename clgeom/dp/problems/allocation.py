@@ -11,7 +11,7 @@ from clgeom.dp.equation import Equation
 from clgeom.dp.fill import fill
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
-from clgeom.dp.trace import minimum, where
+from clgeom.dp.trace import maximum, minimum, where
 from clgeom.errors import InvalidInput
 
 INF = float("inf")
@@ -249,7 +249,7 @@ def covering(sizes, kinds, *, device=None) -> Allocation:
 
 def _cover_as_knapsack(M, i, j, size, n):
     def use(x):
-        return M[i + 1, j - x] + x * size[j - 1]
+        return M[i + 1, j - x] + x * size[maximum(j - 1, 0)]
 
     last, (value, count) = i == n - 1, least(0, j + 1, use)
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, count)
