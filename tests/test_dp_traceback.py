@@ -68,7 +68,9 @@ def test_from_the_corner_of_the_pattern(session, pattern, moves):
         return 1 + (a * 3 + b * 5 + i * j) % 97, dp.which_max(a, b)
 
     shape = (45, 70)
-    with override({"dp/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_columns=4, steps=4, strips=3)}):
+    with override(
+        {"dp/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_columns=4, steps=4, strips=3)}
+    ):
         found = dp.walk_back(down, shape, moves, band_bytes=100, device=session)
     whole = dp.fill(down, shape, path="stages", device=session)
     assert found.value == whole.corner
@@ -82,6 +84,11 @@ def test_bad_input(session):
         dp.walk_back(lcs, (5, 5), MOVES[:2], device=session, **given)
     with pytest.raises(InvalidInput, match="must lead where NOSE reads"):
         dp.walk_back(lcs, (5, 5), ((1, 0), (-1, 0), (0, -1)), device=session, **given)
+    up = dp.Equation(
+        "decision = j % 2; return i == 0 ? 1 : M(i-1, j) + M(i-1, j-1);", pattern="RUD", decisions=2
+    )
+    with pytest.raises(InvalidInput, match="must lead to one corner"):
+        dp.walk_back(up, (5, 5), ((-1, 1), (-1, 0)), device=session)
     plain = dp.Equation("i == 0 ? 1 : M(i-1, j)", pattern="NOSE")
     with pytest.raises(InvalidInput, match="up to 256 decisions"):
         dp.walk_back(plain, (5, 5), (), device=session)

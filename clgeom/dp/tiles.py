@@ -44,10 +44,13 @@ def flips_of(offsets, wanted=(False, False)):
     return None
 
 
-def flips_for(job: Job):
-    """The flips of a job whose reads are near: those that fill the pattern's corner last, if the reads allow them."""
+def flips_for(job: Job, moves=()):
+    """The flips of a job whose reads are near: those that fill the pattern's corner last, if the reads allow them.
+
+    `moves` are offsets that shall lead up and left, too.
+    """
     i, j = job.pattern.corner(2, 2)
-    return flips_of(job.equation.reach.offsets, (i == 0, j == 0))
+    return flips_of((*job.equation.reach.offsets, *moves), (i == 0, j == 0))
 
 
 def applies(job: Job) -> bool:

@@ -86,6 +86,10 @@ def walk_back(
         raise InvalidInput(
             f"walk_back needs an equation that reads near cells of one corner. {equation.name} reads {equation.reach}."
         )
+    if tiles.flips_for(job, filter(None, moves)) is None:
+        raise InvalidInput(
+            f"The 'moves' parameter of {of} must lead to one corner, as the reads of {equation.name} do. Got {moves}."
+        )
     with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
         return _walk(job, moves, band_bytes)
 
@@ -129,7 +133,7 @@ def _moves(moves, equation, pattern, of):
 def _walk(job, moves, band_bytes):
     n, m = job.shape
     session, dtype = job.session, job.equation.dtype
-    forward = tiles.Sweep.of(job, tiles.flips_for(job))
+    forward = tiles.Sweep.of(job, tiles.flips_for(job, filter(None, moves)))
     again = tiles.Sweep.of(replace(job, keep="decisions"), forward.flips)
     forward = replace(again, bits=0)  # of the same shape, so that edges fit
     pitch = packed_pitch(m, again.bits, again.policy.block_columns)
