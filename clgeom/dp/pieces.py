@@ -14,26 +14,10 @@ NOT_HELD = ("cell", "index", "reduce", "argreduce")
 #: What is known of cells that are not in the first row, or not in the first column.
 LATER = {"i": (1, None), "j": (1, None)}
 #: Operators that cost about as much as a branch, and how many of them an equation may have to go without branches.
-CHEAP = {
-    *(
-        "const",
-        "i",
-        "j",
-        "n",
-        "m",
-        "parameter",
-        "cell",
-        "where",
-        "and",
-        "or",
-        "not",
-        "neg",
-        "min",
-        "max",
-        "cast",
-    ),
-    *("which_min", "which_max", "add", "sub", "mul", "lt", "le", "gt", "ge", "eq", "ne"),
-}
+CHEAP = frozenset(
+    "const i j n m parameter cell where and or not neg min max cast which_min which_max add sub mul "
+    "lt le gt ge eq ne".split()
+)
 MOST_NODES = 60
 
 
@@ -63,7 +47,7 @@ def once(function):
     @functools.wraps(function)
     def kept(equation, **options):
         found = equation.__dict__.setdefault("_pieces", {})
-        key = (function.__name__, *sorted(options.items()))
+        key = (function, *sorted(options.items()))
         if key not in found:
             found[key] = function(equation, **options)
         return found[key]

@@ -1,12 +1,13 @@
 <%page args="equation='', loops='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
 <% passed = ", reach, stray" if trapped else "" %>\
-// rows_direct: one row of a table whose cells read only the row before, from global memory or the caches.
+// rows_direct: one row of a table whose cells read only the row before, from global memory or the caches; on CPUs several.
 //
 //   row above  | ........................ |
 //   this row   | g0 g0 g0 | g1 g1 g1 | .. |   a group has WG_SIZE * ITEMS columns; on CPUs an item walks its share
 //
-// For reaches too wide for rows_fused, and for CPUs, where a launch costs less than columns computed twice.
-// Memory: one row in and out, and a bit or more a decision.
+// For reaches too wide for rows_fused, and for CPUs: there an item takes several rows of its columns, with as many columns
+// beside them as these read, so that it needs nothing of its neighbours. Memory: one row in and out, and a bit or more a
+// decision.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
