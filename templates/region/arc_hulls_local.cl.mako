@@ -127,7 +127,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
                 link[LINK_Q] = first;
             if (first + count == cuts[region_end])
                 link[LINK_P] = first + size - 1;
-            else if (loaded && sizes[other]) {                     // next is in the same region
+            else if (loaded && sizes[other] > 0) {                 // next is in the same region
                 const hull_t hull = {x, y, stack};
                 const uint p = places[lid], q = places[other];
                 const uint2 touched = arc_tangent(&hull, side, (uint2)(p, p + size - 1), (uint2)(q, q + sizes[other] - 1));
