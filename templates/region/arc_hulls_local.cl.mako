@@ -76,7 +76,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
     const uint begin = cuts[tile], all = cuts[min(halo + 1, segments)] - begin;
     const uint loaded = WG_SIZE > 1 && all <= CAPACITY ? all : 0;
     const uint first = cuts[s], end = s < segments ? cuts[s + 1] : first;
-    const int possible = first <= end && (!loaded || (first >= begin && end <= begin + all));     // not so in disorder
+    const int possible = (first <= end) & (!loaded | ((first >= begin) & (end <= begin + all)));   // not so in disorder
     const uint count = possible ? end - first : 0, own = lid < OWN && s < segments;
     const uint region = s / of_region * of_region, region_end = min(region + of_region, segments);
     places[lid] = first - begin;
