@@ -188,7 +188,9 @@ def test_columns_up_to_infinity(session):
     equation = dp.Equation(row, parameters={"low": "int64[]", "high": "int64[]"}, pattern="RUD")
     most = np.iinfo(np.int64).max
     given = {"low": np.array([-most, -3, -most, -most]), "high": np.array([most, most, 9, -most])}
-    tables = [dp.fill(equation, (5, 40), path=path, device=session, **given).numpy() for path in ("rows", "stages")]
+    tables = [
+        dp.fill(equation, (5, 40), path=path, device=session, **given).numpy() for path in ("rows", "stages")
+    ]
     assert np.array_equal(*tables)
 
 
