@@ -8,7 +8,7 @@
 //
 // What is extreme in a direction about a corner lies in the cap before or after it: a point is looked at in the directions
 // about both corners of its cap. From one normal to the next its reach goes as the direction does. Those on the way lose
-// against the corner. Twice over the points: how far, then who.
+// against the corner. Twice over the points: how far, then who; of equally far ones any.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 typedef ${real} real_t;
