@@ -123,6 +123,33 @@ def check_path(any_session):
                 np.testing.assert_array_equal(found.numpy(), table)
 
 
+@pytest.mark.parametrize("dtype", ("int32", "int64", "float32", "float64"))
+@pytest.mark.parametrize("pattern", ("RUD", "RDU"))
+def test_every_direction_and_type(session, pattern, dtype):
+    if dtype == "float64" and not session.profile.fp64:
+        pytest.skip("no float64")
+    step = -1 if pattern == "RUD" else 1
+
+    @dp.equation(pattern=pattern, dtype=dtype)
+    def rows(M, i, j, n):
+        before = M[i + step, j]
+        further = dp.where(j < 2, before, dp.maximum(before, M[i + step, j - 2] + i + 1))
+        return dp.where(i == (0 if step < 0 else n - 1), j % 5, further)
+
+    for shape in ((1, 1), (1, 50), (40, 1), (33, 257)):
+        expected = np.zeros(shape, dtype)
+        order = range(shape[0])[::-step]
+        for i in order:
+            expected[i] = np.arange(shape[1]) % 5 if i == order[0] else expected[i + step]
+            if i != order[0]:
+                expected[i, 2:] = np.maximum(expected[i + step, 2:], expected[i + step, :-2] + i + 1)
+        for shapes in ({}, SMALL):
+            with override(shapes):
+                found = dp.fill(rows, shape, path="rows", device=session)
+            np.testing.assert_array_equal(found.numpy(), expected)
+            assert found.dtype == np.dtype(dtype)
+
+
 def test_reach_without_bounds(session):
     at = np.random.default_rng(6).permutation(1000).astype(np.int32)
     found = dp.fill(shuffled, (5, 1000), at=at, path="rows", device=session)
