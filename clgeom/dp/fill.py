@@ -270,7 +270,7 @@ def users_errors(source: str, *, of: str):
             or error.log
         )
         failure = KernelBuildError(
-            f"{of} does not compile: line {number} of the {where}{line}\nThe compiler said:\n{said}\n\n{error}"
+            f"{of} does not compile: line {number} of the {where}{line}\nThe compiler said:\n{said}"
         )
         failure.source, failure.log = error.source, error.log
         raise failure from error
