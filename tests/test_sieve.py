@@ -32,23 +32,18 @@ SHAPES = {
         "hull/polygon_cut": Policy("group", 32),
         "hull/tile_hoods": Policy("group", 32, 4),
     },
-    "few items": {
+    "unusual": {
         "hull/sieve": Policy("group", 64, 2, groups_per_unit=4),
-        "hull/sample_extremes": Policy("group", 128, 1),
+        "hull/sample_extremes": Policy("group", 2, 5),
         "hull/extreme_polygon": Policy("group", 32),
         "hull/cap_extremes": Policy("group", 16),
         "hull/polygon_cut": Policy("group", 256),
-        "hull/tile_hoods": Policy("group", 64, 1),
+        "hull/tile_hoods": Policy("group", 32, 3),
     },
     "serially": {
         "hull/sieve": Policy("serial", 1, 32, groups_per_unit=4),
         "hull/tile_hull": Policy("serial", 1, 64),
     },
-}
-SHAPES["odd items"] = {
-    **SHAPES["few items"],
-    "hull/sample_extremes": Policy("group", 2, 5),
-    "hull/tile_hoods": Policy("group", 32, 3),
 }
 SIZES = (1, 2, 3, 63, 64, 65, 127, 128, 129, 257, 513)
 
@@ -88,11 +83,10 @@ def test_sizes(session, shape, n, dtype):
         check(session, cloud(name, n, dtype))
 
 
-@pytest.mark.parametrize("shape", ("few items", "odd items"))
 @pytest.mark.parametrize("name", ("normal", "disc", "grid", "circle"))
-def test_unusual_items(session, shape, name):
-    """Work-items of one point each, and fewer than directions; numbers of points that are no powers of two."""
-    with override(SHAPES[shape]):
+def test_unusual_items(session, name):
+    """Fewer work-items than directions; numbers of points that are no powers of two."""
+    with override(SHAPES["unusual"]):
         for n in SIZES:
             check(session, cloud(name, n, np.float32))
 
@@ -205,7 +199,8 @@ def test_discarded_points_are_strictly_inside(session, shape, dtype):
     inside = rng.integers(1, 4096, (6000, 2))
     points = rng.permutation(np.concatenate([corners, edges, inside])).astype(dtype)
     array = to_device(session, points, of="test")
-    launches = (Tiles if shape == "serially" else Polygons).of(array, True)
+    # hulls of tiles drop what is on an edge if they may
+    launches = Tiles.of(array, True) if shape == "serially" else Polygons.of(array, False)
     plan, lists = hull_plan(launches, SHAPES[shape]["hull/sieve"], len(points))
     sizes = sieve.allocate(session, 4 * sieve.SIZES)
     sieve.fill(session, sizes, np.uint32(0), sieve.SIZES)
