@@ -123,11 +123,11 @@ def check_path(any_session):
                 np.testing.assert_array_equal(found.numpy(), table)
 
 
-@pytest.mark.parametrize("dtype", ("int32", "int64", "float32", "float64"))
+@pytest.mark.parametrize(
+    "dtype", ("int32", "int64", "float32", pytest.param("float64", marks=pytest.mark.fp64))
+)
 @pytest.mark.parametrize("pattern", ("RUD", "RDU"))
 def test_every_direction_and_type(session, pattern, dtype):
-    if dtype == "float64" and not session.profile.fp64:
-        pytest.skip("no float64")
     step = -1 if pattern == "RUD" else 1
 
     @dp.equation(pattern=pattern, dtype=dtype)
