@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import dp_nodes as reference
 
 from clgeom import dp
 from clgeom.dp import trace
+from clgeom.dp.nodes import evaluate, replace, walk
+from clgeom.dp.sums import affine, simplify
 from clgeom.dp.trace import Expr
 
 ROW, COLUMN = (Expr(op, (), "int", None) for op in "ij")
@@ -51,7 +54,7 @@ def integers(depth=3):
 
 
 def interpret(expr, **env):
-    return trace.interpret(expr, env, lambda a, b: pytest.fail("no cells"))
+    return reference.interpret(expr, env, lambda a, b: pytest.fail("no cells"))
 
 
 @given(integers(), st.integers(-20, 20), st.integers(-20, 20))
@@ -60,13 +63,13 @@ def test_interpret_and_evaluate_are_python(pair, i, j):
     expected = function(i, j)
     assert interpret(expr, i=i, j=j) == expected
     if abs(expected) < 2**31:
-        assert np.all(trace.evaluate(expr, {"i": np.array([i]), "j": np.array([j])}) == expected)
+        assert np.all(evaluate(expr, {"i": np.array([i]), "j": np.array([j])}, {}) == expected)
 
 
 @given(integers(), st.integers(-20, 20), st.integers(-20, 20))
 def test_affine_sums_are_equal(pair, i, j):
     expr, function = pair
-    total = trace.affine(expr)
+    total = affine(expr)
     value = sum(c * (1 if atom is None else interpret(atom, i=i, j=j)) for atom, c in total.items())
     assert value == function(i, j)
 
@@ -75,31 +78,14 @@ def test_affine_sums_are_equal(pair, i, j):
 def test_simplified_is_equal_where_it_is_assumed(pair, i, j, low, up):
     expr, function = pair
     known = {"i": (i - low, None), "j": (j - low, j + up)}
-    assert interpret(trace.simplify(expr, known), i=i, j=j) == function(i, j)
-
-
-@given(integers(), integers(), st.integers(-9, 9), st.integers(-9, 9))
-def test_facts_are_used_only_where_they_hold(pair, other, i, j):
-    """A fact is a sum that is not negative there."""
-    expr, function = pair
-    fact, fact_function = other
-    sign = 1 if fact_function(i, j) >= 0 else -1
-    facts = [trace.combine({}, trace.affine(fact), sign)]
-    for guarded in (
-        dp.where(fact >= 0, expr, 3),
-        dp.where(fact < -2, expr, ROW),
-        dp.where(fact != 1, expr, COLUMN),
-    ):
-        expected = interpret(guarded, i=i, j=j)
-        assert interpret(trace.simplify(guarded, {}, facts), i=i, j=j) == expected
-    assert interpret(trace.simplify(expr, {}, facts), i=i, j=j) == function(i, j)
+    assert interpret(simplify(expr, known), i=i, j=j) == function(i, j)
 
 
 def test_conditions_are_folded():
     inner = {"i": (1, None), "j": (1, 5)}
 
     def folded(expr, known=inner):
-        return trace.simplify(expr, known)
+        return simplify(expr, known)
 
     assert folded(dp.where((ROW == 0) | (COLUMN == 0), 0, ROW)) is ROW
     assert folded(dp.where(ROW >= 1, ROW, COLUMN)) is ROW
@@ -276,7 +262,7 @@ def test_random_expressions_on_the_device(session, pairs):
         for k, (expr, _) in enumerate(pairs):
             value = dp.where(
                 i == k,
-                trace.replace(expr, {ROW: j - 7, COLUMN: 3 - j}) if expr not in by else by[expr],
+                replace(expr, {ROW: j - 7, COLUMN: 3 - j}) if expr not in by else by[expr],
                 value,
             )
         return dp.cast(value, "int64")
@@ -297,4 +283,4 @@ def test_random_expressions_on_the_device(session, pairs):
 
 def overflows(expr, i, j):
     """Whether a value in between passes 32 bits."""
-    return any(abs(interpret(part, i=i, j=j)) >= 2**31 for part in trace.walk(expr) if part.type == "int")
+    return any(abs(interpret(part, i=i, j=j)) >= 2**31 for part in walk(expr) if part.type == "int")

@@ -10,12 +10,9 @@
 
 from importlib import import_module
 
-from clgeom.dp.equation import Equation, Parameter, equation
+from clgeom.dp.equation import Equation, equation
 from clgeom.dp.fill import fill
-from clgeom.dp.patterns import LAYOUTS, PATTERNS
-from clgeom.dp.reach import Far, Near, Row, Split
-from clgeom.dp.table import Table
-from clgeom.dp.trace import (
+from clgeom.dp.functions import (
     absolute,
     argmax_over,
     argmin_over,
@@ -31,6 +28,10 @@ from clgeom.dp.trace import (
     which_max,
     which_min,
 )
+from clgeom.dp.parameters import Parameter
+from clgeom.dp.patterns import LAYOUTS, PATTERNS
+from clgeom.dp.reach import Far, Near, Row, Split
+from clgeom.dp.table import Table
 
 #: Names that are imported when first used, and their modules.
 _LATER = {

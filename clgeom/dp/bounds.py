@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.dp import trace
-from clgeom.dp.trace import LIMITS
+from clgeom.dp.nodes import walk
+from clgeom.dp.trace import LIMITS, neutral
 
 NO = (None, None)  # a range of which nothing is known
 
@@ -51,7 +51,7 @@ def _known(job):
 def _degree(expr):
     """How many cells a value adds up at most; None when it does else with them."""
     made = {}
-    for part in trace.walk(expr):
+    for part in walk(expr):
         below = [made[a] for a in part.args]
         if part.op == "cell":
             made[part] = 1 if below == [0, 0] else None
@@ -89,8 +89,8 @@ def _within(bounds, type):
 def _range(expr, known, cells):
     """((lowest, highest), whether no operation below goes beyond its type), for cells within `cells`."""
     made, fits = {}, True
-    loops = {part.args[0]: part.args[1:3] for part in trace.walk(expr) if part.op in ("reduce", "argreduce")}
-    for part in trace.walk(expr):
+    loops = {part.args[0]: part.args[1:3] for part in walk(expr) if part.op in ("reduce", "argreduce")}
+    for part in walk(expr):
         if part.op == "index":
             ends = [_range(end, known, cells)[0] for end in loops[part]] if part in loops else [NO]
             made[part] = NO if NO in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))
@@ -145,7 +145,7 @@ def _part(part, args, known, cells):
         for more in args[4:]:
             bounds = _join(bounds, more)
         if len(args) == 4 and args[2][0] <= args[1][1]:  # it may be empty
-            empty = trace.neutral(part.data, part.type)
+            empty = neutral(part.data, part.type)
             bounds = _join(bounds, (empty, empty))
         return bounds
     if op == "argreduce":

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clgeom.dp import text, trace
-from clgeom.dp.pieces import CHEAP, MOST_NODES, _expression, _function, _named, _value, once
+from clgeom.dp import text
+from clgeom.dp.cell import cell_function, function, statements
+from clgeom.dp.nodes import depends_on, replace, walk
+from clgeom.dp.parameters import taken
+from clgeom.dp.pieces import CHEAP, MOST_NODES, expression_of, once
 from clgeom.dp.reach import offset
+from clgeom.dp.sums import affine, combine, simplify
 from clgeom.dp.trace import Expr
 
 #: What a value that is the same in all of a row must not depend on.
@@ -33,8 +37,7 @@ def loops(equation, *, flip: bool) -> str:
     """
     if not equation.traced:
         return ""
-    roots = [root for root in (equation.value, equation.decision) if root is not None]
-    conditions = [part for part in trace.walk(*roots) if part.op in TURNED]
+    conditions = [part for part in walk(*equation.roots) if part.op in TURNED]
     left, right, alone, cut = {}, {}, {}, None
     for part in conditions:
         form = _difference(part)
@@ -66,26 +69,25 @@ def loops(equation, *, flip: bool) -> str:
         f"#define DP_ALONE {len(alone)}",
         f"#define DP_ALONE_COLUMNS {{{', '.join([*columns, 'm'])}}}",
     ]
-    for name, value in (("cut", cut or ("", "0L")), *((f"alone{k}", at) for k, at in enumerate(alone))):
+    for name, value in (("cut", cut or ((), "0L")), *((f"alone{k}", at) for k, at in enumerate(alone))):
         parts.append(
-            _function(equation, f"inline long dp_{name}(const int i, const int n, const int m", *value)
+            function(equation, f"inline long dp_{name}(const int i, const int n, const int m", *value)
         )
     for name, known in (("dp_cell_left", left), ("dp_cell_right", right)):
         known = {part: Expr("const", (), "bool", bool(holds)) for part, holds in known.items()}
         value, decision = (
-            None
-            if root is None
-            else trace.simplify(trace.replace(root, known), {} if flip else {"i": (1, None)})
+            None if root is None else simplify(replace(root, known), {} if flip else {"i": (1, None)})
             for root in (equation.value, equation.decision)
         )
-        parts.append(_named(equation, name, text.body_of(value, decision, taken=equation._taken())))
+        body = text.body_of(value, decision, taken=taken(equation.parameters))
+        parts.append(cell_function(equation, body, name=name))
     return "\n".join(parts)
 
 
 def _difference(part):
     """The sides of a comparison, the right from the left, as a sum; None for what is no sum of integers."""
-    a, b = map(trace.affine, part.args)
-    return None if a is None or b is None else trace.combine(a, b, -1)
+    a, b = map(affine, part.args)
+    return None if a is None or b is None else combine(a, b, -1)
 
 
 def _is_first_row(form) -> bool:
@@ -101,7 +103,7 @@ def _solved(op, form):
         return None
     factor = form[own[0]]
     rest = {atom: -factor * by for atom, by in form.items() if atom is not own[0]}
-    if any(atom is not None and trace.depends_on(atom, NOT_OF_A_ROW) for atom in rest):
+    if any(atom is not None and depends_on(atom, NOT_OF_A_ROW) for atom in rest):
         return None
     return op if factor > 0 else TURNED[op], rest
 
@@ -119,7 +121,7 @@ def _next_to_an_end(column):
 def _written(equation, form):
     """A sum in C, as statements and a value of 64 bits, indices of parameters moved into range."""
     atoms = [atom for atom in form if atom is not None]
-    writer = text.Writer(tuple(atoms), taken=equation._taken(), clamped=True)
+    writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
     terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
     total = f"{form.get(None, 0)}L"
     if any(atom.type == "long" for atom in atoms):  # the largest number may stand for infinity
@@ -128,7 +130,7 @@ def _written(equation, form):
             total = f"{'add_sat' if factor > 0 else 'sub_sat'}({total}, {term})"
     else:
         total = " + ".join([*(f"{factor} * {term}" for factor, term in terms), total])
-    return "\n".join(writer.top.lines), total
+    return tuple(writer.top.lines), total
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def held(equation, *, flip: bool) -> Held | None:
         return None
     known = {} if flip else {"i": (1, None)}
     value, decision = (
-        None if root is None else trace.simplify(root, known) for root in (equation.value, equation.decision)
+        None if root is None else simplify(root, known) for root in (equation.value, equation.decision)
     )
     parts, loads = {}, {}
 
@@ -174,15 +176,11 @@ def held(equation, *, flip: bool) -> Held | None:
     for root in (value, decision):
         if root is not None:
             visit(root)
-    if len(parts) > MOST_NODES or any(trace.depends_on(load, NOT_OF_A_ROW) for load in loads):
+    if len(parts) > MOST_NODES or any(depends_on(load, NOT_OF_A_ROW) for load in loads):
         return None
     for part in parts:
         pair = part.op not in ("min", "max", "which_min", "which_max") or len(part.args) == 2
-        if (
-            part.op not in CHEAP
-            or not pair
-            or (part.op == "cell" and trace.depends_on(part.args[1], ("cell",)))
-        ):
+        if part.op not in CHEAP or not pair or (part.op == "cell" and depends_on(part.args[1], ("cell",))):
             return None
     names, lines = dict(loads), []
     for part, place in parts.items():
@@ -195,22 +193,22 @@ def held(equation, *, flip: bool) -> Held | None:
             )
         else:
             names[part] = f"dp_v{place}"
-            value_of = _expression(part, [names[arg] for arg in part.args])
+            value_of = expression_of(part, [names[arg] for arg in part.args])
             lines.append(f"const {part.type} dp_v{place} = {value_of};")
     if decision is not None:
         lines.append(f"decision = {names[decision]};")
     lines.append(f"return {names[value]};")
     context = "".join(f", const {load.type} {name}" for load, name in loads.items())
     functions = [
-        _function(
+        function(
             equation,
             f"inline {load.type} dp_load{k}(const int i, const int n, const int m",
-            *_value(equation, load),
+            *statements(equation, load, clamped=True),
         )
         for k, load in enumerate(loads)
     ]
     functions += [
         "#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
-        _named(equation, "dp_cell_held", "\n".join(lines)),
+        cell_function(equation, "\n".join(lines), name="dp_cell_held"),
     ]  # fmt: skip
     return Held("\n".join(functions), tuple(load.type for load in loads))

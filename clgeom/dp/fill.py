@@ -10,9 +10,9 @@ import functools
 from importlib import import_module
 
 from clgeom.dp import bounds, stages
-from clgeom.dp.equation import Equation, _pattern
+from clgeom.dp.equation import Equation
 from clgeom.dp.job import Job, bind, check_shape, check_values
-from clgeom.dp.patterns import LAYOUTS, PATTERNS
+from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.reach import Row, constant_offsets
 from clgeom.dp.table import Table
 from clgeom.dp.text import users_line
@@ -142,7 +142,7 @@ def fill(
     if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
         session.profile.require_fp64("fill")
     chosen = PATTERNS[
-        _pattern(pattern, of="fill") or equation.pattern or _inferred(equation, shape, session, held)
+        pattern_name(pattern, of="fill") or equation.pattern or _inferred(equation, shape, session, held)
     ]
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen)

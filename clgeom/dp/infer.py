@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.dp import trace
 from clgeom.dp.equation import Equation
 from clgeom.dp.job import check_shape
+from clgeom.dp.nodes import walk
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.reach import Near
+from clgeom.dp.sums import affine, combine
+from clgeom.dp.trace import Expr
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import ceil_div
 
@@ -219,9 +221,9 @@ def _reads(roots, ranges):
             stack += [(other, facts) for other in (lo, hi, *empty)]
             known = _with_atoms(hi, _with_atoms(lo, facts, ranges, deep=True), ranges, deep=True)
             low, high, own = _form(lo), _form(hi), {_atom(k): 1}
-            bounds = [] if low is None else [trace.combine(own, low, -1)]
+            bounds = [] if low is None else [combine(own, low, -1)]
             if high is not None:
-                bounds.append(trace.combine(trace.combine(high, own, -1), {None: 1}, -1))
+                bounds.append(combine(combine(high, own, -1), {None: 1}, -1))
             stack.append((body, known + tuple(bounds)))
         else:
             stack += [(arg, facts) for arg in part.args]
@@ -229,22 +231,22 @@ def _reads(roots, ranges):
 
 def _atom(expr):
     """What stands for an atom of a sum: the name of an index of the table, else the node."""
-    return expr.op if isinstance(expr, trace.Expr) and expr.op in ("i", "j", "n", "m") else expr
+    return expr.op if isinstance(expr, Expr) and expr.op in ("i", "j", "n", "m") else expr
 
 
 def _form(expr):
-    total = trace.affine(expr)
+    total = affine(expr)
     if total is None:
         return None
     form = {}
     for atom, coefficient in total.items():
-        form = trace.combine(form, {_atom(atom): coefficient}, 1)
+        form = combine(form, {_atom(atom): coefficient}, 1)
     return form
 
 
 def _difference(expr, axis):
     form = _form(expr)
-    return None if form is None else trace.combine(form, {axis: 1}, -1)
+    return None if form is None else combine(form, {axis: 1}, -1)
 
 
 def _standing_facts():
@@ -254,7 +256,7 @@ def _standing_facts():
 
 def _with_atoms(part, facts, ranges, deep=False):
     """The facts, and those of the parameters and remainders in an expression."""
-    parts = trace.walk(part) if deep or part.op == "cell" else (part,)
+    parts = walk(part) if deep or part.op == "cell" else (part,)
     more = []
     for atom in parts:
         if atom.op in ("load", "parameter") and atom.data in ranges:
@@ -279,14 +281,14 @@ def _facts(condition, holds, facts):
     a, b = map(_form, condition.args)
     if a is None or b is None:
         return ()
-    more, one = trace.combine(a, b, -1), {None: 1}  # a - b
-    less = trace.combine({}, more, -1)
+    more, one = combine(a, b, -1), {None: 1}  # a - b
+    less = combine({}, more, -1)
     if op == "ne":  # all on one side of it: then at least one away
         if _holds(more, facts):
-            return (trace.combine(more, one, -1),)
-        return (trace.combine(less, one, -1),) if _holds(less, facts) else ()
+            return (combine(more, one, -1),)
+        return (combine(less, one, -1),) if _holds(less, facts) else ()
     return {
-        "lt": (trace.combine(less, one, -1),), "le": (less,), "gt": (trace.combine(more, one, -1),), "ge": (more,),
+        "lt": (combine(less, one, -1),), "le": (less,), "gt": (combine(more, one, -1),), "ge": (more,),
         "eq": (more, less),
     }[op]  # fmt: skip
 
@@ -300,11 +302,11 @@ def _signs(form, facts) -> frozenset[int]:
         return SIGNS
     if not form:
         return frozenset((0,))
-    below, above = trace.combine({}, form, -1), form
+    below, above = combine({}, form, -1), form
     one = {None: 1}
-    if _holds(trace.combine(above, one, -1), facts):
+    if _holds(combine(above, one, -1), facts):
         return frozenset((1,))
-    if _holds(trace.combine(below, one, -1), facts):
+    if _holds(combine(below, one, -1), facts):
         return frozenset((-1,))
     up, down = _holds(above, facts), _holds(below, facts)
     return SIGNS - ({-1} if up else set()) - ({1} if down else set())
@@ -325,7 +327,7 @@ def _holds(form, facts, depth=4) -> bool:
         f = fact.get(atom, 0)
         if f * c > 0:
             scaled = {a: abs(f) * x for a, x in form.items()}
-            if _holds(trace.combine(scaled, fact, -abs(c)), facts, depth - 1):
+            if _holds(combine(scaled, fact, -abs(c)), facts, depth - 1):
                 return True
     return False
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clgeom.dp.equation import Equation, Parameter
+from clgeom.dp.equation import Equation
+from clgeom.dp.parameters import Parameter
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import is_device_array, to_device

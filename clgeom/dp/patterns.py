@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clgeom.errors import InvalidInput
+
 #: Layouts of tables in memory: what lies side by side.
 LAYOUTS = ("ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")
 
@@ -137,6 +139,17 @@ PATTERNS = {
         Pattern("NESO", "sone", True, "DIAGS_SONE"),
     )
 }
+
+
+def pattern_name(pattern, *, of) -> str | None:
+    """The `pattern` parameter of a public function, in capital letters; None for none."""
+    if pattern is None:
+        return None
+    if not isinstance(pattern, str) or pattern.upper() not in PATTERNS:
+        raise InvalidInput(
+            f"The 'pattern' parameter of {of} must be one of {', '.join(PATTERNS)}. Got {pattern!r} instead."
+        )
+    return pattern.upper()
 
 
 def offset(layout: str, i: int, j: int, n: int, m: int) -> int:

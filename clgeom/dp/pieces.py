@@ -5,9 +5,13 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from clgeom.dp import text, trace
+from clgeom.dp import text
+from clgeom.dp.cell import INDICES, cell_function, function, statements
+from clgeom.dp.nodes import depends_on, walk
+from clgeom.dp.parameters import taken
 from clgeom.dp.plain_c import as_traced
 from clgeom.dp.reach import offset
+from clgeom.dp.sums import simplify
 
 #: What an element of a parameter must not depend on to be read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
@@ -64,29 +68,27 @@ def held(equation, *, inner: bool) -> Held | None:
     equation = equation if equation.traced else as_traced(equation)
     if equation is None:
         return None
-    roots = [root for root in (equation.value, equation.decision) if root is not None]
-    loads = [p for p in trace.walk(*roots) if p.op == "load"]
-    if any(trace.depends_on(load, NOT_HELD) for load in loads):
+    loads = [p for p in walk(*equation.roots) if p.op == "load"]
+    if any(depends_on(load, NOT_HELD) for load in loads):
         return None
     names, functions, kinds = {}, [], []
     for place, load in enumerate(loads):
         names[load] = f"dp_held{place}"
-        head = f"inline {load.type} dp_load{place}(const int i, const int j, const int n, const int m"
-        functions.append(_function(equation, head, *_value(equation, load)))
-        by = (trace.depends_on(load, ("i",)), trace.depends_on(load, ("j",)))
+        head = f"inline {load.type} dp_load{place}({INDICES}"
+        functions.append(function(equation, head, *statements(equation, load, clamped=True)))
+        by = (depends_on(load, ("i",)), depends_on(load, ("j",)))
         kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
     cells = []
     for later in ("", "i", "j", "ij"):
         name = "_".join(["dp_cell_held", *later])
         known = {axis: LATER[axis] for axis in later} if inner else {}
         value, decision = (
-            None if root is None else trace.simplify(root, known)
-            for root in (equation.value, equation.decision)
+            None if root is None else simplify(root, known) for root in (equation.value, equation.decision)
         )
         body = straight(value, decision, names) or text.body_of(
-            value, decision, taken=equation._taken(), given=names
+            value, decision, taken=taken(equation.parameters), given=names
         )
-        cells.append(_named(equation, name, body))
+        cells.append(cell_function(equation, body, name=name))
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
@@ -119,14 +121,14 @@ def straight(value, decision, names) -> str:
         else:
             known[part] = f"dp_v{place}"
             lines.append(
-                f"const {part.type} dp_v{place} = {_expression(part, [known[arg] for arg in part.args])};"
+                f"const {part.type} dp_v{place} = {expression_of(part, [known[arg] for arg in part.args])};"
             )
     if decision is not None:
         lines.append(f"decision = {known[decision]};")
     return "\n".join([*lines, f"return {known[value]};"])
 
 
-def _expression(part, args):
+def expression_of(part, args):
     """One node in C."""
     if part.op == "where":
         return f"{args[0]} ? {args[1]} : {args[2]}"
@@ -142,21 +144,3 @@ def _expression(part, args):
     if part.op == "cast":
         return f"({part.type})({args[0]})"
     return f" {text.SYMBOLS[part.op][0]} ".join(f"({arg})" for arg in args)
-
-
-def _value(equation, expr):
-    """Statements and an expression in C, indices of parameters moved into range."""
-    writer = text.Writer((expr,), taken=equation._taken(), clamped=True)
-    value = writer.write(expr, writer.top)[0]
-    return "\n".join(writer.top.lines), value
-
-
-def _function(equation, head, lines, value):
-    from clgeom.dp.equation import _declared
-
-    parameters = "".join(", " + d for p in equation.parameters.values() for d in _declared(p))
-    return f"{head}{parameters})\n{{\n{equation._macros(f'{lines}{chr(10)}return {value};')}\n}}"
-
-
-def _named(equation, name, body):
-    return equation._function(body).replace("dp_cell(", f"{name}(", 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import re
 
-from clgeom.dp import trace
+from clgeom.dp import functions, trace
 from clgeom.errors import InvalidInput
 
 #: Longer texts stay texts: what reads and writes nodes goes as deep into Python's stack as they are nested.
@@ -102,7 +102,7 @@ class _Reader:
             self.at += 1
             value = self.ended()
             self.at += self.word() == "else"
-            return trace.where(test, value, self.statements())
+            return functions.where(test, value, self.statements())
         if word == "const":
             word = self.word()
             self.at += 1
@@ -127,7 +127,7 @@ class _Reader:
         self.take("?")
         then = trace.number(self.choice())
         self.take(":")
-        return trace.where(test, then, trace.number(self.choice()))
+        return functions.where(test, then, trace.number(self.choice()))
 
     def binary(self, level):
         if level == len(BINARY):
@@ -181,7 +181,7 @@ class _Reader:
         if name == "M":
             return trace.Cells()[self.inside("(", ")", 2)]
         if name in ("min", "max"):
-            return trace.fold(name, *self.inside("(", ")", 2))
+            return functions.fold(name, *self.inside("(", ")", 2))
         raise _Beyond
 
     def parameter(self, what):

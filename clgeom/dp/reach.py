@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.dp import trace
-from clgeom.dp.trace import Expr
+from clgeom.dp.nodes import depends_on, evaluate, walk
+from clgeom.dp.sums import affine, combine
+from clgeom.dp.trace import Expr, widest
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Row:
             if bound is None:
                 return None
             if isinstance(bound, Expr):
-                bound = trace.evaluate(bound, env, made)
+                bound = evaluate(bound, env, made)
             elif callable(bound):
                 bound = bound(rows, values)
             return np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64)
@@ -85,7 +86,7 @@ def constant_offsets(equation) -> list[tuple[int, int]]:
     if not equation.traced:
         return list(equation.reach.offsets) if equation.reach_proven else []
     if "_constant_offsets" not in equation.__dict__:  # for every fill of a small table
-        cells = [part for part in trace.walk(equation.value, equation.decision) if part.op == "cell"]
+        cells = [part for part in walk(equation.value, equation.decision) if part.op == "cell"]
         offsets = {(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells if _is_constant(c)}
         equation.__dict__["_constant_offsets"] = sorted(offsets)
     return equation.__dict__["_constant_offsets"]
@@ -97,7 +98,7 @@ def _is_constant(cell):
 
 def reach_of(*roots: Expr):
     """The reach that the nodes of a traced equation prove."""
-    cells = [part for part in trace.walk(*roots) if part.op == "cell"]
+    cells = [part for part in walk(*roots) if part.op == "cell"]
     offsets = [(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells]
     if all(isinstance(x, int) for pair in offsets for x in pair):
         return Near(tuple(offsets))
@@ -105,8 +106,8 @@ def reach_of(*roots: Expr):
 
 
 def offset(expr: Expr, axis: str):
-    """How far an index is from i or j: a number, a sum as `trace.affine` has it, or None."""
-    total = trace.affine(expr)
+    """How far an index is from i or j: a number, a sum as `sums.affine` has it, or None."""
+    total = affine(expr)
     if total is None:
         return None
     own = [atom for atom in total if atom is not None and atom.op == axis]
@@ -121,16 +122,14 @@ def _row(roots, cells, offsets):
     steps = {di for di, _ in offsets if isinstance(di, int)}
     if len(steps) != 1 or not steps <= {-1, 1} or not all(isinstance(di, int) for di, _ in offsets):
         return None
-    ranges = {
-        part.args[0]: part.args[1:3] for part in trace.walk(*roots) if part.op in ("reduce", "argreduce")
-    }
+    ranges = {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
     lows, highs = zip(*(_columns(c.args[1], ranges) for c in cells))
     return Row(steps.pop(), _outermost("min", lows), _outermost("max", highs))
 
 
 def _columns(expr, ranges):
     """(low, high) of an index of columns relative to j, as expressions of i and parameters or numbers."""
-    total = trace.affine(expr)
+    total = affine(expr)
     if total is None:
         return None, None
     total = _minus_j(total)
@@ -158,17 +157,14 @@ def _extreme(total, ranges, side):
             return None
         factor = total.pop(k)
         lo, hi = ranges[k]
-        bound = trace.affine(hi) if factor * side > 0 else trace.affine(lo)
+        bound = affine(hi) if factor * side > 0 else affine(lo)
         if bound is None:
             return None
         if factor * side > 0:
-            bound = trace.combine(bound, {None: 1}, -1)
-        total = trace.combine(total, bound, factor)
+            bound = combine(bound, {None: 1}, -1)
+        total = combine(total, bound, factor)
     atoms = [atom for atom in total if atom is not None]
-    if any(
-        isinstance(a, str) or trace.depends_on(a, ("j", "cell", "index", "reduce", "argreduce"))
-        for a in atoms
-    ):
+    if any(isinstance(a, str) or depends_on(a, ("j", "cell", "index", "reduce", "argreduce")) for a in atoms):
         return None
     if not atoms:
         return total.get(None, 0)
@@ -198,7 +194,7 @@ def _outermost(op, bounds):
 
 def _split(roots, cells):
     """Split reach: one reduction whose body is M(i, k + a) + M(k + b, j) + what reads no cell; the rest reads near."""
-    found = [part for part in trace.walk(*roots) if part.op in ("reduce", "argreduce")]
+    found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
     nodes = [part for part in found if part.op == "reduce"]
     if len(nodes) != 1 or nodes[0].data not in ("min", "max"):
         return None
@@ -206,14 +202,14 @@ def _split(roots, cells):
     k, lo, hi, body = node.args[:4]
     if any(part.data != node.data or _keys(part) != _keys(node) for part in found):
         return None
-    if any(trace.depends_on(x, ("cell", "index")) for x in (lo, hi)) or len(node.args) > 4:
+    if any(depends_on(x, ("cell", "index")) for x in (lo, hi)) or len(node.args) > 4:
         return None
     terms = _summands(body)
     if body.type in ("float", "double") and not _in_order(body):
         return None  # floats are added as written: (M + M) + term
     reads = [t for t in terms if t.op == "cell"]
     others = [t for t in terms if t.op != "cell"]
-    if len(reads) != 2 or any(trace.depends_on(t, ("cell", "reduce")) for t in others):
+    if len(reads) != 2 or any(depends_on(t, ("cell", "reduce")) for t in others):
         return None
     left = right = None
     for read in reads:
@@ -230,7 +226,7 @@ def _split(roots, cells):
         return None
     term = None
     for t in others:
-        term = t if term is None else Expr("add", (term, t), trace.widest((term, t)), None)
+        term = t if term is None else Expr("add", (term, t), widest((term, t)), None)
     return Split(node.data, node, left, right, term, lo, hi, tuple(sorted(set(offsets))))
 
 
@@ -242,7 +238,7 @@ def _in_order(body):
     """Whether a sum of floats is M + M, or that plus one term which reads no cell."""
     if body.op != "add":
         return False
-    inner = [arg for arg in body.args if trace.depends_on(arg, ("cell",))]
+    inner = [arg for arg in body.args if depends_on(arg, ("cell",))]
     if len(inner) == 1:  # and a term
         inner = inner[0].args if inner[0].op == "add" else ()
     return len(inner) == 2 and all(arg.op == "cell" for arg in inner)
@@ -256,7 +252,7 @@ def _summands(expr):
 
 def _index_offset(expr, k):
     """c for an index that is k + c, else None."""
-    total = trace.affine(expr)
+    total = affine(expr)
     if total is None or total.get(k) != 1 or set(total) - {k, None}:
         return None
     return total.get(None, 0)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import trace
-from clgeom.dp.equation import CELL_TYPES
 from clgeom.dp.job import Job
+from clgeom.dp.nodes import walk
 from clgeom.dp.reach import Split
+from clgeom.dp.sums import affine, range_of
 from clgeom.dp.table import CellStore, Filled
 from clgeom.dp.text import literal_of
+from clgeom.dp.trace import CELL_TYPES, neutral
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Step
@@ -103,7 +104,7 @@ class Frame:
 
 def _offset(expr, axis):
     """c for an expression that is `axis` + c, else None."""
-    total = trace.affine(expr)
+    total = affine(expr)
     if total is None or {atom.op for atom in total if atom is not None} != {axis}:
         return None
     own = next(atom for atom in total if atom is not None)
@@ -177,7 +178,7 @@ def fill(job: Job) -> Filled:
         **job.params,
         "equation": equation.text(split=True, clamped=leaves_parameters(job, frame)),
         "turned": frame.turned,
-        "start": literal_of(trace.neutral(reach.op, reach.node.type), reach.node.type),
+        "start": literal_of(neutral(reach.op, reach.node.type), reach.node.type),
         "first": frame.first,
         "last": frame.last,
     }
@@ -254,18 +255,14 @@ def leaves_parameters(job: Job, frame: Frame) -> bool:
         "index": (frame.first, max(frame.shape[1] + frame.last - 2, frame.first)),
     }
     ranges |= {"n": (n, n), "m": (m, m)}
-    for part in trace.walk(term):
+    for part in walk(term):
         if part.op != "load":
             continue
         for axis, index in enumerate(part.args):
-            total = trace.affine(index)
-            if total is None or any(atom is not None and atom.op not in ranges for atom in total):
+            total = affine(index)
+            if total is None:
                 return True
-            low = high = total.get(None, 0)
-            for atom, factor in total.items():
-                if atom is not None:
-                    ends = sorted(factor * end for end in ranges[atom.op])
-                    low, high = low + ends[0], high + ends[1]
+            low, high = range_of(total, ranges)
             if low < 0 or high >= job.values[part.data].shape[axis]:
                 return True
     return False

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clgeom.dp.equation import Equation, c_text, uncommented
+from clgeom.dp.equation import Equation
 from clgeom.dp.job import build_options
 from clgeom.dp.patterns import before, offset
+from clgeom.dp.users_c import c_text, uncommented
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import C_NAMES, c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run

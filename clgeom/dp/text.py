@@ -1,7 +1,4 @@
-"""From an equation to OpenCL C: the function of one cell that every kernel of the family includes.
-
-What a kernel defines before the text, and what the text defines, is in `Equation.text`.
-"""
+"""From nodes to OpenCL C: statements and expressions, numbers, and a user's own lines told from ours."""
 
 from __future__ import annotations
 
@@ -9,8 +6,8 @@ import re
 
 import numpy as np
 
-from clgeom.dp import trace
-from clgeom.dp.trace import Expr
+from clgeom.dp.nodes import walk
+from clgeom.dp.trace import LIMITS, Expr, neutral
 
 SYMBOLS = {
     "add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
@@ -58,7 +55,7 @@ class Writer:
     def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None):
         self.checked, self.clamped, self.taken = checked, clamped, set(taken)
         self.top = Block()
-        nodes = list(trace.walk(*roots))
+        nodes = list(walk(*roots))
         uses = dict.fromkeys(nodes, 0)
         for part in [*nodes]:
             for arg in part.args:
@@ -133,7 +130,7 @@ class Writer:
             return self.reduction(part, block)
         if op in ("which_min", "which_max"):
             return self.which(part, block, plain)
-        if self.checked and not plain and part.type in trace.LIMITS and op in CHECKED:
+        if self.checked and not plain and part.type in LIMITS and op in CHECKED:
             inside = ", ".join(self.write(a, block)[0] for a in args)
             return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({inside}, dp_fault)", ATOM
         if op in SYMBOLS:
@@ -246,7 +243,7 @@ class Writer:
         key = key_of(part)
         counter, total, end = self.name(k.data), self.name("r"), self.name("end")
         at = self.name("at") if key in self.arg_twins else None
-        start = literal_of(trace.neutral(part.data, body.type), body.type)
+        start = literal_of(neutral(part.data, body.type), body.type)
         first = self.write(lo, block, plain=True)[0]
         block.lines.append(f"const int {end} = {self.write(hi, block, plain=True)[0]};")
         empty = part.args[4] if len(part.args) > 4 else None
@@ -264,7 +261,7 @@ class Writer:
         loop.names[k] = (counter, ATOM)
         value = self.write(body, loop)[0]
         if part.data == "sum":
-            if self.checked and body.type in trace.LIMITS:
+            if self.checked and body.type in LIMITS:
                 loop.lines.append(f"{total} = dp_add_{body.type}({total}, {value}, dp_fault);")
             else:
                 loop.lines.append(f"{total} += {value};")
@@ -344,9 +341,9 @@ def literal_of(value, type) -> str:
     """A number in OpenCL C."""
     if type == "bool":
         return "true" if value else "false"
-    if type in trace.LIMITS:
+    if type in LIMITS:
         suffix = "" if type == "int" else "L"
-        lowest = trace.LIMITS[type][0]
+        lowest = LIMITS[type][0]
         return f"({lowest + 1}{suffix} - 1)" if value == lowest else f"{value}{suffix}"
     value = float(value)
     if value != value:

@@ -9,9 +9,9 @@ import numpy as np
 
 from clgeom.dp.equation import Equation
 from clgeom.dp.fill import fill
+from clgeom.dp.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
-from clgeom.dp.trace import maximum, minimum, where
 from clgeom.errors import InvalidInput
 
 INF = float("inf")

@@ -9,9 +9,9 @@ import numpy as np
 
 from clgeom.dp.equation import Equation
 from clgeom.dp.fill import fill
+from clgeom.dp.functions import maximum, where, which_max
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import most
-from clgeom.dp.trace import maximum, where, which_max
 from clgeom.errors import InvalidInput
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from clgeom.dp.equation import Equation
 from clgeom.dp.fill import fill
+from clgeom.dp.functions import where
 from clgeom.dp.problems import arguments
-from clgeom.dp.trace import where
 from clgeom.errors import InvalidInput
 
 

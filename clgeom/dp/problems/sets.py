@@ -6,10 +6,10 @@ import numpy as np
 
 from clgeom.dp.equation import Equation
 from clgeom.dp.fill import fill
+from clgeom.dp.functions import maximum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least
-from clgeom.dp.trace import maximum, where
 from clgeom.errors import InvalidInput
 
 INF = float("inf")

@@ -1,0 +1,101 @@
+"""Graphs of nodes: what is below one, the same with others in it, its value on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.trace import FOLD, Expr
+
+NUMPY = {"bool": np.bool_, "int": np.int32, "long": np.int64, "float": np.float32, "double": np.float64}
+
+
+def walk(*roots):
+    """Every node below these, once, operands before what uses them. A root may be None."""
+    seen, stack = set(), [(root, False) for root in reversed(roots) if root is not None]
+    while stack:
+        expr, ready = stack.pop()
+        if ready:
+            yield expr
+        elif id(expr) not in seen:
+            seen.add(id(expr))
+            stack.append((expr, True))
+            stack.extend((arg, False) for arg in reversed(expr.args))
+
+
+def depends_on(expr: Expr, ops) -> bool:
+    """Whether a node of one of these operators is below."""
+    return any(part.op in ops for part in walk(expr))
+
+
+def replace(expr: Expr, by: dict) -> Expr:
+    """The expression with nodes replaced: `by` maps nodes to nodes."""
+    made = dict(by)
+    for part in walk(expr):
+        if part not in made:
+            made[part] = with_args(part, tuple(made[a] for a in part.args))
+    return made[expr]
+
+
+def with_args(part: Expr, args) -> Expr:
+    """The node with other operands; itself where they are its own."""
+    same = all(x is y for x, y in zip(args, part.args))
+    return part if same else Expr(part.op, args, part.type, part.data)
+
+
+# Values on the host -----------------------------------------------------------------------------------------------
+
+
+def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
+    """The expression on the host, for arrays of indices at once; no cells and no reductions in it.
+
+    Parameters
+    ----------
+    env : dict
+        "i", "j", "n", "m" as needed, and parameters by name.
+    made : dict
+        Keeps the values of nodes, for other expressions in the same `env`.
+
+    Notes
+    -----
+    Nothing is lazy here: indices of parameters that are out of range are moved to the nearest element, for the branch
+    that reads it may not be taken.
+    """
+    for part in walk(expr):
+        if part not in made:
+            made[part] = _evaluated(part, [made[a] for a in part.args], env)
+    return made[expr]
+
+
+def _evaluated(part, args, env):
+    op = part.op
+    if op == "const":
+        return part.data
+    if op in ("i", "j", "n", "m"):
+        return np.asarray(env[op], np.int64)
+    if op == "parameter":
+        return env[part.data]
+    if op == "load":
+        return _element(np.asarray(env[part.data]), args)
+    if op == "cast":
+        return np.asarray(args[0]).astype(NUMPY[part.type])
+    if op in ("floordiv", "mod"):
+        return FOLD[op](args[0], np.where(np.asarray(args[1]) == 0, 1, args[1]))
+    if op not in ON_ARRAYS:
+        raise ValueError(f"{op} cannot be evaluated on the host")
+    with np.errstate(all="ignore"):
+        return ON_ARRAYS[op](*args)
+
+
+ON_ARRAYS = {
+    **FOLD, "div": np.divide, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
+    "or": np.logical_or, "not": np.logical_not, "where": np.where,
+    "min": lambda a, b: np.where(b < a, b, a), "max": lambda a, b: np.where(b > a, b, a),
+}  # fmt: skip
+
+
+def _element(array, indices):
+    """Elements of a parameter; integers as int64, which does not wrap around."""
+    if array.size == 0:
+        return np.zeros(np.broadcast_shapes(*map(np.shape, indices)), array.dtype)
+    inside = tuple(np.minimum(np.maximum(at, 0), size - 1) for at, size in zip(indices, array.shape))
+    return array[inside].astype(np.int64) if array.dtype.kind in "iu" else array[inside]

@@ -1,0 +1,135 @@
+"""OpenCL C of users: checked for what would break out of its function, and read for how far it reads."""
+
+from __future__ import annotations
+
+import re
+
+from clgeom.dp.reach import Near
+from clgeom.errors import InvalidInput
+
+#: Comments, and literals of characters and texts, which may hold brackets.
+NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
+#: The declaration of a variable i or j; what only looks like one costs a fast path.
+OWN_INDEX = re.compile(
+    r"\b(?:u?(?:int|long|short|char)\d*|(?:float|double|half)\d*|bool|unsigned|signed|\w+_t)\b[^;()]*\b[ij]\b\s*[=,;[]"
+)
+#: An index plus a constant; 010 is no decimal number in C.
+OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(0|[1-9][0-9]*)\s*)?\)*\s*\Z")
+
+
+def uncommented(source: str) -> str:
+    """C without comments and with literals of characters as 0, line for line."""
+
+    def instead(found):
+        return "0" if found.group()[0] in "'\"" else "\n" * found.group().count("\n") + " "
+
+    return NOT_CODE.sub(instead, source)
+
+
+# Checks -----------------------------------------------------------------------------------------------------------
+
+
+def c_text(source, *, of, name, empty=False) -> str:
+    """C of a user, checked; `empty`: there may be none."""
+    if not isinstance(source, str):
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be OpenCL C text. Got {type(source).__name__} instead."
+        )
+    bare = uncommented(source)
+    if not bare.strip() and not empty:
+        raise InvalidInput(f"The '{name}' parameter of {of} must not be empty.")
+    for number, line in enumerate(bare.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            raise InvalidInput(
+                f"Line {number} of an equation: no preprocessor directives, please: {line.strip()}"
+            )
+    stack = []
+    for number, line in enumerate(bare.splitlines(), 1):
+        for mark in line:
+            if mark in "([{":
+                stack.append((mark, number))
+            elif mark in ")]}":
+                if not stack or "([{".index(stack[-1][0]) != ")]}".index(mark):
+                    raise InvalidInput(f"Line {number} of an equation: '{mark}' closes nothing.")
+                stack.pop()
+    if stack:
+        raise InvalidInput(f"Line {stack[-1][1]} of an equation: '{stack[-1][0]}' is not closed.")
+    if re.search(r"\bM\s*\[", bare):
+        raise InvalidInput("An equation in OpenCL C reads cells as M(a, b), not M[a, b].")
+    return source.rstrip()
+
+
+def body_and_kind(source) -> tuple[str, bool]:
+    """The text of an equation, and whether it is an expression; else it is statements, the last a return."""
+    body = c_text(source, of="Equation", name="what")
+    bare = uncommented(source)
+    if re.search(r"\breturn\b", bare):
+        return body, False
+    if ";" in bare.strip().rstrip(";"):
+        raise InvalidInput("An equation of several statements must end with 'return ...;'.")
+    if bare.rstrip().endswith(";"):  # an expression may end as a statement does
+        at = _last_semicolon(source)
+        body = source[:at] + source[at + 1 :].rstrip()
+    return body, True
+
+
+def _last_semicolon(source):
+    """Where the last semicolon is that is code."""
+    hidden = [found.span() for found in NOT_CODE.finditer(source)]
+    places = [match.start() for match in re.finditer(";", source)]
+    return max(at for at in places if not any(a <= at < b for a, b in hidden))
+
+
+# What it reads and does -------------------------------------------------------------------------------------------
+
+
+def near_of(body) -> Near | None:
+    """The reach of a text that reads only at i and j plus constants."""
+    bare = uncommented(body)
+    if OWN_INDEX.search(bare):
+        return None  # an own i or j hides the cell's
+    offsets = []
+    for pair in _pairs(bare, "M"):
+        found = [OFFSET.match(argument) for argument in pair or ()]
+        if not found or any(f is None or f.group(1) != axis for f, axis in zip(found, "ij")):
+            return None
+        offsets.append(tuple(int((f.group(2) or "+") + (f.group(3) or "0")) for f in found))
+    return Near(tuple(offsets))
+
+
+def has_loop(source) -> bool:
+    """Whether there is a loop."""
+    return bool(re.search(r"\b(for|while|do)\b", uncommented(source)))
+
+
+def calls_are_pure(body) -> bool:
+    """Whether there are calls of min and max, and none has an argument that does something, such as ``k++``."""
+    pairs = list(_pairs(uncommented(body), "min|max"))
+    does = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
+    return bool(pairs) and all(pair and not any(map(does.search, pair)) for pair in pairs)
+
+
+def _pairs(bare, names):
+    """The two arguments of every call of these names; None where it is no call, or has others."""
+    for match in re.finditer(rf"\b(?:{names})\b", bare):
+        arguments = _arguments(bare, match.end())
+        yield arguments if arguments is not None and len(arguments) == 2 else None
+
+
+def _arguments(bare, at):
+    """The arguments of a call whose opening bracket is the next mark."""
+    rest = bare[at:].lstrip()
+    if not rest.startswith("("):
+        return None
+    depth, start, found = 0, 1, []
+    for place, mark in enumerate(rest):
+        if mark in "([":
+            depth += 1
+        elif mark in ")]":
+            depth -= 1
+        if (mark == "," and depth == 1) or depth == 0:
+            found.append(rest[start:place])
+            start = place + 1
+            if depth == 0:
+                return found
+    return None
