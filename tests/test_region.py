@@ -310,6 +310,17 @@ def test_simplify_covers_the_region(tolerance):
         region.simplify(-1)
 
 
+@pytest.mark.parametrize("name", ("tiny", "extremes_of_type"))
+@pytest.mark.filterwarnings("error")
+def test_simplify_keeps_what_is_next_to_nothing(name):
+    for seed in range(4):
+        region = adaptive_region(cloud(name, 60, np.float64, seed), 20)
+        simple = region.simplify(0)
+        for new, old in ((simple.lower, region.lower), (simple.upper, region.upper)):
+            new = reference.exact(new)
+            assert all(y == reference.at(new, x) for x, y in reference.exact(old))
+
+
 def test_paper_is_the_walk_with_both_contacts(session):
     points = cloud("square", 400, np.float32)
     walk = adaptive_region(points, 40, join="paper", device=session)

@@ -7,6 +7,7 @@ import heapq
 import importlib.util
 import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 
@@ -420,17 +421,25 @@ def _outward(chain, side, tolerance):
         return chain
     points = chain.tolist()
     before, after = list(range(-1, len(points) - 1)), list(range(1, len(points) + 1))
-    xy = np.ldexp(chain.astype(np.float64), -2)  # differences shall not overflow
+    xy = chain.astype(np.float64)
+    scale = 0.25 if np.abs(xy).max() > 2.0**1000 else 1.0  # differences shall not overflow
+    xy = xy * scale
+    tolerance = min(tolerance, sys.float_info.max)  # inf: never
 
     def cost(k):
         i, j = before[k], after[k]
         if i < 0 or j == len(points) or orientation(points[i], points[j], points[k]) * side > 0:
             return math.inf
         (x, y), (dx, dy) = (xy[i + 1 : j] - xy[i]).T, xy[j] - xy[i]
-        return 4 * float(np.abs(x / dx * dy - y).max())
+        if dx > 1e-290:
+            far = float(np.abs(x / dx * dy - y).max()) / scale
+            rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + 1e-320
+            if not abs(far - tolerance) <= rounding:
+                return far
+        far = _farthest(points[i : j + 1])
+        return math.inf if far > tolerance else min(float(far), tolerance)
 
     costs = [cost(k) for k in range(len(points))]
-    tolerance = min(tolerance, sys.float_info.max)  # inf: never
     queue = [(c, k) for k, c in enumerate(costs) if c <= tolerance]
     heapq.heapify(queue)
     while queue:
@@ -444,3 +453,10 @@ def _outward(chain, side, tolerance):
             if costs[neighbour] <= tolerance:
                 heapq.heappush(queue, (costs[neighbour], neighbour))
     return chain[[k for k, c in enumerate(costs) if c != -1.0]]
+
+
+def _farthest(points) -> Fraction:
+    """How far along y points are from the line between the first and the last, at most; exactly."""
+    (x0, y0), *inner, (x1, y1) = [(Fraction(x), Fraction(y)) for x, y in points]
+    slope = (y1 - y0) / (x1 - x0)
+    return max(abs(y0 + (x - x0) * slope - y) for x, y in inner)
