@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from types import MappingProxyType
 
 import numpy as np
@@ -290,17 +289,13 @@ def _count(decision: Expr):
         return max(decision.data + 1, 2) if decision.data >= 0 else None
     if decision.op == "cast" and decision.args[0].type == "bool":
         return 2
-    if decision.op in ("add", "sub") and decision.args[1].op == "const":
-        first, step = _count(decision.args[0]), decision.args[1].data
-        return (
-            first + step if isinstance(first, int) and decision.op == "add" and 0 <= step < math.inf else None
-        )
+    if decision.op == "add" and decision.args[1].op == "const" and decision.args[1].data >= 0:
+        first = _count(decision.args[0])
+        return first + decision.args[1].data if isinstance(first, int) else None
     if decision.op == "where":
         counts = [_count(arg) for arg in decision.args[1:]]
-        if None in counts:
-            counts = [
-                c for c, arg in zip(counts, decision.args[1:]) if not (arg.op == "const" and arg.data == -1)
-            ]
-            return "index" if counts == ["index"] else None
+        if None in counts:  # an index, or -1 for none
+            known = [c for c, arg in zip(counts, decision.args[1:]) if arg.op != "const" or arg.data != -1]
+            return "index" if known == ["index"] else None
         return "index" if "index" in counts else max(counts)
     return None
