@@ -223,7 +223,13 @@ class _Call:
             raise InvalidInput(
                 f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
             )
-        if not is_device_array(points) and np.ndim(points) == 0:
+        try:
+            single = not is_device_array(points) and np.ndim(points) == 0
+        except ValueError as error:  # ragged lists
+            raise InvalidInput(
+                f"The 'points' parameter of {of} must be an array of numbers. {error}"
+            ) from error
+        if single:
             raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
         self.keep = collinear == "keep"
         self.session = session_of(points, device)

@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.primitives.extremes import require_finite
-from clgeom.runtime.arrays import as_device_points, c_name, canonical_points, is_device_array, session_of
+from clgeom.runtime.arrays import as_device_points, c_name, canonical_one_or_more, is_device_array, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -42,11 +42,10 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
     given = dict(zip(names, (a, b, c)))
     on_device = [value for value in given.values() if is_device_array(value)]
     session = session_of(on_device[0] if on_device else None, device)
+    alike = given if on_device else _alike(given)
     single = not on_device and all(np.ndim(value) == 1 for value in given.values())
-    if not on_device:
-        given = _alike(given)
     arrays = {
-        name: as_device_points(session, value, of="orient2d", name=name) for name, value in given.items()
+        name: as_device_points(session, value, of="orient2d", name=name) for name, value in alike.items()
     }
     sizes = {name: array.n for name, array in arrays.items()}
     types = {array.dtype for array in arrays.values()}
@@ -67,11 +66,7 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
 
 def _alike(given):
     """Host points broadcast to one length and brought to one type."""
-    given = {
-        name: canonical_points(np.asarray(value).reshape(1, 2) if np.shape(value) == (2,) else value,
-                               of="orient2d", name=name)
-        for name, value in given.items()
-    }  # fmt: skip
+    given = {name: canonical_one_or_more(value, of="orient2d", name=name) for name, value in given.items()}
     dtype = np.result_type(*given.values())
     n = max(map(len, given.values())) if all(map(len, given.values())) else 0
     return {

@@ -6,6 +6,7 @@ A map's row 0 is its north edge. Cells are square, and stand for their centres.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,13 +72,20 @@ def orientation_map(shape, position, street, *, dtype=np.float32) -> np.ndarray:
         Direction of the streets in degrees, clockwise from north.
     """
     north, east = _offsets(shape, position, of="orientation_map")
-    apart = np.abs(np.degrees(np.arctan2(east, north)) - np.asarray(street, np.float64)) % 180
+    towards = np.degrees(np.arctan2(east, north))
+    try:
+        street = np.broadcast_to(np.asarray(street, np.float64), towards.shape)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The 'street' parameter of orientation_map must be a number, or one for each cell. {error}"
+        ) from error
+    apart = np.abs(towards - street) % 180
     return np.minimum(apart, 180 - apart).astype(dtype)
 
 
 def _offsets(shape, position, *, of):
     """How far north and east of a position the cells' centres are, in cells."""
-    (rows, columns), (row, column) = _shape(shape, of), map(float, position)
+    (rows, columns), (row, column) = _shape(shape, of), _pair(position, "position", of)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
@@ -107,7 +115,7 @@ def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np
     """
     shape, pixel = _shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
     reach = _positive(correlation, "correlation", "shadowing") / pixel
-    if not (np.isfinite(sigma) and sigma >= 0):
+    if not (isinstance(sigma, numbers.Real) and math.isfinite(sigma) and sigma >= 0):
         raise InvalidInput(
             f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead."
         )
@@ -185,17 +193,22 @@ def coverage_map(
     -------
     RadioMap
     """
-    shape = _shape(shape, "coverage_map")
+    shape, origin = _shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
     if model not in MODELS:
         raise InvalidInput(
             f"The 'model' parameter of coverage_map must be one of {', '.join(MODELS)}. Got {model!r} instead."
         )
     if transmitters is None:
         transmitters = ((shape[0] / 2, shape[1] / 2),)
-    transmitters = tuple((float(row), float(column)) for row, column in transmitters)
-    if not transmitters:
+    if not np.iterable(transmitters) or len(transmitters) == 0:
         raise InvalidInput(
-            "The 'transmitters' parameter of coverage_map must name one or more. Got none instead."
+            "The 'transmitters' parameter of coverage_map must name one or more (row, column), in a sequence. "
+            f"Got {transmitters!r} instead."
+        )
+    transmitters = tuple(_pair(position, "transmitters", "coverage_map") for position in transmitters)
+    if not (isinstance(power, numbers.Real) and math.isfinite(power)):
+        raise InvalidInput(
+            f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead."
         )
     best = np.full(shape, -np.inf, np.float32)
     for position, stream in zip(transmitters, np.random.SeedSequence(seed).spawn(len(transmitters))):
@@ -220,7 +233,7 @@ def coverage_map(
                 shape, sigma=sigma, correlation=correlation, pixel=pixel, seed=np.random.default_rng(stream)
             )
         np.maximum(best, received, out=best)
-    x, y = map(float, origin)
+    x, y = origin
     return RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
 
 
@@ -234,6 +247,18 @@ def _shape(shape, of):
             f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {shape!r} instead."
         )
     return rows, columns
+
+
+def _pair(value, name, of) -> tuple[float, float]:
+    try:
+        first, second = (float(number) for number in value)
+    except (TypeError, ValueError):
+        first = second = math.nan
+    if not (math.isfinite(first) and math.isfinite(second)):
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must have two finite numbers. Got {value!r} instead."
+        )
+    return first, second
 
 
 def _positive(value, name, of) -> float:

@@ -96,7 +96,7 @@ def localize(regions, *, method="regions") -> Location:
             f"The 'method' parameter of localize must be 'regions' or 'hulls'. Got {method!r} instead."
         )
     shapely = require_shapely()
-    regions = list(regions)
+    regions = list(regions) if np.iterable(regions) else [regions]
     if len(regions) < 2:
         raise InvalidInput(
             f"The 'regions' parameter of localize must be two regions or more. Got {len(regions)} instead."
@@ -151,12 +151,11 @@ def _as_shape(region, shapely):
         return region.to_shapely()
     if hasattr(region, "__geo_interface__"):
         return shapely.geometry.shape(region.__geo_interface__)
-    try:
-        return shapely.union_all([_as_shape(one, shapely) for one in region])
-    except TypeError:
+    if not np.iterable(region) or isinstance(region, str):
         raise InvalidInput(
             f"The 'regions' parameter of localize must be regions or geometries. Got {type(region).__name__} instead."
-        ) from None
+        )
+    return shapely.union_all([_as_shape(one, shapely) for one in region])
 
 
 def _located(shape, shapely) -> Location:

@@ -11,7 +11,8 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.contours import twice_area
-from clgeom.region.result import CrossRegion, Region, _signs, require_shapely
+from clgeom.region.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
+from clgeom.runtime.arrays import canonical_queries
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
@@ -191,12 +192,11 @@ class CoverageRegion:
         ----------
         points : array_like, shape (m, 2) or (2,)
         """
-        single = np.shape(points) == (2,)
-        at = self.grid.to_cells(np.reshape(points, (-1, 2)))
+        at = self.grid.to_cells(canonical_queries(points, of="CoverageRegion.contains"))
         inside = np.array(self.outline.contains(at), bool)
         for rings in self.hole_rings:
             inside &= ~_strictly_in(rings, at)
-        return bool(inside[0]) if single else inside
+        return bool(inside[0]) if np.shape(points) == (2,) else inside
 
     def simplify(self, tolerance: float) -> CoverageRegion:
         """A region of fewer vertices that covers this one.
@@ -207,6 +207,7 @@ class CoverageRegion:
             In the map's unit: no vertex left out is farther than this from the new outline (in the direction in which
             cells are longest, where they are not square). Holes stay as they are.
         """
+        tolerance = checked_tolerance(tolerance, of="CoverageRegion.simplify")
         a, b, _, d, e, _ = self.grid.transform
         longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
         return replace(self, outline=self.outline.simplify(tolerance / longest))

@@ -6,6 +6,7 @@ import functools
 import heapq
 import importlib.util
 import math
+import numbers
 import sys
 from fractions import Fraction
 
@@ -175,10 +176,7 @@ class Region:
             Vertices are left out only where the boundary moves outward, decided exactly, so nothing covered is lost:
             the region grows by what lies between the two boundaries.
         """
-        if not tolerance >= 0:
-            raise InvalidInput(
-                f"The 'tolerance' parameter of Region.simplify must be at least 0. Got {tolerance!r}."
-            )
+        tolerance = checked_tolerance(tolerance, of="Region.simplify")
         lower, upper = self._along
         return Region(
             _outward(lower, -1, tolerance), _outward(upper, 1, tolerance), segments=self.segments, n=self.n,
@@ -341,6 +339,14 @@ def _geometry(part):
 def _turned_round(ring):
     """A ring the other way round, from the same vertex."""
     return np.concatenate([ring[:1], ring[:0:-1]])
+
+
+def checked_tolerance(tolerance, *, of):
+    if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
+        raise InvalidInput(
+            f"The 'tolerance' parameter of {of} must be a number of at least 0. Got {tolerance!r} instead."
+        )
+    return tolerance
 
 
 # Between two chains ---------------------------------------------------------------------------------------------

@@ -143,9 +143,15 @@ def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
     return np.require(_as_coordinates(array, of=of, name=name), requirements=["C", "A"])
 
 
+def canonical_one_or_more(points, *, of: str, name: str = "points") -> np.ndarray:
+    """`canonical_points` of points, or of one point that comes as a pair."""
+    array = _as_array(points, of=of, name=name)
+    return canonical_points(array.reshape(1, 2) if array.shape == (2,) else array, of=of, name=name)
+
+
 def canonical_queries(points, *, of: str) -> np.ndarray:
     """Finite points to be asked about, as `canonical_points` has them; one point may come as a pair."""
-    queries = canonical_points(np.reshape(points, (1, 2)) if np.shape(points) == (2,) else points, of=of)
+    queries = canonical_one_or_more(points, of=of)
     if not np.isfinite(queries).all():
         row, column = np.argwhere(~np.isfinite(queries))[0]
         raise InvalidInput(
@@ -156,7 +162,12 @@ def canonical_queries(points, *, of: str) -> np.ndarray:
 
 
 def _as_array(values, *, of, name):
-    """``numpy.asarray`` with our error, masked arrays without their mask."""
+    """``numpy.asarray`` with our error, masked arrays without their mask if it hides nothing."""
+    if np.ma.is_masked(values):
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must have no masked entries. "
+            f"Got {np.ma.count_masked(values)} of them instead."
+        )
     try:
         return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
     except (ValueError, TypeError) as error:  # ragged lists and the like
@@ -333,7 +344,14 @@ def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
     """
     from clgeom.runtime.launch import map_pinned
 
-    return map_pinned(devices.as_session(device), shape, np.dtype(dtype))
+    try:
+        like = np.broadcast_to(np.empty((), dtype), shape)  # NumPy's own idea of a shape and a type
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The 'shape' and 'dtype' parameters of pinned_empty must be those of a NumPy array. "
+            f"Got {shape!r} and {dtype!r} instead."
+        ) from error
+    return map_pinned(devices.as_session(device), like.shape, like.dtype)
 
 
 def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
