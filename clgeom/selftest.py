@@ -287,7 +287,7 @@ def _hoods(session):
 
 @checks(
     "radix/radix_survey", "radix/radix_count", "radix/radix_spine", "radix/radix_scatter", "radix/radix_segments",
-    "radix/radix_mark", "radix/radix_gather",
+    "radix/radix_mark",
 )  # fmt: skip
 def _radix(session):
     from clgeom.sort.radix import argsort, sort

@@ -17,7 +17,7 @@ from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, in_place, read, run, show_host, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.sort.radix import digit_windows, peers_of, radix_plan
+from clgeom.sort.radix_passes import digit_windows, peers_of, radix_plan
 
 HULLS, EMIT, SIZES = "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes"
 CUT, PIECES_OF, CROWDED = "batch/batch_cut", "batch/batch_pieces", "batch/batch_crowded"

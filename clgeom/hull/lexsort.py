@@ -10,14 +10,8 @@ from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sort.keys import KeyOrder
-from clgeom.sort.radix import (
-    digit_windows,
-    peers_of,
-    radix_plan,
-    segment_capacity,
-    segments_plan,
-    survey_plan,
-)
+from clgeom.sort.radix_passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sort.radix_segments import segment_capacity, segments_plan
 
 #: From this many points on it pays to look which bits of the keys vary before sorting them.
 SURVEY_FROM = 1 << 15
@@ -126,10 +120,10 @@ def _windows(points, pack, keys, n, bits, profile, buffers):
     if n < SURVEY_FROM:
         return digit_windows(bits), ()
     survey, found = survey_plan(points.session.profile, keys, n, KeyOrder(np.uint64))
-    surveyed = run(points.session, pack + survey, points=points, profile=profile, **buffers)
-    buffers[keys.name] = surveyed[keys]
-    varying, _, descents = np.bitwise_or.reduce(surveyed.read(found).reshape(-1, 3), axis=0)
-    return digit_windows(int(varying) & bits) if descents else (), surveyed.phases
+    result = run(points.session, pack + survey, points=points, profile=profile, **buffers)
+    buffers[keys.name] = result[keys]
+    varying, _, descents = surveyed(result, found)
+    return digit_windows(varying & bits) if descents else (), result.phases
 
 
 def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexsort"):
@@ -143,10 +137,7 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
         )  # fmt: skip
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None
     ordered = Scratch(f"{prefix}_order", np.uint32, n)
-    plan = segments_plan(
-        profile, n, order, keys=keys, significant=(0, order.bits), keep_keys=keep_keys, keys_out=sorted_keys,
-        payload=carried, payload_bits=32, payload_out=ordered, payload_out_bits=32,
-    )  # fmt: skip
+    plan = segments_plan(profile, keys, n, order, payload=carried, keys_out=sorted_keys, payload_out=ordered)
     return plan, sorted_keys, ordered
 
 

@@ -25,27 +25,23 @@ def gather_plan(profile, table, name, indices, n, out):
         uint32 or uint64 indices; rows of the table's type.
     n : int
     """
-    policy = select(profile, KERNEL, table.dtype, n)
-    groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
-    params = {"value": c_name(table.dtype), "index": c_name(indices.dtype), "width": table.width}
-    moved = n * (2 * table.item_bytes + np.dtype(indices.dtype).itemsize)
-    return Plan(
-        *(
-            Step(
-                KERNEL,
-                policy,
-                args=(
-                    f"{name}[{i}]",
-                    np.uint64(chunk.start),
-                    np.uint64(chunk.count),
-                    indices,
-                    np.uint64(n),
-                    out,
-                ),
-                groups=groups,
-                params=params,
-                bytes_moved=moved,
-            )
-            for i, chunk in enumerate(table.chunks)
-        )
+    parts = [(f"{name}[{i}]", chunk.start, chunk.count) for i, chunk in enumerate(table.chunks)]
+    return Plan(*(_step(profile, *part, table.dtype, table.width, indices, n, out) for part in parts))
+
+
+def pick_plan(profile, values, indices, out):
+    """One launch: ``out[i] = values[indices[i]]`` for all indices; all three are Scratch."""
+    return Plan(_step(profile, values, 0, values.count, values.dtype, 1, indices, indices.count, out))
+
+
+def _step(profile, rows, start, count, dtype, width, indices, n, out):
+    """The launch for `count` rows of a table from row `start`."""
+    policy = select(profile, KERNEL, dtype, n)
+    return Step(
+        KERNEL,
+        policy,
+        args=(rows, np.uint64(start), np.uint64(count), indices, np.uint64(n), out),
+        groups=policy.groups(ceil_div(n, policy.tile), profile.compute_units),
+        params={"value": c_name(dtype), "index": c_name(indices.dtype), "width": width},
+        bytes_moved=n * (2 * width * np.dtype(dtype).itemsize + np.dtype(indices.dtype).itemsize),
     )

@@ -214,15 +214,11 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy(
             "group", wg_size=256, items_per_thread=16, groups_per_unit=16
-        ),  # items of 4 bytes, see radix.py
+        ),  # items of 4 bytes, see radix_passes.py
     },
     "radix/radix_segments": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
-    },
-    "radix/radix_gather": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
-        "any": Policy("group", wg_size=256, items_per_thread=4),
     },
     "radix/radix_mark": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),

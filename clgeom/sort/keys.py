@@ -21,6 +21,11 @@ KEY_TYPES = tuple(
 )  # fmt: skip
 
 
+def unsigned(dtype) -> np.dtype:
+    """The unsigned integer type of the same width."""
+    return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
+
+
 @dataclass(frozen=True)
 class KeyOrder:
     """The order of keys of one type, ascending or descending, NaN last in both.
@@ -52,7 +57,7 @@ class KeyOrder:
     @property
     def storage(self) -> np.dtype:
         """The unsigned type of the same width."""
-        return np.dtype(f"uint{self.bits}")
+        return unsigned(self.dtype)
 
     @property
     def flip(self) -> np.generic:
@@ -60,6 +65,11 @@ class KeyOrder:
         everything = (1 << self.bits) - 1
         sign = 1 << (self.bits - 1) if self.dtype.kind == "i" else 0
         return self.storage.type(sign ^ (everything if self.descending else 0))
+
+    @property
+    def everything(self) -> np.generic:
+        """A mask of all bits."""
+        return self.storage.type((1 << self.bits) - 1)
 
     def options(self) -> dict:
         """Template parameters that choose the functions of key_order.h."""
@@ -147,5 +157,5 @@ def as_key_array(keys, *, of: str, name: str = "keys"):
 
 def as_device_bits(session, keys, *, of: str, name: str = "keys") -> DeviceArray:
     """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
-    storage = np.dtype(f"uint{8 * keys.dtype.itemsize}")
+    storage = unsigned(keys.dtype)
     return as_device_values(session, keys.view(storage), of=of, name=name, types=(storage,))

@@ -1,0 +1,72 @@
+"""Memory for results of a type: the caller's where kernels can write it, else new."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.runtime.arrays import is_device_array
+from clgeom.runtime.launch import allocate, in_place, read, show_host
+
+
+class Output:
+    """Memory that kernels write `n` results to, and the results once they have.
+
+    Parameters
+    ----------
+    session : Session
+    dtype : numpy.dtype
+    n : int
+    sources : sequence of ndarray or pyopencl.array.Array
+        What the kernels read: of one of these arrays on the device, or on the host.
+    out : ndarray or pyopencl.array.Array, optional
+        Where the results are wanted, in the place that the sources are in. Kernels write there if it shares no memory
+        with them; on CPU devices NumPy memory too.
+    """
+
+    def __init__(self, session, dtype, n, sources, out=None):
+        self.session, self.dtype, self.n, self.out = session, np.dtype(dtype), n, out
+        self.on_device = is_device_array(sources[0])
+        self.host = self.buffer = None
+        if self.on_device:
+            self.queue = next((s.queue for s in sources if s.queue is not None), session.queue)
+            shared = out is None or out.offset or any(out.base_data == s.base_data for s in sources)
+            self.buffer = allocate(session, max(n * self.dtype.itemsize, 1)) if shared else out.base_data
+        elif n and session.profile.is_cpu:
+            usable = (
+                out is not None and out.flags.c_contiguous and out.flags.aligned and out.dtype.isnative
+                and not any(np.may_share_memory(out, s) for s in sources)
+            )  # fmt: skip
+            self.host = out if usable else np.empty(n, self.dtype)
+            self.buffer = in_place(session, self.host)
+        elif n:
+            self.buffer = allocate(session, n * self.dtype.itemsize)
+
+    def finished(self):
+        """The results, once all that was enqueued has run: in `out` if there is one."""
+        if self.on_device:
+            return self._on_device()
+        if self.host is not None:
+            show_host(self.session, self.buffer, self.host)
+            return self.host if self.host is self.out else into(self.out, self.host)
+        return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
+
+    def _on_device(self):
+        import pyopencl.array as cl_array
+
+        self.session.queue.finish()  # the array's own queue may be another
+        if self.out is not None and self.buffer is self.out.base_data:
+            return self.out
+        made = cl_array.Array(self.queue, (self.n,), self.dtype, data=self.buffer)
+        if self.out is None:
+            return made
+        self.out[...] = made
+        self.queue.finish()
+        return self.out
+
+
+def into(out, values):
+    """The values, in the caller's array if there is one."""
+    if out is None:
+        return values
+    out[...] = values
+    return out
