@@ -47,7 +47,7 @@ CALLS = {
     ),
     "shadowing": (lambda: radio.shadowing((2, 2), sigma="8"), "sigma", "0 or more, in dB. Got '8'"),
     "coverage_map": (lambda: radio.coverage_map((2, 2), transmitters=(1, 2)), "transmitters", "two finite numbers"),
-    "coverage_map of none": (lambda: radio.coverage_map((2, 2), transmitters=3), "transmitters", "one or more (row, column)"),
+    "coverage_map of none": (lambda: radio.coverage_map((2, 2), transmitters=3), "transmitters", "one or more (row"),
     "coverage_map's power": (lambda: radio.coverage_map((2, 2), power=None), "power", "in dBm. Got None"),
     "coverage_map's origin": (lambda: radio.coverage_map((2, 2), origin=1), "origin", "two finite numbers. Got 1"),
 }  # fmt: skip

@@ -427,6 +427,10 @@ BAD = [
         lambda p: p.knapsack([1], [1.5], 3),
         "'weights' parameter of knapsack must be whole numbers. Got 1.5 at index 0",
     ),
+    (
+        lambda p: p.knapsack([1], [1e300], 3),
+        r"'weights' parameter of knapsack must be within 2\*\*53. Got 1e\+300",
+    ),
     (lambda p: p.knapsack([1], [1], -1), "'capacity' parameter of knapsack must be a whole number from 0 to"),
     (lambda p: p.knapsack([1], [1], "3"), "'capacity' parameter of knapsack must be a whole number"),
     (

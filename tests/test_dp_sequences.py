@@ -142,3 +142,14 @@ def test_sequences_of_types():
     assert problems.lcs("", "abc").subsequence == "" and problems.lcs([], []).length == 0
     assert problems.edit_distance("", "abc").operations == ("insert",) * 3
     assert problems.edit_distance("ab", "").operations == ("delete",) * 2
+
+
+@pytest.mark.parametrize("kind", ("U5", ">U1", ">U3", "S1", "S4"))
+def test_arrays_of_letters_of_any_width(kind):
+    found = problems.lcs(np.array(list("abcd"), kind), "xbcd")
+    assert found.length == 3 and found.subsequence.tolist() == np.array(list("bcd"), kind).tolist()
+
+
+def test_negative_bytes_are_no_large_ones():
+    assert problems.lcs(np.array([-1, 7], np.int8), np.array([255, 7], np.uint8)).length == 1
+    assert problems.edit_distance(np.array([-1, 7], np.int8), [-1, 7]).distance == 0

@@ -82,9 +82,13 @@ def whole_numbers(values, name, *, of, **options) -> np.ndarray:
     """Whole numbers as int64; floats are taken if they are whole."""
     array = numbers(values, name, of=of, **options)
     if array.dtype.kind == "f":
-        if (array != np.rint(array)).any() or (np.abs(array) > 2**53).any():
-            at = tuple(int(k) for k in np.argwhere(array != np.rint(array))[0]) if array.size else (0,)
-            raise wrong(of, name, "whole numbers", f"{array[at]} at {_place(at)}")
+        for bad, expected in (
+            (array != np.rint(array), "whole numbers"),
+            (np.abs(array) > 2**53, "within 2**53"),
+        ):
+            if bad.any():
+                at = tuple(int(k) for k in np.argwhere(bad)[0])
+                raise wrong(of, name, expected, f"{array[at]} at {_place(at)}")
         array = array.astype(np.int64)
     return array
 
@@ -105,7 +109,8 @@ def sequence(value, name, *, of) -> np.ndarray:
     if array.ndim == 1 and array.size == 0:
         return np.empty(0, np.uint8)
     if array.ndim == 1 and array.dtype.kind in "US" and np.char.str_len(array).max() == 1:
-        return array.view(np.uint32 if array.dtype.kind == "U" else np.uint8).astype(np.uint32)
+        letters = array.astype(f"{array.dtype.kind}1")  # native, and no longer than they are
+        return letters.view(np.uint32 if array.dtype.kind == "U" else np.uint8).astype(np.uint32)
     if array.ndim != 1 or array.dtype.kind not in "iub":
         what = (
             f"an array of {array.dtype}, shape {array.shape}"
@@ -113,7 +118,7 @@ def sequence(value, name, *, of) -> np.ndarray:
             else repr(value)
         )
         raise wrong(of, name, "text, bytes, or a one-dimensional array of integers or letters", what)
-    if array.dtype.itemsize == 1:
+    if array.dtype in (np.uint8, np.bool_):
         return np.ascontiguousarray(array).view(np.uint8)
     array = array.astype(np.int64 if array.dtype != np.uint64 else np.uint64)
     return array.astype(np.uint8) if array.min() >= 0 and array.max() < 256 else array
