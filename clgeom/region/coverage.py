@@ -99,7 +99,7 @@ def coverage_regions(
     corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
     """
-    segments = _count(segments, "segments")
+    segments = _count(segments)
     if cuts not in CUTS:
         raise InvalidInput(f"The 'cuts' parameter of {OF} must be 'count' or 'width'. Got {cuts!r} instead.")
     if axis not in ("x", "both"):
@@ -118,12 +118,12 @@ def coverage_regions(
     return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(job.phases))
 
 
-def _count(value, name) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+def _count(segments) -> int:
+    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
         raise InvalidInput(
-            f"The '{name}' parameter of {OF} must be a whole number from 1 on. Got {value!r} instead."
+            f"The 'segments' parameter of {OF} must be a whole number from 1 on. Got {segments!r} instead."
         )
-    return int(value)
+    return int(segments)
 
 
 def _least_cells(holes, cell_area):
