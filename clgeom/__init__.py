@@ -23,7 +23,7 @@ _HOMES = {
     "QhullError": "hull.scipy_compat",
     "Region": "region.result",
     "Session": "runtime.device",
-    "ShellsortResult": "sort.shellsort",
+    "ShellsortResult": "sort.shellsort_result",
     "adaptive_region": "region.arc",
     "argsort": "sort.radix",
     "convex_hull": "hull.convex",

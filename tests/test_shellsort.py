@@ -13,7 +13,9 @@ from clgeom.runtime.tuning import override
 from clgeom.sort import shellsort
 from clgeom.sort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sort.keys import KEY_TYPES
-from clgeom.sort.shellsort import VARIANTS, ShellsortResult, auto_passes, ladder_of
+from clgeom.sort.shellsort import VARIANTS
+from clgeom.sort.shellsort_auto import auto_passes, ladder_of
+from clgeom.sort.shellsort_result import ShellsortResult
 from tests.reference import shellsort as reference
 
 FULL = [variant for variant in VARIANTS if variant not in "BC"]

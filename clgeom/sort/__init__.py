@@ -13,7 +13,7 @@ _HOMES = {
     "argsort": "radix",
     "sort_by_key": "radix",
     "shellsort": "shellsort",
-    "ShellsortResult": "shellsort",
+    "ShellsortResult": "shellsort_result",
 }
 
 __all__ = ["ShellsortResult", "argsort", "shellsort", "sort", "sort_by_key"]

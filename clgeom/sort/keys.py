@@ -19,6 +19,8 @@ KEY_TYPES = tuple(
         "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
     )
 )  # fmt: skip
+#: Positions are uint32, with room above them for the last tile, or the last row of a block.
+MOST_KEYS = (1 << 32) - (1 << 20)
 
 
 def unsigned(dtype) -> np.dtype:

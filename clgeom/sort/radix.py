@@ -17,10 +17,10 @@ import numpy as np
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import CHUNK_ALIGN, as_device_values
 from clgeom.runtime.launch import Scratch, run
-from clgeom.sort.keys import as_device_bits, unsigned
+from clgeom.sort.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sort.outputs import Output, into
 from clgeom.sort.radix_call import Call
-from clgeom.sort.radix_passes import MOST_KEYS, digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sort.radix_passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
 from clgeom.sort.radix_segments import large_segments_plan, segment_capacity, segments_plan
 
 

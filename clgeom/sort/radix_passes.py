@@ -29,8 +29,6 @@ from clgeom.sort.keys import KeyOrder
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8
 RADIX = 1 << RADIX_BITS
-#: Positions are uint32; some room above them for the last tile.
-MOST_KEYS = (1 << 32) - (1 << 20)
 #: Keys of a serial work-item's share are a multiple of this.
 SERIAL_TILE = 16384
 

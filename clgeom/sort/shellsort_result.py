@@ -1,0 +1,93 @@
+"""What a Shellsort returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class ShellPhase:
+    """What one phase was and took.
+
+    Parameters
+    ----------
+    gaps : tuple of int
+        The gap of the phase; several where "auto" runs the last ones in one launch.
+    groups, items_per_group : int
+        Work-groups, and the items of each that have elements to sort.
+    elements_per_item : float
+        Mean number of elements that an item sorts.
+    passes : float or None
+        How often a group sorted its elements, on average. With ``stats=True``, and always 1 for "auto".
+    reads, writes : int or None
+        Keys read from and written to global memory, in all. With ``stats=True``; "auto" counts keys that its launches
+        bring in and put out, not how often a cached one is used.
+    halo : int or None
+        Rows around each window that "auto" proved to be enough; None where columns are sorted whole.
+    kernel : str
+    seconds : float or None
+        Time on the device, with ``profile=True``.
+    """
+
+    gaps: tuple[int, ...]
+    groups: int
+    items_per_group: int
+    elements_per_item: float
+    passes: float | None = None
+    reads: int | None = None
+    writes: int | None = None
+    halo: int | None = None
+    kernel: str = ""
+    seconds: float | None = None
+
+    @property
+    def gap(self) -> int:
+        """The (first) gap."""
+        return self.gaps[0]
+
+    @property
+    def items(self) -> int:
+        """Work-items in all."""
+        return self.groups * self.items_per_group
+
+    def asdict(self) -> dict:
+        """The phase as plain values, ready for JSON."""
+        return {**vars(self), "gaps": list(self.gaps)}
+
+
+@dataclass(frozen=True, repr=False)
+class ShellsortResult:
+    """A sorted array, and how it was sorted.
+
+    Parameters
+    ----------
+    keys : ndarray or pyopencl.array.Array, shape (n,)
+        The result, of the type and in the place of what was given.
+    variant : str
+    gaps : tuple of int
+        All gaps used, largest first.
+    is_sorted : bool
+        Whether `keys` is in order: always, but for variants B and C.
+    phases : tuple of ShellPhase
+    """
+
+    keys: object
+    variant: str
+    gaps: tuple[int, ...]
+    is_sorted: bool
+    phases: tuple[ShellPhase, ...] = field(default=())
+
+    @property
+    def seconds(self) -> float | None:
+        """Device time of all phases, None when not profiled. Encoding and decoding are left out."""
+        times = [phase.seconds for phase in self.phases]
+        return None if not times or None in times else sum(times)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(str, self.gaps[:3])) + (", .. 1" if len(self.gaps) > 3 else "")
+        took = "" if self.seconds is None else f", {self.seconds * 1e3:.3g} ms"
+        return (
+            f"ShellsortResult({len(self.keys):,} keys of {self.keys.dtype}, variant {self.variant!r}, "
+            f"{len(self.gaps)} gaps ({shown}), {len(self.phases)} phases, "
+            f"{'sorted' if self.is_sorted else 'not sorted'}{took})"
+        )
