@@ -73,7 +73,7 @@ def plot_hull(hull, ax=None, *, points=None, labels=None, title=None):
     return ax
 
 
-def plot_region(region, ax=None, *, points=None, title=None):
+def plot_region(region, ax=None, *, points=None, title=None, colour=LINE, label=None):
     """Draw an adaptive region, and its points when they are given, into Matplotlib axes.
 
     Parameters
@@ -84,6 +84,10 @@ def plot_region(region, ax=None, *, points=None, title=None):
     points : array_like, shape (n, 2), optional
         The points that the region is of. Many are drawn as a density image.
     title : str, optional
+    colour : color
+        Of the outline.
+    label : str, optional
+        What a legend calls the outline.
 
     Returns
     -------
@@ -100,17 +104,32 @@ def plot_region(region, ax=None, *, points=None, title=None):
         if len(part) > 2:
             ax.fill(*part.T, facecolor=FILL, alpha=0.07, zorder=2)
         style = {"marker": "o", "markersize": 5} if len(part) == 1 else {}
-        ax.plot(*np.vstack([part, part[:1]]).T, color=LINE, linewidth=1.2, zorder=4, **style)
+        ax.plot(*np.vstack([part, part[:1]]).T, color=colour, linewidth=1.2, zorder=4, label=label, **style)
+        label = None
     of = f" of {region.n:,} points" if region.n is not None else ""
     _dress(ax, f"Adaptive region{of}: {len(corners):,} vertices" if title is None else title)
     return ax
 
 
-def save_region_plot(region, path, *, points=None, title=None) -> None:
-    """Draw an adaptive region into a new figure and write it to a .png, .svg or .pdf file, whole or not at all."""
-    vertices = [_drawable(part) for part in region.parts]
-    figure = _new_figure(_figure_size(np.concatenate(vertices)) if vertices else (8, 6))
-    plot_region(region, figure.add_subplot(), points=points, title=title)
+def save_regions_plot(regions, path, *, points=None, labels=None) -> None:
+    """Draw adaptive regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
+
+    Several have a colour each, and a legend of their labels.
+    """
+    parts = [_drawable(part) for region in regions for part in region.parts]
+    corners = np.concatenate(parts) if parts else np.empty((0, 2))
+    figure = _new_figure(_figure_size(corners) if parts else (8, 6))
+    ax = figure.add_subplot()
+    if len(regions) == 1:
+        plot_region(regions[0], ax, points=points)
+    else:
+        for k, (region, label) in enumerate(zip(regions, labels)):
+            plot_region(region, ax, colour=LEVEL_LINES[k % len(LEVEL_LINES)], label=label)
+        low, high = _frame(ax, corners, side=0.06)
+        if points is not None:
+            _draw_points(ax, _drawable(_finite(points)), low, high)
+        _dress(ax, f"{len(regions)} adaptive regions")
+        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
     _save(figure, path)
 
 
@@ -455,7 +474,7 @@ def save_comparison_plot(
         ax.imshow(np.where(mask, 1.0, np.nan), cmap=_one_colour(CELLS), extent=extent, zorder=3)
         ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
         _dress(
-            ax, f"{name}: {found.vertices:,} corners, +{found.superfluous_of_mask:.0%}, IoU {found.iou:.2f}"
+            ax, f"{name}\n{found.vertices:,} corners, +{found.superfluous_of_mask:.0%}, IoU {found.iou:.2f}"
         )
     _save(figure, path)
 

@@ -166,6 +166,13 @@ def test_points():
     assert [one["points"] for one in facts["regions"]] == [
         int((rows[:, 2] >= level).sum()) for level in (-80, -60)
     ]
+    levels = ("--value", "dbm", "--level", -80, "--level", -60)
+    text = done("points.csv", *levels, "--axis", "both", "--plot", "levels.svg", "--profile")
+    assert re.search(r"-60 .* \d+ x \d+ ", text) and "arc_" in text
+    drawn = Path("levels.svg").read_text()
+    assert "#7f0000" in drawn and "#f16913" in drawn, "an outline for each level"
+    for option in (("--metrics",), ("--holes", 0), ("--no-parts",), ("--compare", "out.png"), ("--least", 2)):
+        assert f"The option {option[0]} is for rasters" in refused("points.csv", *option)
     assert "go together" in refused("points.csv", "--level", -80)
     assert "No point of 'points.csv' reaches a level" in refused("points.csv", "--value", "dbm", "--level", 0)
 

@@ -73,7 +73,7 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
 
     _check(file, levels, output, picture, comparison, options)
     session = as_session(device)
-    if file is not None and Path(file).suffix.lower() in (".csv", ".tsv", ".txt"):
+    if _has_points(file):
         _of_points(file, levels, output, picture, session, as_json, profile, options)
         return
     raster, reading = terminal.timed(_raster, file, session, options)
@@ -113,6 +113,10 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
         terminal.print_phases(found.phases)
 
 
+def _has_points(file):
+    return file is not None and Path(file).suffix.lower() in (".csv", ".tsv", ".txt")
+
+
 def _check(file, levels, output, picture, comparison, options):
     """Everything about the call that can be wrong, found before the work starts."""
     from clgeom import plot
@@ -122,8 +126,15 @@ def _check(file, levels, output, picture, comparison, options):
 
     if (file is None) == (options["model"] is None):
         raise InvalidInput("Name a FILE, or a --model to make a map with; not both.")
-    if file is not None and not levels and Path(file).suffix.lower() not in (".csv", ".tsv", ".txt"):
+    if file is not None and not levels and not _has_points(file):
         raise InvalidInput("Name one --level or more.")
+    if _has_points(file):
+        rasters_own = {"--no-parts": not options["parts"], "--compare": comparison, **{
+            f"--{name}": options[name] for name in ("least", "nested", "bands", "metrics", "array", "nodata")
+        }, "--holes": options["holes"] is not None}  # fmt: skip
+        given = [name for name, value in rasters_own.items() if value not in (None, False, 0)]
+        if given:
+            raise InvalidInput(f"The option {given[0]} is for rasters. Got the points of '{file}' instead.")
     if not all(map(math.isfinite, levels)):
         raise InvalidInput("The option --level must be a finite number.")
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
@@ -230,7 +241,10 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
         raise InvalidInput("The options --level and --value go together for points.")
     points, reading = terminal.timed(read_points, file, columns=options["columns"])
     if not np.isfinite(points).all():
-        raise InvalidInput(f"The points in '{file}' must be finite.")
+        row, column = np.argwhere(~np.isfinite(points))[0]
+        raise InvalidInput(
+            f"The points in '{file}' must be finite. Got {points[row, column]} in point {row + 1} instead."
+        )
     chosen = [(None, points)]
     if levels:
         values = read_numbers(file, column=options["value"])
@@ -241,8 +255,13 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
             (
                 level,
                 adaptive_region(
-                    some, options["segments"], cuts=options["cuts"], device=session, profile=profile
-                ),
+                    some,
+                    options["segments"],
+                    cuts=options["cuts"],
+                    axis=options["axis"],
+                    device=session,
+                    profile=profile,
+                ),  # fmt: skip
             )
             for level, some in chosen
             if len(some)
@@ -266,9 +285,11 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
     if picture:
         from clgeom import plot
 
-        plot.save_region_plot(made[0][1], picture, points=points)
+        labels = [feature.properties["label"] for feature in features]
+        plot.save_regions_plot([one for _, one in made], picture, points=points, labels=labels)
+    vertices = [sum(map(len, one.parts)) if one.axis == "both" else len(one) for _, one in made]
     if as_json:
-        facts = [{**feature.properties, "vertices": len(one)} for feature, (_, one) in zip(features, made)]
+        facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
         terminal.print_json({"device": session.profile.name, "seconds": computing, "regions": facts})
         return
     terminal.print_facts(
@@ -278,11 +299,14 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
         *(("wrote", name) for name in (output, picture) if name),
     )
     rows = [
-        ("all" if level is None else f"{level:g}", *(f"{n:,}" for n in (one.n, len(one), one.segments)),
-         f"{one.area:,.6g}")
-        for level, one in made
+        ("all" if level is None else f"{level:g}", f"{one.n:,}", f"{count:,}",
+         " x ".join(f"{k:,}" for k in np.atleast_1d(one.segments)), f"{one.area:,.6g}")
+        for (level, one), count in zip(made, vertices)
     ]  # fmt: skip
     terminal.print_table((">level", ">points", ">vertices", ">segments", ">area"), rows)
+    if profile:
+        click.echo()
+        terminal.print_phases(sum((one.phases for _, one in made), ()))
 
 
 # Showing ----------------------------------------------------------------------------------------------------------
