@@ -65,6 +65,12 @@ inline long arc_key_above(double v, uint side)
     return key + (side ? value < v : value > v);
 #endif
 }
+
+// The height of the line a -> b at x, off by less than 2^-49 of |a.y| + |b.y|.
+inline double arc_height(point_t a, point_t b, real_t x)
+{
+    return a.y + ((double)b.y - a.y) * (((double)x - a.x) / ((double)b.x - a.x));
+}
 #else
 #define ARC_CERTAIN 0
 #endif
@@ -74,9 +80,8 @@ inline long arc_key_above(double v, uint side)
 inline long arc_above(uint side, point_t a, point_t b, real_t x)
 {
 #if ARC_CERTAIN
-    // In double the height is off by less than 2^-49 of the sum; seldom is that between two values' heights.
-    const double height = a.y + ((double)b.y - a.y) * (((double)x - a.x) / ((double)b.x - a.x));
-    const double loss = 0x1p-44 * (fabs((double)a.y) + fabs((double)b.y));
+    // What is lost in double is seldom between two values' heights.
+    const double height = arc_height(a, b, x), loss = 0x1p-44 * (fabs((double)a.y) + fabs((double)b.y));
     const long from_below = arc_key_above(height - loss, side), from_above = arc_key_above(height + loss, side);
     if (from_below == from_above)
         return from_below;
@@ -130,6 +135,20 @@ inline long arc_above(uint side, point_t a, point_t b, real_t x)
             lo = mid + 1;
     }
     return hi;
+}
+
+// The least key whose value is on or above both lines at x.
+inline long arc_above_both(uint side, point_t a, point_t b, point_t c, point_t d, real_t x)
+{
+#if ARC_CERTAIN                                           // mostly one conversion for both: of the higher one
+    const double ab = arc_height(a, b, x), cd = arc_height(c, d, x), height = (ab > cd) == side ? ab : cd;
+    const double loss = 0x1p-44 * (fabs((double)a.y) + fabs((double)b.y) + fabs((double)c.y) + fabs((double)d.y));
+    const long from_below = arc_key_above(height - loss, side), from_above = arc_key_above(height + loss, side);
+    if (from_below == from_above)
+        return from_below;
+#endif
+    const long key = arc_above(side, a, b, x);
+    return arc_is_above(side, c, d, x, key) ? key : arc_above(side, c, d, x);
 }
 
 // n / d for 0 <= n <= d, alike on every device: OpenCL leaves float division two and a half units of leeway.
@@ -212,13 +231,7 @@ inline point_t arc_crossing(uint side, point_t a, point_t b, point_t c, point_t 
     const real_t width = b.x - c.x;
     x = width < ARC_LARGE ? c.x + share * width : (1 - share) * c.x + share * b.x;
     x = fmin(fmax(x, c.x), b.x);
-    key = arc_above(side, a, b, x);
-#if ARC_CERTAIN
-    key = max(key, arc_above(side, c, d, x));
-#else
-    if (!arc_is_above(side, c, d, x, key))
-        key = arc_above(side, c, d, x);
-#endif
+    key = arc_above_both(side, a, b, c, d, x);
 #endif
     return (point_t)(x, value_of(key, side));
 }

@@ -25,9 +25,9 @@ WIDE, FUSED, PLACE = "region/arc_tangents_wide", "region/arc_outline_local", "re
 #: Tiles of 16 candidates and groups of 4 and 8 items, so that few points go through every path.
 FEW = Policy("group", 4)
 SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
-#: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 14.
+#: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 30.
 SHAPES = (
-    {}, SMALL, *({**SMALL, FUSED: Policy("group", *tile), PLACE: Policy("group", 4, 2)} for tile in ((8, 8), (32, 4))),
+    {}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)),
 )  # fmt: skip
 WILD = (
     "huge",
@@ -160,6 +160,20 @@ def test_naive_and_local_kernels_agree(session, name, monkeypatch):
                     local = adaptive_region(points, segments, kernel="local", device=session)
                 assert same(naive, local), (dtype, segments)
             assert same(naive, adaptive_region(points, segments, device=session))
+
+
+def test_columns_longer_than_segments(session):
+    """Most segments are empty, more side by side than a tile has: the nearest others are found wherever they are."""
+    rng = np.random.default_rng(7)
+    x = np.repeat(np.arange(60), rng.choice([1, 2, 5, 90], 60))
+    for dtype in types(session):
+        points = in_order(np.stack([x, rng.integers(0, 50, len(x))], axis=1).astype(dtype))
+        for segments in (len(x), len(x) // 4, len(x) // 15):
+            naive = adaptive_region(points, segments, kernel="naive", device=session)
+            for policies in SHAPES[2:]:
+                with override(policies):
+                    options = {"kernel": "local", "device": session, "assume_sorted": True}
+                    assert same(naive, adaptive_region(points, segments, **options)), (dtype, segments)
 
 
 def test_other_devices_and_shapes_agree(session, any_session):

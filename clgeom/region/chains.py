@@ -19,16 +19,15 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import overridden, select, within_limits
+from clgeom.runtime.tuning import fitting, overridden, select, within_limits
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
 JOINS = ("tangent", "paper")
 #: Segments of at most so many candidates on average are a work-item's, in local memory.
 SHORT = 16
-#: Candidates whose short segments one kernel takes from points to vertices. H200, 4 points of float32 a segment, whole
-#: calls: 16M 0.98 ms, by a kernel for each stage 1.18; 64M, where 4 points share an x on average, 4.6 and 3.8.
-MOST_FUSED = 1 << 25
+#: Candidates of a segment for which arc_outline_local is built.
+LENGTHS = (4, 8, SHORT)
 #: Work-groups a compute unit that keep it busy, and tiles that one work-group takes at most.
 BUSY, LONGEST = 8, 8
 #: Candidates that a block for a work-group has at least.
@@ -41,8 +40,6 @@ STRIP = 32
 FEW = 1 << 13
 #: Up to so many segments the vertices are read with the head. A second trip takes a GPU as long as 64 KiB more.
 AT_ONCE, AT_ONCE_OF_CPU = 1 << 11, 1 << 16
-#: Bit of the flag that kernels set: candidates of a tile do not fit in local memory.
-NO_FIT = 2
 #: Plans that a session remembers.
 PLANS = 32
 
@@ -161,15 +158,7 @@ def outline_of(
         "dtype": np.dtype(dtype), "count": count, "lower": lower, "upper": upper, "segments": segments,
         "starts": starts, "regions": regions, "cuts": cuts, "join": join, "kernel": kernel, "check": check, "cut": cut,
     }  # fmt: skip
-    outline = _run_plan(session, _made_before(session, **options), regions, profile, buffers)
-    if outline is None:
-        outline = _run_plan(session, outline_plan(session, **options, fused=False), regions, profile, buffers)
-    return outline
-
-
-def _run_plan(session, made, regions, profile, buffers):
-    """The Outline of a plan and its Output; None if its tiles do not fit in local memory."""
-    plan, out = made
+    plan, out = _made_before(session, **options)
     found = run(session, plan, profile=profile, **buffers)
     point, phases = 2 * out.dtype.itemsize, found.phases
     most = AT_ONCE_OF_CPU if session.profile.is_cpu else AT_ONCE
@@ -177,8 +166,6 @@ def _run_plan(session, made, regions, profile, buffers):
     raw = found.read(out.memory, (out.head + likely) * point)
     summary = raw[: 4 * (3 * (regions + 1) + 1)].view(np.uint32)
     lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
-    if summary[-1] & NO_FIT:
-        return None
     facts = (lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
     if summary[-1]:
         return Outline(*facts, phases, rows=np.empty((0, 2), out.dtype))
@@ -238,12 +225,11 @@ class Output:
 
 def outline_plan(
     session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", check=False, cut=None, fused=True,
+    kernel="auto", check=False, cut=None,
 ):  # fmt: skip
     """Plan from candidates to vertices, and the Output that it leaves. See `chains_of`.
 
-    `cut` names a buffer that has the first candidate of each segment already, and how many there are. `fused` allows
-    one kernel from candidates to vertices, where tiles of segments are likely to fit in local memory.
+    `cut` names a buffer that has the first candidate of each segment already, and how many there are.
     """
     device, dtype = session.profile, np.dtype(dtype)
     all_segments, m = segments * regions, max(count, 1)
@@ -281,8 +267,8 @@ def outline_plan(
     head, room = ceil_div(4 * (3 * (regions + 1) + 1), point), 2 * max(m, all_segments)
     # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
     room = max(min(room, 6 * all_segments + 1024, device.max_alloc_bytes // point - head), 1)
-    fused = fused and kernel != "naive" and candidates.shared and cuts == "count"
-    if fused and not given and starts is None and regions == 1 and count > 0:
+    alone = not given and starts is None and regions == 1 and cuts == "count"
+    if alone and candidates.shared and kernel != "naive" and segments <= count:
         made = _fused_plan(device, candidates, segments, flag, {**params, "check": check}, join, head, room)
         if made:
             return Plan(no_flag) + made[0], made[1]
@@ -353,21 +339,27 @@ class Memory:
 
 def _fused_plan(device, of, segments, flag, params, join, head, room):
     """From candidates of one region to staged vertices in one kernel, and the Output that places them; or None."""
-    policy, scan, place = (
-        select(device, f"region/{name}", of.dtype, of.m)
-        for name in ("arc_outline_local", "arc_tile_offsets", "arc_place")
+    longest = ceil_div(of.m, segments)
+    if longest > SHORT or 2 * of.m * of.point_bytes > device.max_alloc_bytes:
+        return None
+    # few lengths, for each is built; the shorter, the more groups at once
+    longest = next(length for length in LENGTHS if longest <= length)
+    policy = fitting(
+        device,
+        "region/arc_outline_local",
+        of.dtype,
+        lambda p: p.wg_size * (4 * longest * of.point_bytes + 64),
     )
-    mean = of.m / segments
-    if mean > SHORT or of.m > MOST_FUSED or 2 * of.m * of.point_bytes > device.max_alloc_bytes:
+    scan, place = (
+        select(device, f"region/{name}", of.dtype, of.m) for name in ("arc_tile_offsets", "arc_place")
+    )
+    if policy.variant == "serial" or policy.wg_size < 4 or scan.wg_size % place.items_per_thread:
         return None
-    if policy.variant == "serial" or policy.wg_size < 8 or scan.wg_size % place.items_per_thread:
-        return None
-    if mean <= 5:  # less local memory: more groups at once
-        policy = replace(policy, items_per_thread=min(policy.items_per_thread, 4))
-    own = policy.wg_size // 2 - 2
+    policy = replace(policy, items_per_thread=longest)
+    own = policy.wg_size - 2
     tiles, m = ceil_div(segments, own), np.uint32(of.m)
     staged = Scratch("outline_staged", of.dtype, 4 * of.m)
-    counts = Scratch("outline_counts", np.uint32, 4 * tiles)
+    counts = Scratch("outline_counts", np.uint32, 3 * tiles)
     offsets = Scratch("outline_offsets", np.uint32, 3 * tiles)
     chunks = ceil_div(tiles, scan.wg_size)
     sums = Scratch("outline_sums", np.uint32, 3 * chunks)
@@ -380,7 +372,8 @@ def _fused_plan(device, of, segments, flag, params, join, head, room):
     plan = Plan(outline, Step("region/arc_tile_offsets", scan, args, chunks, bytes_moved=24 * tiles))
     out = Output(
         None, head, 0, None, (staged, counts, offsets, sums, flag),
-        (staged, m, np.uint32(tiles), counts, offsets, sums, np.uint32(scan.wg_size), np.uint32(chunks), flag),
+        (staged, m, np.uint32(segments), np.uint32(own), np.uint32(tiles), counts, offsets, sums,
+         np.uint32(scan.wg_size), np.uint32(chunks), flag),
         {"real": params["real"]}, segments, of.dtype, "region/arc_place", tiles * place.wg_size,
     )  # fmt: skip
     out = emit_plan(device, out, room)

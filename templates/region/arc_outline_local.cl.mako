@@ -1,16 +1,18 @@
-<%page args="real='float', filtered=True, check=False, paper=False, variant='group', wg_size=128, items_per_thread=10"/>\
+<%page args="real='float', filtered=True, check=False, paper=False, variant='group', wg_size=128, items_per_thread=4"/>\
 // arc_outline_local: the outline of short segments of one region, from candidates to vertices, in local memory.
 //
-//   candidates | segment 0 | segment 1 | .. | segment OWN | ..           a tile of OWN segments to a group, with the last
-//   local      | all of the tile's candidates, side by side  |           before it and the next after it that are not empty
-//   staged     | lower vertices of tile 0 ..     | of tile 1 ..          where the tile's candidates begin; upper ones
-//              | upper vertices ..                                       `m` further on
-//   counts     [ lower vertices of tile 0 | of tile 1 .. | upper ones .. | segments that are not empty .. | where it begins .. ]
+//   candidates | segment 0 | segment 1 | .. | segment OWN | ..       a tile of OWN segments to a group, with the last
+//                                                                    before it and the next after it that are not empty
+//   hulls      [ first lower corners of all work-items | second ones | .. | first upper ones .. ]   side by side: banks of
+//                                                                                                   their own
+//   staged     | lower and upper vertices of tile 0 .. | of tile 1 .. | ..    from twice where its candidates begin
+//   counts     [ lower vertices of tile 0 | of tile 1 .. | upper ones .. | segments that are not empty .. ]
 //
-// A work-item to a segment and side: its hull, the tangent to the next one, then what of it is in the outline. Nothing
-// but vertices goes to global memory. Sets bit 2 of flag where a tile does not fit: the caller takes another way.
+// A segment begins with the column of its first nominal candidate. So it has the columns that end among these, which is
+// where a work-item to a segment looks for them: no more than LONGEST, however long columns are. It finds their hulls, the
+// tangents to the next ones, then what of them is in the outline. Nothing but vertices goes to global memory.
 % if check:
-// Sets bit 1 if candidates are not in lexicographic order, or not finite.
+// Sets bit 1 of flag if candidates are not in lexicographic order, or not finite.
 % endif
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
 #include "portable.h"
@@ -25,216 +27,222 @@ typedef ${real}2 point_t;
 #include "arc_order.h"
 #include "arc_cut.h"
 #include "arc_crossing.h"
-#define WG_SIZE ${max(wg_size, 8)}                  // the fewest that have segments of their own
+#define WG_SIZE ${max(wg_size, 4)}                   // the fewest that have segments of their own
+#define ARC_SUM ulong
 #include "arc_before.h"
-#define HALF (WG_SIZE / 2)                         // work-items to a side
-#define OWN (HALF - 2)
-#define MARGIN 16                                  // candidates before the tile's nominal ones: columns begin there
-#define CAPACITY (WG_SIZE * ${items_per_thread})
+#define OWN (WG_SIZE - 2)
+#define LONGEST ${items_per_thread}                // nominal candidates of a segment at most
+#define MARGIN 16                                  // candidates before them: columns begin there
 
 #define PLACE(i) ((i) + (i) / 16)                 // work-items that are 4 points apart are on different banks
-#define ROOM PLACE(CAPACITY)
+#define LEFT_AT (MARGIN + WG_SIZE * LONGEST + 1)   // neighbours that are not next to the tile
+#define RIGHT_AT (LEFT_AT + LONGEST + 1)
+#define WINDOW PLACE(RIGHT_AT + LONGEST + 1)
+#define SIDE (WG_SIZE * LONGEST)                   // corners of a side
+#define ROOM (WINDOW > 2 * SIDE ? WINDOW : 2 * SIDE)
 
-// Andrew's chain over candidates of ascending x; of those that share an x the outermost counts. Leaves the corners in hull
-// from `first` on, and returns how many they are.
-inline uint item_chain(local const point_t *candidates, uint first, uint count, uint side, local point_t *hull)
+// Andrew's chain goes on with a point; its corners are at every WG_SIZE-th place of hull, the last two here as well.
+typedef struct {
+    point_t below, top;
+    uint size;
+} chain_t;
+
+inline void item_push(local point_t *hull, chain_t *chain, uint side, point_t p)
 {
-    uint size = 0;
-    point_t below = 0, top = 0;
-    for (uint k = first; k < first + count; ++k) {
-        const point_t p = candidates[PLACE(k)];
-        int pop = 0;
-        if (size > 0 && p.x == top.x) {
-            if (side ? p.y <= top.y : p.y >= top.y)
-                continue;
-            pop = 1;
-        }
-        while (1) {
-            if (!pop && size > 1) {
-                const int turn = arc_turn(side, below, top, p);
-                pop = !IS_CORNER(turn);
-            }
-            if (!pop)
-                break;
-            pop = 0;
-            --size;
-            top = below;
-            if (size > 1)
-                below = hull[PLACE(first + size - 2)];
-        }
-        hull[PLACE(first + size)] = p;
-        ++size;
-        below = top;
-        top = p;
+    while (chain->size > 1) {
+        const int turn = arc_turn(side, chain->below, chain->top, p);
+        if (IS_CORNER(turn))
+            break;
+        --chain->size;
+        chain->top = chain->below;
+        if (chain->size > 1)
+            chain->below = hull[(chain->size - 2) * WG_SIZE];
     }
-    return size;
+    hull[chain->size * WG_SIZE] = p;
+    ++chain->size;
+    chain->below = chain->top;
+    chain->top = p;
 }
 
-// The places that the common tangent of two hulls touches: from the last of P and the first of Q outward, one test at a
-// time. Hulls are short: a search would take as many tests.
-inline uint2 item_tangent(local const point_t *hull, uint side, uint p_first, uint p, uint q, uint q_last)
+// The common tangent of the hulls whose corners are at every WG_SIZE-th place up to p, and from q on: from the last
+// and the first outward, on both as long as one moves. Hulls are short: a search would take as many tests.
+inline uint2 item_tangent(local const point_t *hulls, uint side, uint p_first, uint p, uint q, uint q_last)
 {
-    point_t on_p = hull[PLACE(p)], on_q = hull[PLACE(q)];
-    for (uint stuck = 0, right = 1; stuck < 2;) {
-        int moves = right ? q < q_last : p > p_first;
-        if (moves) {
-            const point_t next = hull[PLACE(right ? q + 1 : p - 1)];
-            const int turn = arc_turn(side, right ? on_p : next, on_q, right ? next : on_p);
-            moves = right ? BEYOND_Q(turn) : !BEYOND_P(turn);
-            if (moves && right) {
-                on_q = next;
-                ++q;
-            } else if (moves) {
-                on_p = next;
-                --p;
-            }
+    point_t on_p = hulls[p], on_q = hulls[q];
+    for (int moves = 1; moves;) {
+        int moves_p = p > p_first, moves_q = q < q_last;
+        const point_t next_p = hulls[moves_p ? p - WG_SIZE : p], next_q = hulls[moves_q ? q + WG_SIZE : q];
+        if (moves_p) {
+            const int turn = arc_turn(side, next_p, on_q, on_p);
+            moves_p = !BEYOND_P(turn);
         }
-        stuck = moves ? 0 : stuck + 1;
-        right ^= !moves;
+        if (moves_q) {
+            const int turn = arc_turn(side, on_p, on_q, next_q);
+            moves_q = BEYOND_Q(turn);
+        }
+        if (moves_p) {
+            p -= WG_SIZE;
+            on_p = next_p;
+        }
+        if (moves_q) {
+            q += WG_SIZE;
+            on_q = next_q;
+        }
+        moves = moves_p | moves_q;
     }
     return (uint2)(p, q);
 }
 
-// -0.0 + 0 is 0: one zero in the answer, however points were sorted
-#define STORE(at, p) vstore2((p) + (real_t)0, at, out)
-
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_outline_local(global const real_t *points, const uint m, const uint segments, const uint tiles,
-                       global real_t *staged, global uint *counts, global uint *flag)
+                       global point_t *staged, global uint *counts, global uint *flag)
 {
-    local point_t candidates[ROOM], hulls[2 * ROOM];
-    local ushort sizes[WG_SIZE], places[WG_SIZE], touched_q[WG_SIZE], touched_p[WG_SIZE];
-    local ushort touched_from[WG_SIZE], touched_to[WG_SIZE], stores[WG_SIZE], valleys[WG_SIZE];
-    local uint values[WG_SIZE], sums[ARC_CHUNKS], cuts[HALF + 1], in_valley;
-    const uint lid = get_local_id(0), side = lid / HALF, slot = lid % HALF;
+    local point_t candidates[ROOM], hulls[2 * SIDE];
+    local ushort sizes[2 * WG_SIZE], touched_q[2 * WG_SIZE], touched_p[2 * WG_SIZE];
+    local ushort touched_from[2 * WG_SIZE], touched_to[2 * WG_SIZE], stores[2 * WG_SIZE], valleys[2 * WG_SIZE];
+    local ulong values[2 * WG_SIZE];
+    const uint lid = get_local_id(0);
     const uint tile = get_group_id(0) * OWN, tile_end = min(tile + OWN, segments);
 
-    // All from a little before the last point of the segment before the tile that can begin it, to the end of the one after.
-    const uint nominal = arc_nominal(0, m, segments, max(tile, 1u) - 1), from = max(nominal, (uint)MARGIN) - MARGIN;
-    const uint to = min(arc_nominal(0, m, segments, tile_end + 1), m - 1) + 1, window = to - from;
-    for (uint i = lid; i < window && window <= CAPACITY; i += WG_SIZE)
-        candidates[PLACE(i)] = CLGEOM_LOAD2(${real}, points, from + i);
-    if (lid == 0)
-        in_valley = 0;
+    // From a little before the segment before the tile to the end of the one after, and the first candidate of the next.
+    const uint tile_first = arc_nominal(0, m, segments, tile), tile_last = arc_nominal(0, m, segments, tile_end);
+    const uint before = arc_nominal(0, m, segments, max(tile, 1u) - 1), after = arc_nominal(0, m, segments, tile_end + 1);
+    const uint from = max(before, (uint)MARGIN) - MARGIN, to = min(after, m - 1) + 1;
+    for (uint i = from + lid; i < to; i += WG_SIZE)
+        candidates[PLACE(i - from)] = CLGEOM_LOAD2(${real}, points, i);
+
+    // No column ends in a neighbour: the nearest segment that has one.
+    uint left = tile - 1, right = tile_end, left_some = tile > 0;
+    const uint right_some = tile_end < segments;
+    if (tile > 0 && points[2 * (size_t)before] == points[2 * (size_t)tile_first]) {
+        const uint begin = arc_column(points, 0, before);
+        left_some = begin > 0;
+        left = arc_owner(m, segments, max(begin, 1u) - 1);
+        const uint first = arc_nominal(0, m, segments, left), last = arc_nominal(0, m, segments, left + 1);
+        for (uint i = lid; i <= last - first; i += WG_SIZE)
+            candidates[PLACE(LEFT_AT + i)] = CLGEOM_LOAD2(${real}, points, first + i);
+    }
+    if (after < m && points[2 * (size_t)tile_last] == points[2 * (size_t)after]) {
+        right = arc_owner(m, segments, arc_column_end(points, m, after));
+        const uint first = arc_nominal(0, m, segments, right), last = arc_nominal(0, m, segments, right + 1);
+        for (uint i = lid; i <= last - first && first + i < m; i += WG_SIZE)
+            candidates[PLACE(RIGHT_AT + i)] = CLGEOM_LOAD2(${real}, points, first + i);
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    // Where segments begin: of slot 0, which is that before the tile, up to the end of the one after it.
-    if (lid <= HALF) {
-        const uint k = min(tile + lid - (tile + lid > 0), tile_end + 1);
-        uint cut = tile + lid > 0 ? arc_nominal(0, m, segments, k) : 0;
-        if (cut < m && cut > from && window <= CAPACITY) {
-            const real_t x = candidates[PLACE(cut - from)].x;
-            while (cut > from && candidates[PLACE(cut - 1 - from)].x == x)
-                --cut;
-        }
-        if (cut <= from && cut > 0)                                // its column begins before
-            cut = arc_cut(points, 0, m, segments, k);
-        cuts[lid] = cut;
+    const uint own = lid > 0 && tile + lid <= tile_end;
+    const uint some = lid == 0 ? left_some : lid == WG_SIZE - 1 ? right_some : own;
+    const uint segment = lid == 0 ? left : lid == WG_SIZE - 1 ? right : tile + lid - 1;
+    const uint first = arc_nominal(0, m, segments, some ? segment : 0);
+    const uint count = some ? arc_nominal(0, m, segments, segment + 1) - first : 0;
+    uint at = first - from, apart = 0;                             // where they are; whether alone
+    if (lid == 0 && left + 1 != tile) {
+        at = LEFT_AT;
+        apart = 1;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint tile_begin = cuts[1], halo_begin = cuts[tile_end - tile + 1];
-    uint origin = cuts[0], halo_end = cuts[tile_end - tile + 2];
-    if (origin == tile_begin && tile > 0)                          // is empty: the last one before it that is not
-        for (uint lo = 0, hi = tile - 1; lo < hi;) {
-            const uint mid = lo + (hi - lo + 1) / 2, cut = arc_cut(points, 0, m, segments, mid);
-            if (cut < tile_begin) {
-                lo = mid;
-                origin = cut;
-            } else {
-                hi = mid - 1;
-                if (lo == hi)
-                    origin = arc_cut(points, 0, m, segments, lo);
-            }
+    if (lid == WG_SIZE - 1 && right != tile_end) {
+        at = RIGHT_AT;
+        apart = 1;
+    }
+
+    // Andrew's chains over the columns' lowest and highest candidates.
+    chain_t lower = {0, 0, 0}, upper = {0, 0, 0};
+    if (count) {
+        point_t here = candidates[PLACE(at)], low = here;
+        if (first + count == m || here.x != candidates[PLACE(at + count)].x) {      // where its column begins
+            uint begin = first;
+            while (!apart && begin > from && candidates[PLACE(begin - 1 - from)].x == here.x)
+                --begin;
+            if (begin < first)
+                low = candidates[PLACE(begin - from)];
+            if ((apart || begin == from) && begin > 0 && points[2 * (size_t)begin - 2] == here.x)
+                low = CLGEOM_LOAD2(${real}, points, arc_column(points, 0, begin));
         }
-    if (halo_end == halo_begin)                                    // likewise the first one after it
-        for (uint lo = tile_end + 1, hi = segments; lo < hi;) {
-            const uint mid = lo + (hi - lo) / 2, cut = arc_cut(points, 0, m, segments, mid);
-            if (cut > halo_begin) {
-                hi = mid;
-                halo_end = cut;
-            } else {
-                lo = mid + 1;
-                if (lo == hi)
-                    halo_end = arc_cut(points, 0, m, segments, lo);
-            }
-        }
-    // If the window does not have all, it moves.
-    const uint moves = origin < from || halo_end > to, base = moves ? origin : from;
-    const uint all = (moves ? halo_end : to) - base, fits = all <= CAPACITY && window <= CAPACITY;
-    if (lid == 0 && !fits)
-        atomic_or(flag, 2u);
-    for (uint i = lid; moves && fits && i < all; i += WG_SIZE)
-        candidates[PLACE(i)] = CLGEOM_LOAD2(${real}, points, base + i);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint own = slot > 0 && tile + slot <= tile_end, is_halo = slot == HALF - 1;
-    const uint begin = slot == 0 ? origin : own ? cuts[slot] : halo_begin;
-    const uint end = slot == 0 ? tile_begin : own ? cuts[slot + 1] : is_halo ? halo_end : halo_begin;
-    const uint first = begin - base;
-    const int possible = origin <= begin && begin <= end && end <= halo_end;      // not so in disorder
-    const uint count = fits && possible ? end - begin : 0;
+        int ordered = 1;
+        for (uint k = 0; k < count; ++k) {
+            const int last = first + k + 1 == m;
+            const point_t next = last ? here : candidates[PLACE(at + k + 1)];
 % if check:
-    int ordered = lid >= HALF || cuts[lid] <= cuts[lid + 1];
-    for (uint i = lid; fits && i < all; i += WG_SIZE) {
-        const point_t p = candidates[PLACE(i)], before = candidates[PLACE(max(i, 1u) - 1)];
-        ordered &= arc_is_finite(p) & (i == 0 | arc_in_order(before, p));      // that to the first: in a tile before
-    }
-    if (!ordered)
-        atomic_or(flag, 1u);
+            ordered &= arc_is_finite(here) & arc_in_order(here, next);
 % endif
-    local point_t *hull = hulls + side * ROOM;
-    const uint size = item_chain(candidates, first, count, side, hull);
-    sizes[lid] = size;
-    places[lid] = touched_q[lid] = first;                         // where no tangent comes from the left
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint p = first + size - 1;
-    if (size && slot <= OWN) {
-        const uint last = (side + 1) * HALF;
-        uint other = lid + 1;                                      // the next segment that is not empty
-        while (other < last && sizes[other] == 0)
-            ++other;
-        if (other < last) {
-            const uint2 touched = item_tangent(hull, side, first, p, places[other], places[other] + sizes[other] - 1);
-            p = touched.x;
-            touched_to[lid] = touched_q[other] = touched.y;
-            touched_from[other] = touched.x;
+            if (last || next.x != here.x) {
+                item_push(hulls + lid, &lower, 0, low);
+                item_push(hulls + SIDE + lid, &upper, 1, here);
+                low = next;
+            }
+            here = next;
         }
+% if check:
+        if (!ordered)
+            atomic_or(flag, 1u);
+% endif
+    }
+    for (uint side = 0; side < 2; ++side) {
+        sizes[side * WG_SIZE + lid] = side ? upper.size : lower.size;
+        touched_q[side * WG_SIZE + lid] = side * SIDE + lid;      // where no tangent comes from the left
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint q = touched_q[lid], some = own && size;
-    const uint vertices = !some ? 0 : q <= p ? p - q + 1 : ${2 if paper else 1};
-    uint sum;                                                      // lower vertices, upper ones, segments: 12, 12, 8 bits
-    const uint before_me = group_before(vertices << 12 * side | (some && !side) << 24, lid, values, sums, &sum);
+    uint other = lid + 1;                                          // the next segment that is not empty
+    while (lower.size && other < WG_SIZE && sizes[other] == 0)
+        ++other;
+    uint p[2];
+    for (uint side = 0; side < 2; ++side) {
+        const uint lefts = side * SIDE + lid, rights = side * SIDE + other;
+        p[side] = lefts + (max(side ? upper.size : lower.size, 1u) - 1) * WG_SIZE;
+        if (lower.size && other < WG_SIZE) {
+            const uint q_last = rights + (sizes[side * WG_SIZE + other] - 1) * WG_SIZE;
+            const uint2 touched = item_tangent(hulls, side, lefts, p[side], rights, q_last);
+            p[side] = touched.x;
+            touched_to[side * WG_SIZE + lid] = touched_q[side * WG_SIZE + other] = touched.y;
+            touched_from[side * WG_SIZE + other] = touched.x;
+        }
+        touched_p[side * WG_SIZE + lid] = p[side];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    // Before it: lower vertices, upper ones, valleys, segments; 16 bits each.
+    const uint has = own && lower.size;
+    uint q[2], valley[2], vertices[2];
+    for (uint side = 0; side < 2; ++side) {
+        q[side] = touched_q[side * WG_SIZE + lid];
+        valley[side] = has && q[side] > p[side];
+        vertices[side] = !has ? 0 : !valley[side] ? (p[side] - q[side]) / WG_SIZE + 1 : ${2 if paper else 1};
+    }
+    ulong sum;
+    const ulong before_me = group_before_doubled(
+        vertices[0] | vertices[1] << 16 | (ulong)(valley[0] + valley[1] | has << 16) << 32, lid, values, &sum);
+    const uint all_lower = sum & 0xffff, all = all_lower + (sum >> 16 & 0xffff);
     if (lid == 0) {
-        counts[get_group_id(0)] = sum & 0xfff;
-        counts[tiles + get_group_id(0)] = sum >> 12 & 0xfff;
-        counts[2 * tiles + get_group_id(0)] = sum >> 24;
-        counts[3 * (size_t)tiles + get_group_id(0)] = tile_begin;
+        counts[get_group_id(0)] = all_lower;
+        counts[tiles + get_group_id(0)] = all - all_lower;
+        counts[2 * tiles + get_group_id(0)] = sum >> 48;
     }
-    const uint at = before_me >> 12 * side & 0xfff;
-    global real_t *out = staged + 2 * ((size_t)side * m + tile_begin);
+    local point_t *outline = candidates;                           // read by now: lower vertices, then upper ones
+    for (uint side = 0; side < 2; ++side) {
+        uint to = side ? all_lower + (before_me >> 16 & 0xffff) : before_me & 0xffff;
 % if paper:
-    if (some && q > p) {
-        STORE(at, hull[PLACE(q)]);
-        STORE(at + 1, hull[PLACE(p)]);
-    }
+        if (valley[side]) {
+            outline[to] = hulls[q[side]];
+            outline[to + 1] = hulls[p[side]];
+        }
 % else:
-    if (some && q > p) {                                           // side by side, for half of all are valleys
-        valleys[atomic_inc(&in_valley)] = lid;
-        touched_p[lid] = p;
-        stores[lid] = at;
-    }
+        if (valley[side]) {                                        // side by side, for up to half of all are valleys
+            valleys[(before_me >> 32 & 0xffff) + (side ? valley[0] : 0)] = side * WG_SIZE + lid;
+            stores[side * WG_SIZE + lid] = to;
+        }
 % endif
-    for (uint k = q; some && k <= p; ++k)
-        STORE(at + (k - q), hull[PLACE(k)]);
-% if not paper:
+        for (uint k = q[side]; has && k <= p[side]; k += WG_SIZE)
+            outline[to++] = hulls[k];
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint v = lid; v < in_valley; v += WG_SIZE) {
-        const uint item = valleys[v], side = item / HALF;
-        local const point_t *hull = hulls + side * ROOM;
-        global real_t *out = staged + 2 * ((size_t)side * m + tile_begin);
-        const point_t vertex = arc_crossing(side, hull[PLACE(touched_from[item])], hull[PLACE(touched_q[item])],
-                                            hull[PLACE(touched_p[item])], hull[PLACE(touched_to[item])]);
-        STORE(stores[item], vertex);
+% if not paper:
+    for (uint v = lid; v < (sum >> 32 & 0xffff); v += WG_SIZE) {
+        const uint item = valleys[v];
+        outline[stores[item]] = arc_crossing(item / WG_SIZE, hulls[touched_from[item]], hulls[touched_q[item]],
+                                             hulls[touched_p[item]], hulls[touched_to[item]]);
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
 % endif
+    for (uint k = lid; k < all; k += WG_SIZE)
+        staged[2 * (size_t)tile_first + k] = outline[k] + (real_t)0;      // -0.0 + 0 is 0, however points were sorted
 }

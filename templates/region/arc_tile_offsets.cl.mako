@@ -11,12 +11,12 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_tile_offsets(global const uint *counts, const uint tiles, global uint *offsets, global uint *sums)
 {
-    local uint values[WG_SIZE], parts[ARC_CHUNKS];
+    local uint values[2 * WG_SIZE];
     const uint lid = get_local_id(0), tile = get_global_id(0);
     for (uint which = 0; which < 3; ++which) {
         const size_t at = (size_t)which * tiles + tile;
         uint all;
-        const uint before = group_before(tile < tiles ? counts[at] : 0, lid, values, parts, &all);
+        const uint before = group_before_doubled(tile < tiles ? counts[at] : 0, lid, values, &all);
         if (tile < tiles)
             offsets[at] = before;
         if (lid == 0)
