@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import sort as reference
 
-import clgeom.sort
+import clgeom.sort.radix
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.primitives.gather import pick_plan
+from clgeom.runtime import arrays
+from clgeom.runtime.arrays import as_device_values
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import Scratch, run
 from clgeom.runtime.tuning import override, select
@@ -402,6 +404,33 @@ def test_keys_beyond_one_allocation(any_session, dtype):
         order = np.concatenate([b + expected_order(keys[b:e]) for b, e in zip(offsets[:-1], offsets[1:])])
         np.testing.assert_array_equal(found, order)
         assert phases
+
+
+@pytest.mark.settings("small_allocations")
+def test_kernels_get_every_array_in_one_chunk(any_session, monkeypatch):
+    """They bind the first chunk alone: of keys that one chunk can number, of one more offset, of empty segments."""
+    brought = []
+
+    def spy(*arguments, **options):
+        brought.append(as_device_values(*arguments, **options))
+        return brought[-1]
+
+    for module in (clgeom.sort.keys, clgeom.sort.radix):
+        monkeypatch.setattr(module, "as_device_values", spy)
+    n = 1 << 18
+    empty = np.append(np.sort(np.random.default_rng(2).integers(0, 101, n + 10)), 100)
+    for keys, offsets in (
+        (np.zeros(n, np.uint8), np.arange(n + 1)),
+        (np.arange(100)[::-1], np.append(0, empty)),
+    ):
+        found = argsort(keys, offsets=offsets, device=any_session)
+        expected = reference.argsort(keys, descending=False, offsets=np.unique(offsets).tolist())
+        np.testing.assert_array_equal(found, expected)
+    monkeypatch.setattr(arrays, "MOST_ITEMS", 1 << 16)
+    monkeypatch.setattr(clgeom.sort.radix, "MOST_ITEMS", 1 << 16)
+    keys = keys_of("random", 100_000, np.uint8)
+    np.testing.assert_array_equal(argsort(keys, device=any_session), expected_order(keys))
+    assert all(len(array.chunks) == 1 for array in brought)
 
 
 def test_device_keys_beyond_one_allocation(session):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.arrays import CHUNK_ALIGN, as_device_values
+from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.runtime.launch import Scratch, run
 from clgeom.sort.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sort.outputs import Output, into
@@ -174,7 +174,7 @@ def _run(call, moved, buffers):
     session, device, n, order = call.session, call.session.profile, call.n, call.order
     keys, segments, longest = Scratch("keys[0]", order.storage, n), None, n
     if call.offsets is not None:
-        segments, longest = len(call.offsets) - 1, int(np.diff(call.offsets).max(initial=0))
+        segments, longest = len(call.offsets) - 1, int(np.diff(call.offsets).max())
 
     def launch(plan):
         result = run(session, plan, profile=call.profile, **buffers)
@@ -205,13 +205,17 @@ def _run(call, moved, buffers):
 
 
 def _most_at_once(call, payload_type):
-    """How many host keys the device takes at once, with all that sorting them and this payload needs."""
+    """How many host keys the device takes at once, with all that sorting them and this payload needs.
+
+    Kernels read each array in one chunk. There may be one more offset than keys.
+    """
     device, key = call.session.profile, call.order.dtype.itemsize
     payload = 0 if payload_type is None else payload_type.itemsize
     by_allocation = device.max_alloc_bytes // max(key, payload, 4 if call.offsets is not None else 1)
     by_memory = device.global_mem_bytes // 10 * 9 // (3 * (key + payload) + 8)
-    most = min(by_allocation, by_memory, MOST_KEYS)
-    return max(most // CHUNK_ALIGN * CHUNK_ALIGN, min(most, CHUNK_ALIGN), 1)
+    most = min(by_allocation, by_memory, MOST_ITEMS)
+    most = max(most // CHUNK_ALIGN * CHUNK_ALIGN, min(most, CHUNK_ALIGN))
+    return max(most - (call.offsets is not None), 1)
 
 
 def _sorted_in_chunks(call):

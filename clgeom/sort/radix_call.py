@@ -28,6 +28,7 @@ class Call:
     significant : numpy scalar
         A mask of the bits to sort by.
     offsets : ndarray of int64, shape (m + 1,), or None
+        Of segments that are not empty.
     values : ndarray or pyopencl.array.Array, shape (n, ...), or None
     payload_type : numpy.dtype or None
         Of what kernels move along with the keys: nothing, the keys' numbers, or the values.
@@ -74,7 +75,7 @@ class Call:
         return self.order.storage.type((1 << int(pair[1])) - (1 << int(pair[0])))
 
     def _checked_offsets(self, offsets):
-        """Offsets as int64, from 0 to n, never descending."""
+        """Offsets as int64, from 0 to n, always ascending: empty segments are left out, for they hold nothing."""
         array = offsets.get() if is_device_array(offsets) else np.asarray(offsets)
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
             raise self._wrong(
@@ -85,11 +86,11 @@ class Call:
             if array[place] != expected:
                 must = f"begin with 0 and end with the number of keys, {self.n}"
                 raise self._wrong("offsets", must, f"{array[place]} at [{place}]")
-        descents = np.flatnonzero(array[1:] < array[:-1])
-        if len(descents):
-            i = int(descents[0])
+        lengths = np.diff(array)
+        if (lengths < 0).any():
+            i = int(np.argmax(lengths < 0))
             raise self._wrong("offsets", "never descend", f"{array[i + 1]} at [{i + 1}] after {array[i]}")
-        return array
+        return array if lengths.all() else array[np.append(True, lengths > 0)]
 
     def _checked_values(self, values):
         if is_device_array(values) != self.on_device:

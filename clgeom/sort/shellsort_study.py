@@ -28,7 +28,7 @@ LOCAL_BYTES = 32 << 10
 
 @dataclass(frozen=True)
 class StudyPhase:
-    """Columns `gap` apart, each shared by `parts` of all `groups`, with `items` work-items that have elements to sort."""
+    """Columns `gap` apart, each shared by `parts` of all `groups`; `items` of a group's items have elements to sort."""
 
     gap: int
     groups: int
