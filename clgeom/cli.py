@@ -63,6 +63,10 @@ def _run(command) -> int:
         return 1
     except ClgeomError as error:
         return _complain(" ".join(str(error).split()))
+    except OSError as error:  # of what is printed to: files have errors of ours
+        sys.stdout = None  # not to be flushed once more
+        _complain(error)
+        return 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("clgeom: stopped", err=True)
         return 130
