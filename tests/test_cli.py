@@ -287,3 +287,14 @@ def test_as_a_program(here):
     )  # fmt: skip
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr == "clgeom: error: The file 'none.csv' cannot be read: No such file or directory.\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here is always full")
+def test_output_that_cannot_be_written():
+    root = os.path.dirname(os.path.dirname(clgeom.__file__))
+    with open("/dev/full", "w") as full:
+        bad = subprocess.run(
+            [sys.executable, "-m", "clgeom", "--version"], stdout=full, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": root},
+        )  # fmt: skip
+    assert bad.returncode == 1 and bad.stderr.startswith("clgeom: error: ") and bad.stderr.count("\n") == 1
