@@ -13,8 +13,7 @@ from clgeom.dp import text
 from clgeom.dp.cell import cell_function, function, statements
 from clgeom.dp.nodes import depends_on, replace, walk
 from clgeom.dp.parameters import taken
-from clgeom.dp.pieces import CHEAP, MOST_NODES, expression_of, once
-from clgeom.dp.reach import offset
+from clgeom.dp.pieces import once, straight
 from clgeom.dp.sums import affine, combine, simplify
 from clgeom.dp.trace import Expr
 
@@ -162,53 +161,24 @@ def held(equation, *, flip: bool) -> Held | None:
     value, decision = (
         None if root is None else simplify(root, known) for root in (equation.value, equation.decision)
     )
-    parts, loads = {}, {}
-
-    def visit(part):
-        if part.op == "load":
-            loads[part] = f"dp_held{len(loads)}" if part not in loads else loads[part]
-            return
-        if part not in parts:
-            for arg in part.args[1:] if part.op == "cell" else part.args:
-                visit(arg)
-            parts[part] = len(parts)
-
-    for root in (value, decision):
-        if root is not None:
-            visit(root)
-    if len(parts) > MOST_NODES or any(depends_on(load, NOT_OF_A_ROW) for load in loads):
+    names = {}
+    for load in walk(value, decision):
+        if load.op == "load":
+            names[load] = f"dp_held{len(names)}"
+    body = straight(value, decision, names, row=True)
+    if not body or any(depends_on(load, NOT_OF_A_ROW) for load in names):
         return None
-    for part in parts:
-        pair = part.op not in ("min", "max", "which_min", "which_max") or len(part.args) == 2
-        if part.op not in CHEAP or not pair or (part.op == "cell" and depends_on(part.args[1], ("cell",))):
-            return None
-    names, lines = dict(loads), []
-    for part, place in parts.items():
-        if part.op in text.LEAVES:
-            names[part] = text.Writer((part,)).write(part, text.Block())[0]
-        elif part.op == "cell":
-            names[part] = f"dp_v{place}"
-            lines.append(
-                f"const {part.type} dp_v{place} = M(i + ({offset(part.args[0], 'i')}), {names[part.args[1]]});"
-            )
-        else:
-            names[part] = f"dp_v{place}"
-            value_of = expression_of(part, [names[arg] for arg in part.args])
-            lines.append(f"const {part.type} dp_v{place} = {value_of};")
-    if decision is not None:
-        lines.append(f"decision = {names[decision]};")
-    lines.append(f"return {names[value]};")
-    context = "".join(f", const {load.type} {name}" for load, name in loads.items())
+    context = "".join(f", const {load.type} {name}" for load, name in names.items())
     functions = [
         function(
             equation,
             f"inline {load.type} dp_load{k}(const int i, const int n, const int m",
             *statements(equation, load, clamped=True),
         )
-        for k, load in enumerate(loads)
+        for k, load in enumerate(names)
     ]
     functions += [
         "#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
-        cell_function(equation, "\n".join(lines), name="dp_cell_held"),
+        cell_function(equation, body, name="dp_cell_held"),
     ]  # fmt: skip
-    return Held("\n".join(functions), tuple(load.type for load in loads))
+    return Held("\n".join(functions), tuple(load.type for load in names))

@@ -92,17 +92,20 @@ def held(equation, *, inner: bool) -> Held | None:
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
-def straight(value, decision, names) -> str:
+def straight(value, decision, names, *, row=False) -> str:
     """The statements of a cell without a branch, empty if it would evaluate much that is not asked for.
 
-    Nothing is read from memory here, so all may be evaluated: work-items that decide differently stay together.
+    No parameter is read here, so all may be evaluated: work-items that decide differently stay together.
+
+    `row`: cells are in earlier rows, in any column that no other cell tells, and each is read once. Else they are
+    near, in registers or local memory.
     """
     parts, lines, known = {}, [], dict(names)
 
     def visit(part):
         if part in parts or part in names:
             return
-        for arg in () if part.op == "cell" else part.args:
+        for arg in part.args if part.op != "cell" else part.args[1:] if row else ():
             visit(arg)
         parts[part] = len(parts)
 
@@ -110,19 +113,22 @@ def straight(value, decision, names) -> str:
         if root is not None:
             visit(root)
     pairs = all(len(p.args) == 2 for p in parts if p.op in ("min", "max", "which_min", "which_max"))
-    if len(parts) > MOST_NODES or not pairs or any(p.op not in CHEAP for p in parts):
+    told = row and any(depends_on(p.args[1], ("cell",)) for p in parts if p.op == "cell")
+    if len(parts) > MOST_NODES or not pairs or told or any(p.op not in CHEAP for p in parts):
         return ""
     for part, place in parts.items():
         if part.op in text.LEAVES:
             known[part] = text.Writer((part,)).write(part, text.Block())[0]
-        elif part.op == "cell":
+        elif part.op == "cell" and not row:
             down, right = (offset(at, axis) for at, axis in zip(part.args, "ij"))
             known[part] = f"M(i + ({down}), j + ({right}))"
         else:
+            if part.op == "cell":
+                made = f"M(i + ({offset(part.args[0], 'i')}), {known[part.args[1]]})"
+            else:
+                made = expression_of(part, [known[arg] for arg in part.args])
             known[part] = f"dp_v{place}"
-            lines.append(
-                f"const {part.type} dp_v{place} = {expression_of(part, [known[arg] for arg in part.args])};"
-            )
+            lines.append(f"const {part.type} dp_v{place} = {made};")
     if decision is not None:
         lines.append(f"decision = {known[decision]};")
     return "\n".join([*lines, f"return {known[value]};"])
