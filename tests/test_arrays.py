@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import (
     CHUNK_ALIGN,
@@ -278,3 +279,13 @@ def test_leave_out_masked_and_nonfinite():
 def test_leave_out_bad_option(option):
     with pytest.raises(InvalidInput, match="'nonfinite' parameter of test must be 'raise' or 'drop'. Got"):
         leave_out(np.zeros((1, 2)), nonfinite=option, of="test")
+
+
+def test_queries_may_be_on_the_device(session):
+    import pyopencl.array as cl_array
+
+    points = np.array([(0, 0), (4, 0), (4, 4)], np.float32)
+    queries = np.array([(1, 0.5), (0.5, 1)], np.float32)
+    there = cl_array.to_device(session.queue, queries)
+    assert clgeom.convex_hull(points, device=session).contains(there).tolist() == [True, False]
+    assert clgeom.adaptive_region(points, 1, device=session).contains(there).tolist() == [True, False]

@@ -151,7 +151,7 @@ def canonical_one_or_more(points, *, of: str, name: str = "points") -> np.ndarra
 
 def canonical_queries(points, *, of: str) -> np.ndarray:
     """Finite points to be asked about, as `canonical_points` has them; one point may come as a pair."""
-    queries = canonical_one_or_more(points, of=of)
+    queries = canonical_one_or_more(points.get() if is_device_array(points) else points, of=of)
     if not np.isfinite(queries).all():
         row, column = np.argwhere(~np.isfinite(queries))[0]
         raise InvalidInput(
