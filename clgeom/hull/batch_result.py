@@ -94,8 +94,10 @@ class HullBatch:
         """Vertices, offsets and coordinates as host arrays."""
         return _OnHost(_get(self.vertices), _get(self.offsets), _get(self.points))
 
-    def __getitem__(self, i) -> Hull:
-        """Hull number i, from the end for negative ones. Its vertices index all the points given."""
+    def __getitem__(self, i) -> Hull | list[Hull]:
+        """Hull number i, from the end for negative ones; a list for a slice. Vertices index all the points given."""
+        if isinstance(i, slice):
+            return [self[number] for number in range(*i.indices(len(self)))]
         number = operator.index(i)
         if not -len(self) <= number < len(self):
             raise IndexError(f"there are {len(self)} hulls, and no number {number}")
