@@ -17,6 +17,8 @@ from clgeom.errors import DeviceLimit, NoDevice
 from clgeom.runtime.device import Session, as_session, describe, devices
 from clgeom.runtime.tuning import TABLE, override
 
+pytest.register_assert_rewrite("hulls")  # so that its failures show what they compared
+
 # Fixtures here hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
 hypothesis.settings.register_profile("default", max_examples=30, **COMMON)

@@ -1,0 +1,198 @@
+"""Hull, the result: its measures against exact ones, membership, exchange with other packages."""
+
+import json
+import math
+import pickle
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from clouds import CLOUDS, DTYPES, cloud
+from hulls import expected
+from reference import hull as reference
+
+from clgeom.errors import InvalidInput
+from clgeom.hull.convex import convex_hull
+from clgeom.runtime.device import Session
+
+
+def ulps(value, exact: Fraction) -> float:
+    """How far a float is from an exact number, in units of its last place."""
+    return float(abs(Fraction(value) - exact) / Fraction(math.ulp(value)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_hull_area(session, refused, name, dtype):
+    for n in (0, 1, 2, 3, 10, 300) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
+        points, vertices = expected(name, n, dtype)
+        area, exact = convex_hull(points, device=session).area, reference.area(points, vertices)
+        assert isinstance(area, float)
+        if exact > Fraction(np.finfo(np.float64).max):
+            assert area == math.inf
+        else:
+            assert area == float(exact), (name, n, area, float(exact))
+
+
+@pytest.mark.fp64
+def test_hull_area_of_extreme_magnitudes(session):
+    for points in (
+        [[0.0, 0.0], [1e308, 0.0], [0.0, 5e-324]],
+        [[0.0, 0.0], [1e-300, 0.0], [0.0, 1e300]],
+        [[1.0, 1.0], [1 + 2**-52, 1.0], [1.0, 1 + 2**-52]],
+        [[1e15, 1e15], [1e15 + 1, 1e15], [1e15, 1e15 + 1]],
+        [[0.0, 0.0], [3e-160, 1e-162], [1e-162, 3e-160]],
+    ):
+        exact = reference.area(np.array(points), [0, 1, 2])
+        assert convex_hull(points, device=session).area == float(exact)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "name", ("square", "circle", "huge", "small", "one_point", "line", "near_line", "grid", "tiny")
+)
+def test_hull_perimeter(session, refused, name, dtype):
+    for n in (0, 1, 2, 3, 10, 300) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
+        points, vertices = expected(name, n, dtype)
+        corners = [[Decimal(v) for v in p] for p in points[vertices].astype(np.float64).tolist()]
+        with localcontext() as context:
+            context.prec, context.Emax, context.Emin = 60, 10**6, -(10**6)
+            sides = [
+                ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2).sqrt()
+                for a, b in zip(corners, corners[1:] + corners[:1])
+            ]
+            exact = Fraction(sum(sides, Decimal(0)))
+        perimeter = convex_hull(points, device=session).perimeter
+        if exact > Fraction(np.finfo(np.float64).max):
+            assert perimeter == math.inf
+        else:
+            assert ulps(perimeter, exact) <= 2
+
+
+@pytest.mark.fp64
+def test_hull_perimeter_of_a_segment_counts_twice(session):
+    assert convex_hull([[0, 0], [3, 4], [3, 4]], device=session).perimeter == 10.0
+    assert convex_hull([[0, 0], [3, 4], [6, 8]], collinear="keep", device=session).perimeter == 20.0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_hull_contains(session, refused, name, dtype):
+    for n in (0, 1, 2, 3, 9, 200) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
+        points, vertices = expected(name, n, dtype)
+        queries = [points, cloud(name, 100, dtype, seed=1), cloud("extremes_of_type", 40, dtype)]
+        if n:
+            corners = points[vertices]
+            middle = corners // 2 + np.roll(corners, 1, axis=0) // 2 if dtype == np.int32 else None
+            queries.append(corners / 2 + np.roll(corners, 1, axis=0) / 2 if middle is None else middle)
+            if dtype != np.int32:
+                with np.errstate(over="ignore"):
+                    queries += [np.nextafter(queries[-1], np.array(v, dtype)) for v in (-np.inf, np.inf)]
+        queries = np.concatenate(queries).astype(dtype)
+        queries = queries[np.isfinite(queries).all(axis=1)]
+        for collinear in ("drop", "keep"):
+            inside = convex_hull(points, collinear=collinear, device=session).contains(queries)
+            assert inside.dtype == bool and inside.shape == (len(queries),)
+            np.testing.assert_array_equal(inside, reference.contains(points, vertices, queries))
+            assert inside[:n].all()
+
+
+@pytest.mark.fp64
+def test_hull_contains_other_types_and_single_points(session):
+    hull = convex_hull(np.array([[0, 0], [4, 0], [4, 4], [0, 4]], np.int32), device=session)
+    assert hull.contains((2, 2)) is True and hull.contains([5.0, 2]) is False
+    assert hull.contains(np.array([[4.0, 4.0], [np.nextafter(4.0, 5.0), 4.0]])).tolist() == [True, False]
+    assert hull.contains(np.empty((0, 2))).shape == (0,)
+    assert hull.contains(np.array([[1, 1]], np.int8)).tolist() == [True]
+    for bad, words in (([[np.nan, 0]], "must be finite. Got nan"), ([[1, 2, 3]], r"must have shape \(n, 2\)"),
+                       ([[1j, 0]], "must be float32")):  # fmt: skip
+        with pytest.raises(InvalidInput, match=f"^The 'points' parameter of Hull.contains {words}"):
+            hull.contains(bad)
+
+
+def test_hull_contains_in_a_session_without_fp64(session):
+    limited = Session(session.device, fp64=False)
+    hull = convex_hull(cloud("circle", 100, np.float32), device=limited)
+    assert hull.contains(cloud("disc", 50, np.float32)).any()
+
+
+HULLS = {
+    -1: np.empty((0, 2)),
+    0: np.array([[2.0, 3.0]] * 3),
+    1: np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]]),
+    2: np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [2.0, 1.0]]),
+}
+
+
+@pytest.mark.parametrize("dimension", HULLS)
+@pytest.mark.fp64
+def test_hull_geo_interface_and_shapely(session, dimension):
+    hull = convex_hull(HULLS[dimension], device=session)
+    geometry = hull.__geo_interface__
+    assert hull.dimension == dimension
+    assert (
+        geometry["type"] == {-1: "GeometryCollection", 0: "Point", 1: "LineString", 2: "Polygon"}[dimension]
+    )
+    if dimension == 0:
+        assert geometry["coordinates"] == (2.0, 3.0)
+    if dimension == 1:
+        assert geometry["coordinates"] == ((0.0, 0.0), (3.0, 3.0))
+    if dimension == 2:
+        assert geometry["coordinates"] == (((0.0, 0.0), (4.0, 0.0), (4.0, 3.0), (0.0, 0.0)),)
+    shapely = pytest.importorskip("shapely", reason="Hull.to_shapely needs Shapely")
+    theirs = hull.to_shapely()
+    assert theirs.geom_type == geometry["type"] and theirs.is_valid
+    assert theirs.equals(shapely.MultiPoint(HULLS[dimension]).convex_hull) or dimension == -1
+    assert theirs.area == hull.area
+    assert json.loads(json.dumps(geometry))["type"] == geometry["type"]
+
+
+@pytest.mark.parametrize(
+    "dimension, words", [(-1, "no points"), (0, "one point"), (1, "segment"), (2, "polygon")]
+)
+@pytest.mark.fp64
+def test_hull_repr(session, dimension, words):
+    text = repr(convex_hull(HULLS[dimension], device=session))
+    assert text.startswith("Hull(") and words in text and len(text) < 200
+    assert f"{len(HULLS[dimension])} float64 points" in text
+
+
+@pytest.mark.fp64
+def test_hull_is_frozen_and_has_a_length(session):
+    hull = convex_hull(HULLS[2], device=session)
+    assert len(hull) == 3 == len(hull.vertices)
+    with pytest.raises(AttributeError):
+        hull.vertices = None
+
+
+def test_hull_pickles(session):
+    """Spawned processes return hulls."""
+    hull = convex_hull(cloud("disc", 5000, np.float32), device=session, profile=True)
+    again = pickle.loads(pickle.dumps(hull))
+    np.testing.assert_array_equal(again.vertices, hull.vertices)
+    assert again.area == hull.area and len(again.phases) == len(hull.phases)
+    assert again.contains(hull.points).all()
+
+
+@pytest.mark.fp64
+def test_hull_does_not_follow_the_callers_array(session):
+    points = cloud("disc", 5000, np.float64)
+    hull = convex_hull(points, device=session)
+    corners = hull.points.copy()
+    points[:] = 0
+    np.testing.assert_array_equal(hull.points, corners)
+
+
+@pytest.mark.fp64
+def test_hull_plot(session):
+    matplotlib = pytest.importorskip("matplotlib", reason="Hull.plot needs Matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    for points in HULLS.values():
+        axes = convex_hull(points, device=session).plot()
+        assert isinstance(axes, matplotlib.axes.Axes)
+        figure, mine = plt.subplots()
+        assert convex_hull(points, device=session).plot(mine) is mine
+    plt.close("all")
