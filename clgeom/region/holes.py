@@ -40,7 +40,7 @@ class Hole:
         return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
 
 
-def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, tuple[Hole, ...]]:
+def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, list[Hole]]:
     """Region number -> its holes of at least `least` cells. `owner` are the regions of the runs."""
     gaps = runs.between()
     roots = connected(job, gaps, corners=False)
@@ -53,11 +53,11 @@ def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, tuple[Hole, ...]]:
     above = np.searchsorted(runs.keys, gaps.keys[chosen]) - 1
     members = np.flatnonzero(np.isin(roots, chosen))
     members = members[np.argsort(roots[members], kind="stable")]
-    found: dict[int, tuple[Hole, ...]] = {}
-    for own, region in zip(
-        np.split(members, np.searchsorted(roots[members], chosen[1:])), owner[above].tolist()
-    ):
-        mask = int(gaps.mask[own[0]])
-        hole = Hole(gaps.column[own] % gaps.width, gaps.top[own], gaps.bottom[own], mask, region, runs, owner)
-        found[region] = (*found.get(region, ()), hole)
+    column, top, bottom, mask = (of[members] for of in (side, gaps.top, gaps.bottom, gaps.mask))
+    ends = np.searchsorted(roots[members], chosen, side="right").tolist()
+    found: dict[int, list[Hole]] = {}
+    for begin, end, region in zip([0, *ends], ends, owner[above].tolist()):
+        own = slice(begin, end)
+        hole = Hole(column[own], top[own], bottom[own], int(mask[begin]), region, runs, owner)
+        found.setdefault(region, []).append(hole)
     return found

@@ -21,7 +21,7 @@ def regions_of_runs(masks: Masks, *, parts: bool, least) -> list[Group]:
     maps, levels = masks.map_and_level(mask)
     groups = []
     for chains, some in outlines(masks.job, lines_of(runs, owner, len(mask))):
-        own = {i: holes[r] for i, r in enumerate(some.tolist()) if r in holes}
+        own = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes}
         other = None if across is None else [across[r] for r in some.tolist()]
         groups.append(Group(chains, maps[some], levels[some], part[some], cells[some], own, other))
     return groups
