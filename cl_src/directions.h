@@ -7,17 +7,26 @@
 
 typedef struct { real_t x, y; float across, up, slant; } affine_t;
 
+// A corner of a polygon and the edge after it: the direction out of that and its length, both on the map.
+typedef struct { real_t x, y; float out_x, out_y, length; uint row; } cap_t;
+
 // From one point to another, about.
 #if defined(CLGEOM_COORD_int)
-#define OFFSET(from, to) ((float)(to) - (float)(from))
+#define OFFSET(from, to) ((float)((long)(to) - (long)(from)))
 #else
 #define OFFSET(from, to) ((float)((to) - (from)))
 #endif
 
+// The way from one point to another, on the map.
+inline float2 way(const affine_t map, real_t from_x, real_t from_y, real_t to_x, real_t to_y)
+{
+    const float along = OFFSET(from_x, to_x) * map.across;
+    return (float2)(along, OFFSET(from_y, to_y) * map.up - along * map.slant);
+}
+
 inline float2 mapped(const affine_t map, point_t p)
 {
-    const float along = OFFSET(map.x, p.x) * map.across;
-    return (float2)(along, OFFSET(map.y, p.y) * map.up - along * map.slant);
+    return way(map, map.x, map.y, p.x, p.y);
 }
 
 inline float2 direction(uint k, uint of)

@@ -10,8 +10,9 @@
 #ifndef NEAR
 #define NEAR 8               // steps from where two hoods meet before the search begins
 #endif
+#define UNKNOWN 0xffff
 typedef struct { local const real_t *x, *y; local const ushort *hood; uint side; } hood_t;
-typedef struct { local ushort *sizes, *tangent_p, *tangent_q; } merge_t;      // one for each item that calls
+typedef struct { local ushort *sizes, *tangent_p, *tangent_q, *tried_p, *tried_q; } merge_t;      // one for each item that calls
 
 inline point_t corner(const hood_t *hoods, uint k)
 {
@@ -86,12 +87,10 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
                     found = 1;
             }
             merge.tangent_p[pair] = p_at;
-            merge.tangent_q[pair] = q_at << 1 | found;
+            merge.tangent_q[pair] = found ? q_at : UNKNOWN;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        const uint near_p = merge.tangent_p[pair], near_q = merge.tangent_q[pair];
-        const int seeks = !(near_q & 1);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        const int seeks = merge.tangent_q[pair] == UNKNOWN;
         uint mid = lo + (hi - lo) * (t + 1) / (team + 1), at = q;
         int beyond = 0;
         if (seeks && lo < hi) {
@@ -99,17 +98,11 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
             at = touch(&hoods, from, q, q_end - 1);
             beyond = BEYOND_P(TURN(side, from, corner(&hoods, at), corner(&hoods, mid + 1)));
         }
-        merge.tangent_p[item] = mid << 1 | beyond;
-        merge.tangent_q[item] = at;
+        merge.tried_p[item] = mid << 1 | beyond;
+        merge.tried_q[item] = at;
         barrier(CLK_LOCAL_MEM_FENCE);
-        const uint before = merge.tangent_p[t ? item - 1 : item], before_at = merge.tangent_q[t ? item - 1 : item];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (!seeks) {
-            if (t == 0) {
-                merge.tangent_p[pair] = near_p;
-                merge.tangent_q[pair] = near_q >> 1;
-            }
-        } else if (beyond ? t == team - 1 : t == 0 || before & 1) {
+        const uint before = merge.tried_p[t ? item - 1 : item], before_at = merge.tried_q[t ? item - 1 : item];
+        if (seeks && (beyond ? t == team - 1 : t == 0 || before & 1)) {
             uint from_lo = q, from_hi = q;                   // where the tangents from lo and hi touch Q
             int known = 0;                                   // whether from_hi is
             if (lo < hi) {

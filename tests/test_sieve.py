@@ -219,6 +219,21 @@ def test_discarded_points_are_strictly_inside(session, shape, dtype):
             assert 0 < Fraction(x) < 4096 and 0 < Fraction(y) < 4096
 
 
+def test_hardly_more_than_the_vertices_are_left(session):
+    """Of a square at a slant: points beyond several edges of the sample's polygon count in the directions of all."""
+    for seed in (1, 7, 8):
+        rng = np.random.default_rng(seed)
+        points = (rng.random((100_000, 2)) @ [[0.8, 0.6], [-0.6, 0.8]]).astype(np.float32)
+        array = to_device(session, points, of="test")
+        with override({"hull/sieve": SHAPES["groups"]["hull/sieve"]}):
+            plan, lists = hull_plan(Polygons.of(array, False), SHAPES["groups"]["hull/sieve"], len(points))
+            sizes = sieve.allocate(session, 4 * sieve.SIZES)
+            sieve.run(session, plan, points=array, sizes=sizes)
+        counts = read(session, sizes, np.uint32, sieve.SIZES)
+        vertices = set(reference.convex_hull(points))
+        assert len(vertices) <= sum(counts[part.slot] for part in lists[-1]) < 200
+
+
 def test_lists_that_overrun(session, shape):
     """Everything is on the hull: no list is long enough, and the hull is right all the same."""
     points = cloud("circle", 3000, np.int32)

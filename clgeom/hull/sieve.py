@@ -25,7 +25,7 @@ from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, overridden
 
 #: Records of the hoods that are read at once in the hope that they are all.
-GLANCE = 1024
+GLANCE = 2048
 
 
 @dataclass(frozen=True)

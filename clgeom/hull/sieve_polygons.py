@@ -1,6 +1,6 @@
 """What a sieve is made of and what becomes of what it leaves, on GPUs: polygons of extreme points.
 
-    sample  -> extreme points in 64 directions -> what is certainly inside this polygon
+    sample  -> extreme points in 128 directions -> what is certainly inside this polygon
     list    -> extreme points in up to 1024 directions -> what is not inside that polygon -> lower hood, upper hood
 
 A polygon of extreme points is found without sorting, in a few microseconds; corners of the hull in between, which it
@@ -20,9 +20,14 @@ from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, select
 
 #: Directions for the sample, and how many between two of these for the list. Powers of two.
-DIRECTIONS, FINE = 64, 16
+DIRECTIONS, FINE = 128, 8
 #: Tiles that hoods are made of, one after the other: more points are better sorted by all groups.
 MOST = 4
+
+
+def hoods_memory(shape, dtype) -> int:
+    """Bytes of local memory of tile_hoods: coordinates, two lists of places, what merging needs."""
+    return 2 * dtype.itemsize * shape.tile + 4 * max(shape.tile, 2 * shape.wg_size) + 6 * shape.wg_size + 64
 
 
 @dataclass(frozen=True)
@@ -40,12 +45,9 @@ class Polygons:
     def of(cls, points, keep):
         session, dtype = points.session, points.dtype
         params = tuple(predicate_parameters(session, dtype).items())
-        memory = 2 * dtype.itemsize + 4
         shapes = {name: select(session.profile, f"hull/{name}", dtype) for name in
                   ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")}  # fmt: skip
-        hoods = fitting(
-            session.profile, "hull/tile_hoods", dtype, lambda p: p.tile * memory + 6 * p.wg_size + 64
-        )
+        hoods = fitting(session.profile, "hull/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
         return cls(session.profile, dtype, (*shapes.items(), ("tile_hoods", hoods)), params, keep)
 
     @property
@@ -69,8 +71,8 @@ class Polygons:
             groups=count, directions=DIRECTIONS, sizes=SIZES, bytes_moved=samples * 2 * self.dtype.itemsize,
         )  # fmt: skip
         polygon = self._step(
-            "extreme_polygon", ("points[0]", candidates, np.uint32(count), _COARSE, *inside),
-            groups=8, directions=DIRECTIONS, span=DIRECTIONS, result="bounds", bins=BINS,
+            "extreme_polygon", ("points[0]", candidates, np.uint32(count), _MAP, *_CAPS, *inside),
+            groups=9, directions=DIRECTIONS, span=DIRECTIONS, result="bounds", bins=BINS,
         )  # fmt: skip
         return (extremes, polygon), inside
 
@@ -83,7 +85,7 @@ class Polygons:
         candidates = self._candidates("candidates", groups, slots)
         polygon, corners = Scratch("polygon", np.uint32, slots), Scratch("corners", np.uint32, 1)
         extremes = self._step(
-            "cap_extremes", ("points[0]", *kept.arguments, "sizes", _MAP, _COARSE, candidates, corners),
+            "cap_extremes", ("points[0]", *kept.arguments, "sizes", _MAP, *_CAPS, candidates, corners),
             groups=groups, directions=DIRECTIONS, fine=FINE,
         )  # fmt: skip
         whole = self._step(
@@ -114,5 +116,6 @@ class Polygons:
         return Step(f"hull/{kernel}", shape, args, groups, {**dict(self.params), **params}, bytes_moved)
 
 
-#: The affine map of the sample, and the rows of its extreme points.
-_MAP, _COARSE = Scratch("map", np.uint64, 8), Scratch("coarse", np.uint32, DIRECTIONS)
+#: The affine map of the sample; corners and edges of its polygon, at most 32 bytes each, and how many.
+_MAP = Scratch("map", np.uint64, 8)
+_CAPS = Scratch("caps", np.uint64, 4 * DIRECTIONS), Scratch("caps_found", np.uint32, 1)

@@ -52,14 +52,14 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=256),
     },
     "hull/tile_hull": {"any": Policy("serial", wg_size=1, items_per_thread=2048)},
-    # H200, 1e8 float32 points, normal, in a square, in a disc. Of the sample 128 groups of 1024 points 13 us, 2048 18
+    # H200, 1e8 float32 points, normal, in a square, in a disc. 128 groups of 1024 points of the sample: 15 us
     "hull/sample_extremes": {"any": Policy("group", wg_size=256, items_per_thread=4)},
     "hull/extreme_polygon": {"any": Policy("group", wg_size=1024)},
-    # 512 and 1024 items: 15 29 39, 17 25 35 us
+    # 1024 items: 17 21 25 us; 512 take longer where the list is long
     "hull/cap_extremes": {"any": Policy("group", wg_size=1024)},
     # one group of 256 a unit, two of 512, one of 1024: 7 20 29, 7 11 18, 8 11 18 us
     "hull/polygon_cut": {"any": Policy("group", wg_size=512, groups_per_unit=2)},
-    # 256, 512 and 1024 items: 12 65 56, 11 45 38, 12 39 33 us
+    # 1024 items: 11 28 35 us; 512 and 256 take longer by up to a tenth and a half where thousands are left
     "hull/tile_hoods": {
         "nvidia": Policy("group", wg_size=1024, items_per_thread=2),
         "any": Policy("group", wg_size=256, items_per_thread=8),
@@ -149,11 +149,12 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "region/arc_outline_local": {
         "cpu": Policy("serial", wg_size=1),  # arc_hulls and what follows instead
-        # H200, 16M and 64M float32 points, 4 a segment: groups of 64 459 and 1580 us, 128 397 and 1335, 256 418 and 1382
+        # H200, 16M and 64M float32 points, 4 a segment: groups of 64 298 and 1088 us, 128 271 and 942, 256 270 and 943
         "any": Policy("group", wg_size=128),
     },
     "region/arc_tile_offsets": {"any": Policy("group", wg_size=1024)},
-    "region/arc_place": {"any": Policy("group", wg_size=128, items_per_thread=8)},
+    # likewise: 256 and 8 tiles 57 and 153 us, 256 and 4 60 and 186, 512 and 16 59 and 162, 128 and 8 61 and 163
+    "region/arc_place": {"any": Policy("group", wg_size=256, items_per_thread=8)},
     "region/arc_counts": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
         "any": Policy("group", wg_size=256),

@@ -208,11 +208,12 @@ void batch_tiles(global const real_t *points, const uint groups, global const ui
         group_place_sort(things, order, held, lid);
 % if sides_at_once == 2:
         const uint side = lid / HOOD_ITEMS;
-        const merge_t merge = {merging + side * HOOD_ITEMS, merging + (2 + side) * HOOD_ITEMS, merging + (4 + side) * HOOD_ITEMS};
+        const merge_t merge = {merging + side * HOOD_ITEMS, merging + (2 + side) * HOOD_ITEMS, merging + (4 + side) * HOOD_ITEMS,
+                               merging + (6 + side) * HOOD_ITEMS, merging + (8 + side) * HOOD_ITEMS};
         group_hood(x, y, order, held, hoods + side * MOST, merge, lid % HOOD_ITEMS, side);
         const uint lower = merging[0], upper = merging[HOOD_ITEMS];
 % else:
-        const merge_t merge = {merging, merging + 1, merging + 2};
+        const merge_t merge = {merging, merging + 1, merging + 2, merging + 3, merging + 4};
         const uint lower = group_hood(x, y, order, held, hoods, merge, 0, 0);
         const uint upper = group_hood(x, y, order, held, hoods + MOST, merge, 0, 1);
 % endif

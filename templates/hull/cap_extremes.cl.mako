@@ -1,14 +1,20 @@
 <%page args="real='float', directions=64, fine=16, variant='group', wg_size=1024, items_per_thread=1"/>\
 // cap_extremes: of a list of points outside a polygon, the extreme ones in many directions, group by group.
 //
-//   polygon     at most ${directions} corners; between two of them lies a cap, with the points beyond that edge
+//   caps        of a polygon of at most ${directions} corners: those, and the edges beyond which points are
 //   directions  | ${fine} from the normal of the edge before corner 0 to that of the edge after it | ${fine} about corner 1 | ..
 //   candidates  | (reach, row) in direction 0, 1, .. of group 0 | of group 1 | ..
-//   slots       how many directions there are: ${fine} times the number of different corners
+//   slots       how many directions there are: ${fine} times the number of corners
 //
-// What is extreme in a direction about a corner lies in the cap before or after it: a point is looked at in the directions
-// about both corners of its cap. From one normal to the next its reach goes as the direction does. Those on the way lose
-// against the corner. Twice over the points: how far, then who; of equally far ones any.
+// A point can only be extreme in a direction about a corner when it is beyond an edge of that corner; those edges are side
+// by side. Its reach is measured from the corner, so that rounding is of the size of the cap and not of the cloud, and
+// goes from one normal to the next as the direction does. Twice over the points: how far, then who; of equally far ones
+// any. The cap beyond a long edge is flat, and nearly all its corners are extreme in directions close to the normal:
+// about the ends of a long edge directions are not spaced evenly, but ever closer towards both normals.
+<%
+    half, ratio = fine // 2, 4.0 ** (16 // fine)
+    gathered = [0.0, *(0.5 / ratio ** (half - k) for k in range(1, half)), *(1 - 0.5 / ratio ** (k - half) for k in range(half, fine))]
+%>\
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 typedef ${real} real_t;
@@ -20,52 +26,39 @@ typedef ${real}2 point_t;
 #define WG_SIZE ${wg_size}
 #define AT(corner, k) ((k) * DIRECTIONS + (corner))      // caps side by side: different banks of local memory
 
-// The reach of a point in direction k of FINE from one normal to the next, by its reach in both.
-#define BETWEEN(from, to, k) ordered((from) + ((to) - (from)) * ((k) * (1.0f / FINE)))
+// The reach of a point in a direction between two normals, by its reach in both.
+#define BETWEEN(reach, share) ordered((reach).x + ((reach).y - (reach).x) * (share))
+#define LONG 1                           // on the map, where the coordinates' standard deviations are 1
+#define AFTER(corner) ((corner) + 1 < corners ? (corner) + 1 : 0)
+#define AHEAD_OF(corner) ((corner) ? (corner) - 1 : corners - 1)
+#define WAY_TO(p, corner) way(map, caps[corner].x, caps[corner].y, (p).x, (p).y)
+
+// How far a point is beyond the edges before and after a corner.
+inline float2 reach_about(const affine_t map, local const cap_t *caps, uint before, uint corner, point_t p)
+{
+    const float2 here = WAY_TO(p, corner);
+    return (float2)(here.x * caps[before].out_x + here.y * caps[before].out_y, here.x * caps[corner].out_x + here.y * caps[corner].out_y);
+}
+#define REACH(p, corner) reach_about(map, caps, AHEAD_OF(corner), corner, p)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void cap_extremes(global const real_t *points, global const uint *list, const uint in, const uint capacity,
-                  global const uint *sizes, global const affine_t *map_found, global const uint *polygon,
-                  global uint2 *candidates, global uint *slots)
+                  global const uint *sizes, global const affine_t *map_found, global const cap_t *polygon,
+                  global const uint *number, global uint2 *candidates, global uint *slots)
 {
-    local float2 all[DIRECTIONS], fan[DIRECTIONS], normals[DIRECTIONS];
-    local uint rows[DIRECTIONS], reached[SLOTS], who[SLOTS];
-    local uint different;
-    const uint lid = get_local_id(0), total = sizes[in] > capacity ? 0 : sizes[in];
+    local cap_t caps[DIRECTIONS];
+    local float2 fan[DIRECTIONS];            // the way from corner 0
+    local uint reached[SLOTS], who[SLOTS];
+    const uint lid = get_local_id(0), total = sizes[in] > capacity ? 0 : sizes[in], corners = *number;
     const affine_t map = *map_found;
-    const float2 start = mapped(map, CLGEOM_LOAD2(${real}, points, (size_t)polygon[0]));
-    for (uint k = lid; k < DIRECTIONS; k += WG_SIZE)
-        all[k] = mapped(map, CLGEOM_LOAD2(${real}, points, (size_t)polygon[k])) - start;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint k = lid; k < DIRECTIONS; k += WG_SIZE) {
-        uint place = 0, is_new = 1;
-#pragma unroll 8
-        for (uint i = 1; i <= k; ++i) {
-            is_new = (all[i].x != all[i - 1].x || all[i].y != all[i - 1].y) && (all[i].x != 0 || all[i].y != 0);
-            place += is_new;
-        }
-        if (is_new) {
-            fan[place] = all[k];
-            rows[place] = polygon[k];
-        }
-        if (k == DIRECTIONS - 1)
-            different = place + 1;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint corners = different;
+    const cap_t start = polygon[0];
     for (uint k = lid; k < corners; k += WG_SIZE) {
-        const float2 edge = fan[k + 1 < corners ? k + 1 : 0] - fan[k];
-        const float size = sqrt(edge.x * edge.x + edge.y * edge.y);
-        normals[k] = size > 0 ? (float2)(edge.y, -edge.x) / size : (float2)(0, 0);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint slot = lid; slot < SLOTS; slot += WG_SIZE) {
-        const uint corner = slot % DIRECTIONS, k = slot / DIRECTIONS;
-        reached[slot] = 0;
-        if (corner < corners) {
-            const float2 before = normals[corner ? corner - 1 : corners - 1], after = normals[corner];
-            reached[slot] = BETWEEN(dot(fan[corner], before), dot(fan[corner], after), k);
-            who[slot] = rows[corner];
+        const cap_t cap = polygon[k];
+        caps[k] = cap;
+        fan[k] = way(map, start.x, start.y, cap.x, cap.y);
+        for (uint slot = k; slot < SLOTS; slot += DIRECTIONS) {
+            reached[slot] = ordered(0);
+            who[slot] = cap.row;
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -77,22 +70,35 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
             continue;
 % endif
         const uint row = list[i];
-        const float2 at = mapped(map, CLGEOM_LOAD2(${real}, points, (size_t)row)) - start;
-        const uint cap = fan_place(fan, corners, at), next = cap + 1 < corners ? cap + 1 : 0;
-        const float before = dot(at, normals[cap ? cap - 1 : corners - 1]), along = dot(at, normals[cap]), after = dot(at, normals[next]);
+        const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)row);
+        uint corner = fan_place(fan, corners, WAY_TO(p, 0));
+        float2 reach = REACH(p, corner);
+        for (uint steps = 1; steps < corners && reach.x > 0; ++steps) {
+            corner = AHEAD_OF(corner);
+            reach = REACH(p, corner);
+        }
+        for (uint steps = 0; steps < corners && (reach.x > 0 || reach.y > 0); ++steps) {
+            const int gathers = max(caps[corner].length, caps[AHEAD_OF(corner)].length) > LONG;
+            uint known[FINE];                // all at once
 #pragma unroll
-        for (uint k = 0; k < 2 * FINE; ++k) {
-            const uint slot = AT(k < FINE ? cap : next, k % FINE);
-            const uint far = k < FINE ? BETWEEN(before, along, k) : BETWEEN(along, after, k - FINE);
+            for (uint k = 0; k < FINE; ++k)
+                known[k] = reached[AT(corner, k)];
+% for k in range(fine):
+            {
+                const uint far = BETWEEN(reach, gathers ? ${gathered[k]}f : ${k / fine}f);
 % if passing:
-            if (far == reached[slot])
-                who[slot] = row;
+                if (far == known[${k}])
+                    who[AT(corner, ${k})] = row;
 % else:
-            if (far > reached[slot]) {
-                atomic_max(&reached[slot], far);
-                farther |= 1u << turn % 32;
-            }
+                if (far > known[${k}]) {
+                    atomic_max(&reached[AT(corner, ${k})], far);
+                    farther |= 1u << turn % 32;
+                }
 % endif
+            }
+% endfor
+            corner = AFTER(corner);
+            reach = REACH(p, corner);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

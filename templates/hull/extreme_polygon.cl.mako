@@ -2,12 +2,13 @@
 // extreme_polygon: of all groups' candidates the extreme points: a polygon${", and what is inside it for certain" if result == "bounds" else ""}.
 //
 //   candidates  | (reach, row) in direction 0, 1, .. ${directions - 1} of group 0 | of group 1 | ..${"" if result == "bounds" else f" of all {share} points"}
-//   corners     the row of the farthest in each direction, counter-clockwise; equal ones side by side
 % if result == "bounds":
+//   caps        corners and the edges after them, counter-clockwise, and how many
 //   bounds      heights between which a point is inside the polygon, for sieve.cl, and the frame they are in
 //
-// Every work-group finds all corners, and does its share of the bins.
+// Every work-group finds all corners. The last one makes caps of them, the others do their share of the bins.
 % else:
+//   corners     the row of the farthest in each direction, counter-clockwise; equal ones side by side
 //
 // A work-group for ${span} directions.
 % endif
@@ -22,16 +23,18 @@ typedef ${real}2 point_t;
 % if result == "bounds":
 #define BINS ${bins}
 #include "sieve.h"
+#include "directions.h"
 
-// One side of the polygon from its leftmost corner on: corner t is the one at leftmost + step * t, round.
-typedef struct { local const float2 *at; uint leftmost; int step; uint count; } chain_t;
 
-#define CORNER(chain, t) chain->at[(chain->leftmost + DIRECTIONS + chain->step * (int)(t)) % DIRECTIONS]
+// One side of the polygon: corner t of the lower one (step 1) or the upper one (step -1), from the leftmost on.
+typedef struct { local const float2 *at; int step; } chain_t;
+
+#define CORNER(chain, t) chain->at[(DIRECTIONS / 2 + DIRECTIONS + chain->step * (int)(t)) % DIRECTIONS]
 
 // Its height at some x, or `none` where it does not reach. On a line between two corners, whatever their order is.
 inline float height(const chain_t *chain, float at, float none)
 {
-    uint lo = 0, hi = chain->count - 1;
+    uint lo = 0, hi = DIRECTIONS / 2;
     while (lo + 1 < hi) {
         const uint mid = (lo + hi) / 2;
         if (CORNER(chain, mid).x <= at)
@@ -48,8 +51,9 @@ inline float height(const chain_t *chain, float at, float none)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 % if result == "bounds":
-void extreme_polygon(global const real_t *points, global const uint2 *candidates, const uint groups, global uint *corners,
-                     global frame_t *frame, global float2 *bounds)
+void extreme_polygon(global const real_t *points, global const uint2 *candidates, const uint groups,
+                     global const affine_t *map_found, global cap_t *caps, global uint *corners, global frame_t *frame,
+                     global float2 *bounds)
 % else:
 void extreme_polygon(global const uint2 *candidates, const uint most, global const uint *sizes, const uint in,
                      const uint capacity, global uint *corners)
@@ -59,6 +63,7 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     const uint lid = get_local_id(0), part = PARTS > 1 ? lid / SPAN : 0;
 % if result == "bounds":
     const uint first = 0;
+    const affine_t map = *map_found;
 % else:
     const uint first = get_group_id(0) * SPAN, total = sizes[in] > capacity ? 0 : sizes[in];
     const uint groups = clamp((total + ${share - 1}) / ${share}, 1u, most);
@@ -75,8 +80,9 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     barrier(CLK_LOCAL_MEM_FENCE);
 % if result == "bounds":
     local real_t x[DIRECTIONS], y[DIRECTIONS];
+    local uint rows[DIRECTIONS], chosen[DIRECTIONS], is_new[DIRECTIONS], different;
     local float2 at[DIRECTIONS];
-    local uint ends[4];                      // leftmost, lowest, rightmost, highest
+    local real_t ends[2];
 % endif
     for (uint k = lid; k < SPAN; k += WG_SIZE) {
         uint2 best = found[k];
@@ -85,8 +91,10 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
             const uint2 other = found[p * SPAN + k];
             best = other.x > best.x ? other : best;
         }
+% if result == "corners":
         corners[first + k] = best.y;
-% if result == "bounds":
+% else:
+        rows[k] = best.y;
         const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)best.y);
         x[k] = p.x;
         y[k] = p.y;
@@ -95,25 +103,49 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
 % if result == "bounds":
     barrier(CLK_LOCAL_MEM_FENCE);
 
+    if (get_group_id(0) == get_num_groups(0) - 1) {
+        // Corners that differ from the one before and from the first.
+        for (uint k = lid; k < DIRECTIONS; k += WG_SIZE)
+            is_new[k] = k == 0 || ((x[k] != x[k - 1] || y[k] != y[k - 1]) && (x[k] != x[0] || y[k] != y[0]));
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = lid; k < DIRECTIONS; k += WG_SIZE) {
+            uint place = 0;
+#pragma unroll 8
+            for (uint i = 0; i < k; ++i)
+                place += is_new[i];
+            if (is_new[k])
+                chosen[place] = k;
+            if (k == DIRECTIONS - 1)
+                different = place + is_new[k];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = lid; k < different; k += WG_SIZE) {
+            const uint from = chosen[k], to = chosen[k + 1 < different ? k + 1 : 0];
+            const float2 edge = way(map, x[from], y[from], x[to], y[to]);
+            const float length = sqrt(edge.x * edge.x + edge.y * edge.y), scale = length > 0 ? 1 / length : 0;
+            const cap_t cap = {x[from], y[from], edge.y * scale, -edge.x * scale, length, rows[from]};
+            caps[k] = cap;
+        }
+        if (lid == 0)
+            *corners = different;
+        return;
+    }
+
     // The frame: bins from the leftmost corner to the rightmost, heights from the lowest to the highest.
-    for (uint end = lid; end < 4; end += WG_SIZE) {
-        local const real_t *const along = end % 2 ? y : x;
-        uint which = 0;
-        real_t last = along[0];
+    if (lid == 0) {
+        real_t lowest = y[0], highest = y[0];
 #pragma unroll 8
         for (uint k = 1; k < DIRECTIONS; ++k) {
-            const real_t other = along[k];
-            const int beyond = end < 2 ? other < last : other > last;
-            which = beyond ? k : which;
-            last = beyond ? other : last;
+            lowest = min(lowest, y[k]);
+            highest = max(highest, y[k]);
         }
-        ends[end] = which;
+        ends[0] = lowest;
+        ends[1] = highest;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint leftmost = ends[0], rightmost = ends[2];
-    const real_t left = x[leftmost], right = x[rightmost], low = y[ends[1]], high = y[ends[3]];
+    const real_t left = x[DIRECTIONS / 2], right = x[0], low = ends[0], high = ends[1];
 % if real == "int":
-    const scale_t width = (uint)right - (uint)left, rise = (uint)high - (uint)low;
+    const scale_t width = (long)right - (long)left, rise = (long)high - (long)low;
 % else:
     const scale_t width = right - left, rise = high - low;
 % endif
@@ -122,9 +154,9 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     for (uint k = lid; k < DIRECTIONS; k += WG_SIZE)
         at[k] = (float2)(scaled(x[k], left, measured.across), scaled(y[k], low, measured.up));
     barrier(CLK_LOCAL_MEM_FENCE);
-    const chain_t lower = {at, leftmost, 1, (rightmost + DIRECTIONS - leftmost) % DIRECTIONS + 1};
-    const chain_t upper = {at, leftmost, -1, (leftmost + DIRECTIONS - rightmost) % DIRECTIONS + 1};
-    for (uint bin = get_group_id(0) + get_num_groups(0) * lid; bin < BINS; bin += get_global_size(0)) {
+    const uint makers = get_num_groups(0) - 1;           // groups that make bounds
+    const chain_t lower = {at, 1}, upper = {at, -1};
+    for (uint bin = get_group_id(0) + makers * lid; bin < BINS; bin += makers * WG_SIZE) {
         float2 bound = (float2)(NOTHING, -NOTHING);
         if (usable) {
             const float a = bin - PAD, b = bin + 1 + PAD;

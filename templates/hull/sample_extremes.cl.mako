@@ -6,7 +6,7 @@
 //   candidates  | (reach, row) in direction 0, 1, .. of group 0 | of group 1 | ..
 //
 // The lengths of lists begin at 0: sizes[0] to sizes[${sizes - 1}].
-// A work-item keeps one direction and looks at all points of its part of the group's.
+// A work-item keeps a direction and its opposite, and looks at all points of its part of the group's.
 #include "portable.h"
 #define CLGEOM_COORD_${real}
 typedef ${real} real_t;
@@ -17,12 +17,15 @@ typedef ${real}2 point_t;
 #define ITEMS ${items_per_thread}
 #define CHUNK (WG_SIZE * ITEMS)
 <%
-    parts = max(wg_size // directions, 1)
+    axes = directions // 2
+    parts = max(wg_size // axes, 1)
     share = wg_size * items_per_thread // parts
 %>\
+#define AXES ${axes}                           // a direction and its opposite
 #define PARTS ${parts}
 #define SHARE ${share}
 #define RUN ${min(8, share & -share)}
+#define ROW(at) (begin + (at) < samples ? (begin + (at)) * (uint)stride : 0)
 #define LEAST 1e-12f                         // variance of what has none
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -82,28 +85,35 @@ void sample_extremes(global const real_t *points, const ulong stride, const uint
     for (uint k = 0; k < ITEMS; ++k)
         at[k * WG_SIZE + lid] = mapped(map, sample[k]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint part = PARTS > 1 ? lid / DIRECTIONS : 0;
-    for (uint k = PARTS > 1 ? lid % DIRECTIONS : lid; k < DIRECTIONS; k += WG_SIZE) {
+    const uint part = PARTS > 1 ? lid / AXES : 0;
+    for (uint k = PARTS > 1 ? lid % AXES : lid; k < AXES; k += WG_SIZE) {
         const float2 toward = direction(k, DIRECTIONS);
         // The best run of RUN points, then which: the maximum of a run is a tree, not a chain of comparisons.
-        float farthest = -INFINITY;
-        uint run = part * SHARE;
+        float farthest = -INFINITY, nearest = INFINITY;
+        uint far_run = part * SHARE, near_run = part * SHARE;
         for (uint i = part * SHARE; i < (part + 1) * SHARE; i += RUN) {
-            float far[RUN];
+            float far[RUN], near[RUN];
 #pragma unroll
             for (uint r = 0; r < RUN; ++r)
-                far[r] = dot(at[i + r], toward);
+                far[r] = near[r] = dot(at[i + r], toward);
 #pragma unroll
             for (uint apart = RUN / 2; apart > 0; apart /= 2)
-                for (uint r = 0; r < apart; ++r)
+                for (uint r = 0; r < apart; ++r) {
                     far[r] = fmax(far[r], far[r + apart]);
-            run = far[0] > farthest ? i : run;
+                    near[r] = fmin(near[r], near[r + apart]);
+                }
+            far_run = far[0] > farthest ? i : far_run;
+            near_run = near[0] < nearest ? i : near_run;
             farthest = fmax(farthest, far[0]);
+            nearest = fmin(nearest, near[0]);
         }
-        uint which = run;
-        for (uint r = 1; r < RUN; ++r)
-            which = dot(at[run + r], toward) == farthest ? run + r : which;
-        found[part * DIRECTIONS + k] = (uint2)(ordered(farthest), begin + which < samples ? (begin + which) * (uint)stride : 0);
+        uint far_at = far_run, near_at = near_run;
+        for (uint r = 1; r < RUN; ++r) {
+            far_at = dot(at[far_run + r], toward) == farthest ? far_run + r : far_at;
+            near_at = dot(at[near_run + r], toward) == nearest ? near_run + r : near_at;
+        }
+        found[part * DIRECTIONS + k] = (uint2)(ordered(farthest), ROW(far_at));
+        found[part * DIRECTIONS + AXES + k] = (uint2)(ordered(-nearest), ROW(near_at));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = lid; k < DIRECTIONS; k += WG_SIZE) {

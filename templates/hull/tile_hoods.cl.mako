@@ -25,6 +25,7 @@ typedef ${real}2 point_t;
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
 #define RUN ${run}
+#define ROOM ${max(2 * wg_size, tile)}             // for what the places' memory is lent to, too
 #define FEW 32
 #define STRIP ${tile // hood_items}
 #define HOOD_ITEMS ${hood_items}
@@ -54,7 +55,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
 % endif
 {
     local real_t x[TILE], y[TILE];
-    local ushort places[TILE], others[TILE];
+    local ushort places[ROOM], others[ROOM];
     local ushort merge_sizes[WG_SIZE], tangent_p[WG_SIZE], tangent_q[WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0);
 % if picked:
@@ -92,10 +93,17 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
     // A place moves to where so many are before it: within a run, then within two of them.
     local ushort *sorted = places, *to = others;
     for (uint i = lid; i < count; i += WG_SIZE) {
-        const uint run = i & ~(RUN - 1);
-        uint rank = run;
-        for (uint k = run; k < min(run + RUN, count); ++k)
-            rank += BEFORE(k, i);
+        const uint run = i & ~(RUN - 1), end = min(run + RUN, count);
+        const real_t own_x = x[i], own_y = y[i];
+        uint rank = run, equal = 0;
+#pragma unroll 4
+        for (uint k = run; k < end; ++k) {
+            const int same_x = x[k] == own_x;
+            rank += (x[k] < own_x) | (same_x & (y[k] < own_y));
+            equal += same_x & (y[k] == own_y);
+        }
+        for (uint k = run; k < end && equal > 1; ++k)      // other points in the same place
+            rank += x[k] == own_x && y[k] == own_y && ID(k) < ID(i);
         sorted[rank] = i;
     }
     for (uint width = RUN; width < count; width *= 2) {
@@ -150,7 +158,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
         barrier(CLK_LOCAL_MEM_FENCE);
     } while (rest > FEW && rest < before / 4 * 3);
 
-    const merge_t merge = {merge_sizes, tangent_p, tangent_q};
+    const merge_t merge = {merge_sizes, tangent_p, tangent_q, sorted, sorted + WG_SIZE};
     found = group_hood(x, y, sorted, rest, to, merge, lid, side);
     vertex_t mine[ITEMS];                    // ids of corners found before are read where these are written
 #pragma unroll

@@ -45,7 +45,7 @@ void hood_blocks(global const real_t *points, const uint n, const uint block_siz
 % else:
     local real_t x[BLOCK], y[BLOCK];
     local ushort hood[BLOCK];
-    local ushort sizes[WG_SIZE], tangent_p[WG_SIZE], tangent_q[WG_SIZE];
+    local ushort sizes[WG_SIZE], tangent_p[WG_SIZE], tangent_q[WG_SIZE], tried_p[WG_SIZE], tried_q[WG_SIZE];
     const uint lid = get_local_id(0);
     for (uint i = lid; i < count; i += WG_SIZE) {
         const point_t p = CLGEOM_LOAD2(${real}, points, begin + i);
@@ -53,7 +53,7 @@ void hood_blocks(global const real_t *points, const uint n, const uint block_siz
         y[i] = p.y;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const merge_t merge = {sizes, tangent_p, tangent_q};
+    const merge_t merge = {sizes, tangent_p, tangent_q, tried_p, tried_q};
     const uint size = group_hood(x, y, 0, count, hood, merge, lid, side);
     for (uint k = lid; k < size; k += WG_SIZE)
         corners[k] = begin + hood[k];
