@@ -137,19 +137,25 @@ inline long arc_above(uint side, point_t a, point_t b, real_t x)
     return hi;
 }
 
-// The least key whose value is on or above both lines at x.
-inline long arc_above_both(uint side, point_t a, point_t b, point_t c, point_t d, real_t x)
+#if ARC_CERTAIN && defined(CLGEOM_COORD_float)
+// The least key whose value is on or above both lines at x: that of the higher one. Whether double is sure of it: seldom
+// is there a value within what may be lost, and then it is mostly on the line, where neighbours are few units apart.
+inline int arc_above_both(uint side, point_t a, point_t b, point_t c, point_t d, real_t x, long *key)
 {
-#if ARC_CERTAIN                                           // mostly one conversion for both: of the higher one
     const double ab = arc_height(a, b, x), cd = arc_height(c, d, x), height = (ab > cd) == side ? ab : cd;
     const double loss = 0x1p-44 * (fabs((double)a.y) + fabs((double)b.y) + fabs((double)c.y) + fabs((double)d.y));
-    const long from_below = arc_key_above(height - loss, side), from_above = arc_key_above(height + loss, side);
-    if (from_below == from_above)
-        return from_below;
-#endif
-    const long key = arc_above(side, a, b, x);
-    return arc_is_above(side, c, d, x, key) ? key : arc_above(side, c, d, x);
+    const long one = arc_key_above(height - loss, side), other = arc_key_above(height + loss, side);
+    *key = max(one, other);
+    if (one == other)
+        return 1;
+    const double between = value_of(*key - 1, side);
+    const int turn_ab = orient2d_of_differences(a.x, a.y, b.x, b.y, x, between);
+    const int turn_cd = orient2d_of_differences(c.x, c.y, d.x, d.y, x, between);
+    if (side ? turn_ab >= 0 && turn_cd >= 0 : turn_ab <= 0 && turn_cd <= 0)
+        --*key;
+    return (one - other == 1 || other - one == 1) && turn_ab != 2 && turn_cd != 2;
 }
+#endif
 
 // n / d for 0 <= n <= d, alike on every device: OpenCL leaves float division two and a half units of leeway.
 inline approx_t arc_ratio(approx_t n, approx_t d)
@@ -196,16 +202,26 @@ inline approx_t arc_share(point_t a, point_t b, point_t c, point_t d)
     return at_c + at_b > 1 / ARC_LARGE ? arc_ratio(at_c, at_c + at_b) : 0;
 }
 
+#if !defined(CLGEOM_COORD_int)
+inline real_t arc_crossing_x(point_t a, point_t b, point_t c, point_t d)
+{
+    const approx_t share = arc_share(a, b, c, d);
+    const real_t width = b.x - c.x;
+    const real_t x = width < ARC_LARGE ? c.x + share * width : (1 - share) * c.x + share * b.x;
+    return fmin(fmax(x, c.x), b.x);
+}
+#endif
+
 inline point_t arc_crossing(uint side, point_t a, point_t b, point_t c, point_t d)
 {
     if (orient2d(c.x, c.y, d.x, d.y, b.x, b.y) == 0)
         return b;
     if (orient2d(a.x, a.y, b.x, b.y, c.x, c.y) == 0)
         return c;
-    const approx_t share = arc_share(a, b, c, d);
-    real_t x;
     long key;
 #if defined(CLGEOM_COORD_int)
+    const approx_t share = arc_share(a, b, c, d);
+    real_t x;
     // The formula has 24 bits. Where the lines are apart at its x, a secant step takes it on.
     const approx_t width = (approx_t)((long)b.x - c.x);
     long at = (long)c.x + convert_long(share * width);
@@ -228,10 +244,14 @@ inline point_t arc_crossing(uint side, point_t a, point_t b, point_t c, point_t 
     }
     key = best;
 #else
-    const real_t width = b.x - c.x;
-    x = width < ARC_LARGE ? c.x + share * width : (1 - share) * c.x + share * b.x;
-    x = fmin(fmax(x, c.x), b.x);
-    key = arc_above_both(side, a, b, c, d, x);
+    const real_t x = arc_crossing_x(a, b, c, d);
+#if ARC_CERTAIN
+    if (arc_above_both(side, a, b, c, d, x, &key))
+        return (point_t)(x, value_of(key, side));
+#endif
+    key = arc_above(side, a, b, x);
+    if (!arc_is_above(side, c, d, x, key))
+        key = arc_above(side, c, d, x);
 #endif
     return (point_t)(x, value_of(key, side));
 }

@@ -353,23 +353,31 @@ def _fused_plan(device, of, segments, flag, params, join, head, room):
     scan, place = (
         select(device, f"region/{name}", of.dtype, of.m) for name in ("arc_tile_offsets", "arc_place")
     )
-    if policy.variant == "serial" or policy.wg_size < 4 or scan.wg_size % place.items_per_thread:
+    if policy.variant == "serial" or policy.wg_size < 4:
+        return None
+    if scan.wg_size % place.items_per_thread or place.wg_size < place.items_per_thread:
         return None
     policy = replace(policy, items_per_thread=longest)
     own = policy.wg_size - 2
     tiles, m = ceil_div(segments, own), np.uint32(of.m)
     staged = Scratch("outline_staged", of.dtype, 4 * of.m)
-    counts = Scratch("outline_counts", np.uint32, 3 * tiles)
+    counts = Scratch("outline_counts", np.uint32, 4 * tiles)
     offsets = Scratch("outline_offsets", np.uint32, 3 * tiles)
     chunks = ceil_div(tiles, scan.wg_size)
     sums = Scratch("outline_sums", np.uint32, 3 * chunks)
-    args = (of.lower, m, np.uint32(segments), np.uint32(tiles), staged, counts, flag)
-    moved = of.m * of.point_bytes + 3 * of.point_bytes * segments
-    outline = Step(
-        "region/arc_outline_local", policy, args, tiles, {**params, "paper": join == "paper"}, moved
-    )
+
+    def outlines(exact, alone):
+        args = (of.lower, m, np.uint32(segments), np.uint32(tiles), staged, counts, flag, np.uint32(alone))
+        made = {**params, "paper": join == "paper", "exact": exact}
+        moved = of.m * of.point_bytes + 3 * of.point_bytes * segments if alone or not exact else 4 * tiles
+        return Step("region/arc_outline_local", policy, args, tiles, made, moved)
+
+    if of.dtype == np.float32 and params["filtered"] and device.fp64 and device.denormals:
+        plan = Plan(outlines(False, False), outlines(True, False))
+    else:
+        plan = Plan(outlines(True, True))
     args = (counts, np.uint32(tiles), offsets, sums)
-    plan = Plan(outline, Step("region/arc_tile_offsets", scan, args, chunks, bytes_moved=24 * tiles))
+    plan += Plan(Step("region/arc_tile_offsets", scan, args, chunks, bytes_moved=24 * tiles))
     out = Output(
         None, head, 0, None, (staged, counts, offsets, sums, flag),
         (staged, m, np.uint32(segments), np.uint32(own), np.uint32(tiles), counts, offsets, sums,

@@ -1,5 +1,5 @@
-<%page args="real='float', variant='group', wg_size=128, items_per_thread=8"/>\
-// arc_place: the vertices that arc_outline_local staged, side by side; a work-group to ${items_per_thread} tiles.
+<%page args="real='float', variant='group', wg_size=256, items_per_thread=8"/>\
+// arc_place: the vertices that arc_outline_local staged, side by side; ${wg_size // items_per_thread} work-items to a tile.
 //
 //   staged    | lower and upper vertices of tile 0 .. | of tile 1 .. | ..     from twice where its candidates begin
 //   vertices  | lower vertices .. | upper vertices ..        |                (x, y)
@@ -12,7 +12,8 @@ typedef ${real} real_t;
 typedef ${real}2 point_t;
 #include "arc_cut.h"
 #define WG_SIZE ${wg_size}
-#define TILES ${items_per_thread}
+#define TILES ${items_per_thread}                   // of a group
+#define ROW (WG_SIZE / TILES)                      // work-items to a tile
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_place(global const point_t *staged, const uint m, const uint segments, const uint own, const uint tiles,
@@ -43,11 +44,12 @@ void arc_place(global const point_t *staged, const uint m, const uint segments, 
         summary[5] = all.s0 + all.s1 + all.s2;
         summary[6] = flag[0];
     }
-    for (uint tile = first; tile < min(first + TILES, tiles); ++tile) {
+    const uint tile = first + lid / ROW;
+    if (tile < tiles) {
         const size_t from = 2 * (size_t)arc_nominal(0, m, segments, tile * own), high = (size_t)tiles + tile;
         const uint lower = counts[tile], count = lower + counts[high];
         const uint low_at = all.s3 + offsets[tile], high_at = all.s0 + all.s4 + offsets[high] - lower;
-        for (uint k = lid; k < count; k += WG_SIZE) {
+        for (uint k = lid % ROW; k < count; k += ROW) {
             const uint at = k + (k < lower ? low_at : high_at);
             if (at < room)
                 vertices[head + at] = staged[from + k];
