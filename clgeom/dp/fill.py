@@ -15,8 +15,8 @@ from clgeom.dp.job import Job, bind, check_shape, check_values
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.reach import Row, constant_offsets
 from clgeom.dp.table import Table
-from clgeom.dp.text import users_line
-from clgeom.errors import DependencyError, InvalidInput, KernelBuildError
+from clgeom.dp.users_c import users_errors
+from clgeom.errors import DependencyError, InvalidInput
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.device import as_session
@@ -252,25 +252,3 @@ def _watching(progress):
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("filling", total=1.0)
             yield lambda share: bar.update(task, completed=share)
-
-
-@contextlib.contextmanager
-def users_errors(source: str, *, of: str):
-    """Turn a kernel that does not compile into an error that shows the user's own line."""
-    try:
-        yield
-    except KernelBuildError as error:
-        found = users_line(error.source, error.log)
-        if found is None:
-            raise
-        where, number = found
-        line = f": {source.splitlines()[number - 1].strip()}" if where == "equation" else ""
-        said = (
-            "\n".join(part.strip() for part in error.log.splitlines() if "error:" in part.lower())
-            or error.log
-        )
-        failure = KernelBuildError(
-            f"{of} does not compile: line {number} of the {where}{line}\nThe compiler said:\n{said}"
-        )
-        failure.source, failure.log = error.source, error.log
-        raise failure from error

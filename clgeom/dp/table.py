@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.dp.equation import Equation
 from clgeom.dp.job import build_options
 from clgeom.dp.patterns import before, offset
-from clgeom.dp.users_c import c_text, uncommented
+from clgeom.dp.users_c import c_text, uncommented, users_errors
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import C_NAMES, c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run
@@ -389,8 +389,6 @@ class Table:
             options=build_options(self.session),
         )
         buffers = {**self._buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
-        from clgeom.dp.fill import users_errors
-
         with users_errors(source, of="recover"):
             result = run(self.session, Plan(step), **buffers)
         written = int(result.read(count)[0])

@@ -1,11 +1,13 @@
-"""OpenCL C of users: checked for what would break out of its function, and read for how far it reads."""
+"""OpenCL C of users: checked for what would break out of its function, read for how far it reads, shown in errors."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 from clgeom.dp.reach import Near
-from clgeom.errors import InvalidInput
+from clgeom.dp.text import users_line
+from clgeom.errors import InvalidInput, KernelBuildError
 
 #: Comments, and literals of characters and texts, which may hold brackets.
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
@@ -133,3 +135,25 @@ def _arguments(bare, at):
             if depth == 0:
                 return found
     return None
+
+
+@contextlib.contextmanager
+def users_errors(source: str, *, of: str):
+    """Turn a kernel that does not compile into an error that shows the user's own line."""
+    try:
+        yield
+    except KernelBuildError as error:
+        found = users_line(error.source, error.log)
+        if found is None:
+            raise
+        where, number = found
+        line = f": {source.splitlines()[number - 1].strip()}" if where == "equation" else ""
+        said = (
+            "\n".join(part.strip() for part in error.log.splitlines() if "error:" in part.lower())
+            or error.log
+        )
+        failure = KernelBuildError(
+            f"{of} does not compile: line {number} of the {where}{line}\nThe compiler said:\n{said}"
+        )
+        failure.source, failure.log = error.source, error.log
+        raise failure from error

@@ -12,9 +12,10 @@ import numpy as np
 
 from clgeom.dp import tiles
 from clgeom.dp.decisions import packed_pitch
-from clgeom.dp.fill import hold_to_pattern, users_errors
+from clgeom.dp.fill import hold_to_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values
 from clgeom.dp.patterns import PATTERNS
+from clgeom.dp.users_c import users_errors
 from clgeom.errors import InvalidInput
 from clgeom.runtime import launch
 from clgeom.runtime.device import as_session
