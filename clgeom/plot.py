@@ -140,7 +140,7 @@ def save_hull_plot(hull, path, *, points=None, labels=None, title=None) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_figure_size(np.asarray(hull.points, np.float64)), layout="constrained")
+    figure = Figure(figsize=_figure_size(_drawable(hull.points)), layout="constrained")
     FigureCanvasAgg(figure)  # a figure of its own: no window system, no state shared with the caller's pyplot
     plot_hull(hull, figure.add_subplot(), points=points, labels=labels, title=title)
     with replacing(path) as file:

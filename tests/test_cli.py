@@ -247,9 +247,10 @@ def test_outputs_are_checked_before_the_work(here, monkeypatch):
     refused("hull", square(), "-o", "nowhere/hull.csv")
 
 
+@pytest.mark.filterwarnings("error")
 def test_plot_that_cannot_be_drawn_leaves_no_file(here):
     pytest.importorskip("matplotlib")
-    (here / "p.csv").write_text("x,y\n0,0\n1e308,0\n0,1e308\n")
+    (here / "p.csv").write_text("x,y\n-1e308,0\n1e308,0\n0,1e308\n")
     assert "beyond 1e300 cannot be drawn" in refused("hull", "p.csv", "--plot", "p.png", "-o", "p.wkt")
 
 
