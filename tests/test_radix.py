@@ -472,6 +472,12 @@ def test_other_types_are_refused(wrong):
         ({"key_bits": 65}, "from 1 to 64.* Got 65"),
         ({"key_bits": (8, 8)}, r"Got \(8, 8\)"),
         ({"key_bits": (1.5, 8)}, r"Got \(1.5, 8\)"),
+        ({"key_bits": [[1, 2], [3]]}, r"'key_bits' .* Got \[\[1, 2\], \[3\]\]"),
+        ({"offsets": [[1, 2], [3]]}, r"'offsets' parameter of sort must be integers of shape \(m \+ 1,\)"),
+        (
+            {"offsets": np.ma.array([0, 2, 4], mask=[0, 1, 0])},
+            "'offsets' .* no masked entries. Got 1 of them",
+        ),
         ({"out": np.zeros(3)}, r"'out' .* float64 of shape \(4,\). Got float64 of shape \(3,\)"),
         ({"out": np.zeros(4, np.float32)}, "Got float32"),
         ({"out": [0, 0, 0, 0]}, "must be an ndarray. Got list"),
@@ -485,6 +491,12 @@ def test_bad_arguments_are_named(arguments, message):
 def test_bad_values_are_named(session):
     with pytest.raises(InvalidInput, match=r"one entry for each of the 4 keys. Got shape \(3,\)"):
         sort_by_key(np.zeros(4), np.zeros(3))
+    with pytest.raises(InvalidInput, match="'values' parameter of sort_by_key must have one entry for each"):
+        sort_by_key([3, 1], [[1, 2], [3]])
+    for dtype, mask in (("i4", [0, 1]), ("i4, f4", [(0, 1), (0, 0)])):
+        hidden = np.ma.array(np.zeros(2, dtype), mask=mask)
+        with pytest.raises(InvalidInput, match="'values' .* no masked entries. Got 1 of them"):
+            sort_by_key([3, 1], hidden)
     with pytest.raises(InvalidInput, match="pair of arrays"):
         sort_by_key(np.zeros(4), np.zeros(4), out=np.zeros(4))
     with pytest.raises(InvalidInput, match=r"'out\[1\]' .* Got float32"):

@@ -62,12 +62,24 @@ class Call:
     def _wrong(self, name, must, got):
         return InvalidInput(f"The '{name}' parameter of {self.of} must {must}. Got {got} instead.")
 
+    def _array(self, values, name, must):
+        """``numpy.asarray`` with our error; masked entries have no place in what is sorted."""
+        mask = values.mask if isinstance(values, np.ma.MaskedArray) else False
+        hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # of records: each field has its own
+        if hidden:
+            raise self._wrong(name, "have no masked entries", f"{hidden} of them")
+        try:
+            return np.asarray(values)
+        except (ValueError, TypeError) as error:  # ragged lists and the like
+            raise InvalidInput(f"The '{name}' parameter of {self.of} must {must}. {error}") from error
+
     def _significant(self, key_bits):
         """The mask of the bits to sort by."""
         bits = self.order.bits
         if key_bits is None:
             return self.order.everything
-        pair = (0, key_bits) if np.ndim(key_bits) == 0 else tuple(key_bits)
+        several = isinstance(key_bits, (tuple, list)) or getattr(key_bits, "ndim", 0) > 0
+        pair = tuple(key_bits) if several else (0, key_bits)
         whole = len(pair) == 2 and all(isinstance(b, (int, np.integer)) for b in pair)
         if not whole or not 0 <= pair[0] < pair[1] <= bits:
             must = f"be a number of bits from 1 to {bits}, or (low, high) with 0 <= low < high <= {bits}"
@@ -76,11 +88,10 @@ class Call:
 
     def _checked_offsets(self, offsets):
         """Offsets as int64, from 0 to n, always ascending: empty segments are left out, for they hold nothing."""
-        array = offsets.get() if is_device_array(offsets) else np.asarray(offsets)
+        must = "be integers of shape (m + 1,)"
+        array = offsets.get() if is_device_array(offsets) else self._array(offsets, "offsets", must)
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
-            raise self._wrong(
-                "offsets", "be integers of shape (m + 1,)", f"{array.dtype} of shape {array.shape}"
-            )
+            raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
         array = array.astype(np.int64)
         for place, expected in ((0, 0), (-1, self.n)):
             if array[place] != expected:
@@ -97,10 +108,10 @@ class Call:
             places = ("on the host", "on the device")
             must = f"be where the keys are, {places[self.on_device]}"
             raise self._wrong("values", must, f"an array {places[not self.on_device]}")
+        must = f"have one entry for each of the {self.n} keys"
         if not self.on_device:
-            values = np.asarray(values)
+            values = self._array(values, "values", must)
         if values.ndim == 0 or len(values) != self.n:
-            must = f"have one entry for each of the {self.n} keys"
             raise self._wrong("values", must, f"shape {values.shape}")
         if self.on_device and (values.ndim != 1 or values.dtype.itemsize not in MOVABLE):
             must = "have, on the device, shape (n,) and 1, 2, 4 or 8 bytes an entry"
