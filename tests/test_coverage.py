@@ -368,6 +368,10 @@ def test_one_pixel_one_column_one_row(session):
         ({"levels": "high"}, "'levels' .* must be one or more numbers"),
         ({"levels": [1, math.nan]}, "'levels' .* must be finite. Got nan instead"),
         ({"levels": math.inf}, "'levels' .* must be finite. Got inf instead"),
+        (
+            {"levels": np.ma.MaskedArray([1.0, 2.0], [0, 1])},
+            "'levels' .* must have no masked entries. Got 1 of them instead",
+        ),
         ({"direction": ">"}, "'direction' .* must be '>=' or '<='. Got '>' instead"),
         ({"segments": 0}, "'segments' .* must be a whole number from 1 on. Got 0 instead"),
         ({"segments": 2.5}, "'segments' .* Got 2.5 instead"),

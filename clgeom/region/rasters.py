@@ -182,6 +182,11 @@ def as_levels(levels, direction, nodata, raster_type, *, of) -> Levels:
         raise InvalidInput(
             f"The 'direction' parameter of {of} must be '>=' or '<='. Got {direction!r} instead."
         )
+    if np.ma.is_masked(levels):
+        raise InvalidInput(
+            f"The 'levels' parameter of {of} must have no masked entries. "
+            f"Got {np.ma.count_masked(levels)} of them instead."
+        )
     try:
         given = np.atleast_1d(np.asarray(levels, np.float64))
     except (ValueError, TypeError):
