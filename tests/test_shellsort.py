@@ -1,5 +1,7 @@
 """Shellsort: full sorts against NumPy, partial ones and all counts against a plain Python simulation."""
 
+import pickle
+
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
@@ -348,6 +350,11 @@ def test_arrays_on_the_device_stay_there(session):
     assert np.array_equal(result.keys.get(), np.sort(keys))
     assert np.array_equal(given.get(), keys)
     assert shellsort(given[:1]).keys.get().tolist() == keys[:1].tolist()
+    again = pickle.loads(pickle.dumps(result))  # bytes travel, device memory does not
+    assert np.array_equal(again.keys, np.sort(keys)) and (again.gaps, again.phases) == (
+        result.gaps,
+        result.phases,
+    )
 
 
 def test_input_is_not_changed(session):
@@ -467,6 +474,8 @@ def test_command_prints_json_and_draws(command):
         (("none.npy",), "cannot be read"), (("keys.json",), "must end in"), (("bad.csv",), "name one (--column)"),
         (("bad.csv", "--column", "2"), "line 3: 'x' is not a number"), (("bad.csv", "--column", "w"), "no column 'w'"),
         (("keys.npy", "--plot", "a.png"), "--plot draws the gaps of a Shellsort"),
+        (("keys.npy", "--gaps", "7,3"), "--gaps is for a Shellsort; choose one with --method"),
+        (("keys.npy", "--items", 5), "--items is for a"), (("keys.npy", "--elements", 1), "--elements is for a"),
         (("keys.npy", "--method", "shell-d", "--gaps", "9,3"), "Got 3 as the last"),
         (("keys.npy", "-o", "keys.npy"), "is the input file"), (("keys.npy", "-o", "out.xls"), "must end in"),
         (("keys.npy", "--method", "bubble"), "bubble"), (("flat.npy",), "shape (n,)"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from clgeom.errors import InvalidInput
 from clgeom.io import terminal
@@ -50,6 +51,7 @@ def sort(
     """
     from clgeom.runtime.device import as_session
 
+    _check_options(method)
     _check_outputs(file, output, picture, method)
     keys = read_numbers(file, column=column, array=array)
     session = as_session(device)
@@ -76,6 +78,14 @@ def sort(
     )
     if stats:
         _print_stats(result)
+
+
+def _check_options(method):
+    """A radix sort has no gaps: what was said of them would make no difference."""
+    given = click.get_current_context().get_parameter_source
+    for name in ("gaps", "items", "elements"):
+        if method == "radix" and given(name) is ParameterSource.COMMANDLINE:
+            raise InvalidInput(f"The option --{name} is for a Shellsort; choose one with --method.")
 
 
 def _check_outputs(file, output, picture, method):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from clgeom.runtime.arrays import is_device_array
+
 
 @dataclass(frozen=True)
 class ShellPhase:
@@ -76,6 +78,9 @@ class ShellsortResult:
     gaps: tuple[int, ...]
     is_sorted: bool
     phases: tuple[ShellPhase, ...] = field(default=())
+
+    def __getstate__(self):  # arrays on a device live in their own process
+        return {**self.__dict__, "keys": self.keys.get() if is_device_array(self.keys) else self.keys}
 
     @property
     def seconds(self) -> float | None:
