@@ -1,5 +1,8 @@
 """Equations: what is accepted, what is shown, how far they are proven to read."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -237,6 +240,7 @@ def test_names_of_parameters(name):
         ({"what": "1", "parameters": {"w": "uint32[]"}}, r"must be one of int8, .* with \[\] for an array"),
         ({"what": "1", "parameters": {"w": "text"}}, "Got 'text' instead"),
         ({"what": "1", "parameters": ["w"]}, "must be a dictionary of names and types. Got list"),
+        ({"what": "1", "parameters": {5: "int32"}}, "name must be a name in C and in Python. Got 5 instead"),
         ({"what": "1", "parameters": {"w": "int32[]", "w_size": "int32"}}, "share the name 'w_size'"),
         ({"what": "1", "reach": "near"}, "'reach' parameter of Equation must be a Near, a Row or Far"),
         ({"what": "1", "decisions": 1}, "must be a count of at least 2, or 'index'"),
@@ -322,6 +326,33 @@ def test_mistakes_name_the_line(function, words):
     line = int(str(caught.value).split("line ")[1].split(":")[0])
     first = function.__code__.co_firstlineno
     assert __file__ in str(caught.value) and first < line <= first + 4
+
+
+def deep(M, i, j):
+    total = M[i - 1, j]
+    for k in range(200):
+        total = total + k * M[i - 1, j]
+    return total
+
+
+@pytest.mark.parametrize(
+    "again", (lambda e: pickle.loads(pickle.dumps(e)), copy.deepcopy), ids=("pickle", "copy")
+)
+@pytest.mark.parametrize(
+    "what, parameters",
+    ((lcs, PARAMETERS), (knapsack, None), (chain, None), (deep, None), ("a[i] + b[j]", PARAMETERS)),
+)
+def test_equations_travel(again, what, parameters):
+    equation = dp.Equation(what, parameters=parameters, pattern="NOSE")
+    assert equation.source  # what was asked for before makes no difference
+    other = again(equation)
+    assert other.source == equation.source and repr(other.parameters) == repr(equation.parameters)
+    assert type(other.reach) is type(equation.reach) and other.reach_proven == equation.reach_proven
+    split = isinstance(equation.reach, Split)
+    assert other.text(split=split) == equation.text(split=split)
+    assert (other.wide is None) == (equation.wide is None) and other.decisions == equation.decisions
+    with pytest.raises(TypeError):
+        other.parameters["x"] = "int32"
 
 
 def test_decorator_and_repr():

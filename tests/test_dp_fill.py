@@ -1,5 +1,7 @@
 """Filling by stages: every pattern, layout and type equals a plain fill; what is kept; parameters; recovery."""
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -10,7 +12,7 @@ from reference import dp as reference
 from clgeom import dp
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.stages import launches, ring_of
-from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, KernelBuildError
+from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, InvalidInput, KernelBuildError
 from clgeom.runtime.policies import Policy, StagePolicy
 from clgeom.runtime.tuning import override
 
@@ -465,6 +467,8 @@ def test_wrong_parameters(session, wrong, message):
         ({"pattern": "UP"}, "'pattern' parameter of fill must be one of RUD"),
         ({"keep": "decisions"}, "needs an equation that returns decisions"),
         ({"check": True, "path": "tiles"}, "check=True takes the path 'stages'"),
+        ({"values": 5}, "'values' parameter of fill must be a dictionary of parameters by name. Got int"),
+        ({"values": np.ones(2)}, "'values' parameter of fill must be a dictionary .* Got ndarray"),
     ),
 )
 def test_wrong_options(session, options, message):
@@ -580,6 +584,14 @@ def test_repr_and_array(session):
         table[5, 0]
     with pytest.raises(IndexError, match="column -10 of a table with 9"):
         table[0, -10]
+
+
+@pytest.mark.parametrize("keep, what", (("table", r"numpy\(\)"), ("last", "last"), ("corner", "corner")))
+def test_tables_do_not_travel(session, keep, what):
+    table = dp.fill(mixed("RUD", "int32"), (5, 9), path="stages", keep=keep, device=session)
+    for way in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(ClgeomError, match=f"lies on its device .* take its {what} instead"):
+            way(table)
 
 
 def test_threads(session):

@@ -82,6 +82,8 @@ def test_bad_input(session):
     given = words((5, 5))
     with pytest.raises(InvalidInput, match="one entry for each of 3 decisions"):
         dp.walk_back(lcs, (5, 5), MOVES[:2], device=session, **given)
+    with pytest.raises(InvalidInput, match="'values' parameter of walk_back must be a dictionary .* Got int"):
+        dp.walk_back(lcs, (5, 5), MOVES, values=5, device=session, **given)
     with pytest.raises(InvalidInput, match="must lead where NOSE reads"):
         dp.walk_back(lcs, (5, 5), ((1, 0), (-1, 0), (0, -1)), device=session, **given)
     up = dp.Equation(

@@ -10,12 +10,15 @@ import numpy as np
 
 from clgeom.dp import cell, trace, users_c
 from clgeom.dp import reach as reaches
-from clgeom.dp.nodes import walk
+from clgeom.dp.nodes import as_rows, from_rows, walk
 from clgeom.dp.parameters import annotated, parameters_of
 from clgeom.dp.patterns import pattern_name
 from clgeom.dp.trace import CELL_TYPES, Expr
 from clgeom.dp.wide import Wide, wide_of
 from clgeom.errors import InvalidInput
+
+#: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
+NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_constant_offsets", "_pieces")
 
 
 class Equation:
@@ -118,6 +121,19 @@ class Equation:
     def __repr__(self):
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
         return f"<Equation {self.name}({inside}) -> {self.dtype.name}, {self.pattern or 'no pattern'}, {self.reach}>"
+
+    def __getstate__(self):  # neither read-only views nor deep graphs can be pickled
+        state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
+        state["parameters"] = dict(self.parameters)
+        if self.traced and self.reach_proven:
+            del state["reach"]  # it may be of nodes, and follows from them
+        return {**state, "nodes": as_rows(self.value, self.decision)}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), _texts={})
+        self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
+        if "reach" not in state:
+            self.reach = reaches.reach_of(*self.roots)
 
     @property
     def roots(self) -> tuple[Expr, ...]:

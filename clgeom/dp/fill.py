@@ -11,7 +11,7 @@ from importlib import import_module
 
 from clgeom.dp import bounds, stages
 from clgeom.dp.equation import Equation
-from clgeom.dp.job import Job, bind, check_shape, check_values
+from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.reach import Row, constant_offsets
 from clgeom.dp.table import Table
@@ -135,7 +135,7 @@ def fill(
         raise InvalidInput(
             f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none."
         )
-    given = {**(values or {}), **parameters}
+    given = given_values(values, parameters, of="fill")
     held = check_values(equation, given, of="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)

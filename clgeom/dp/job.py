@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -118,6 +119,16 @@ def check_shape(shape, *, of: str) -> tuple[int, int]:
             f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. Got {shape!r} instead."
         )
     return int(n), int(m)
+
+
+def given_values(values, parameters: dict, *, of: str) -> dict:
+    """The parameters of an equation, from the `values` parameter of a function and from its keywords."""
+    if values is not None and not isinstance(values, Mapping):
+        raise InvalidInput(
+            f"The 'values' parameter of {of} must be a dictionary of parameters by name. "
+            f"Got {type(values).__name__} instead."
+        )
+    return {**(values or {}), **parameters}
 
 
 def check_values(equation: Equation, given: dict, *, of: str) -> dict:

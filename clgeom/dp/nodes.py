@@ -42,6 +42,23 @@ def with_args(part: Expr, args) -> Expr:
     return part if same else Expr(part.op, args, part.type, part.data)
 
 
+def as_rows(*roots) -> tuple[list, list]:
+    """The graph below these as plain values, for pickles, which take no deep ones: a row for each node, operands by
+    number before what uses them; and the numbers of the roots, None for None."""
+    parts = list(walk(*roots))
+    places = {part: k for k, part in enumerate(parts)}
+    rows = [(p.op, tuple(places[arg] for arg in p.args), p.type, p.data) for p in parts]
+    return rows, [None if root is None else places[root] for root in roots]
+
+
+def from_rows(rows, places) -> list:
+    """The roots of the graph that `as_rows` wrote down."""
+    parts = []
+    for op, args, type, data in rows:
+        parts.append(Expr(op, tuple(parts[k] for k in args), type, data))
+    return [None if k is None else parts[k] for k in places]
+
+
 # Values on the host -----------------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,7 @@ def parameters_of(given) -> dict[str, Parameter]:
 
 def parameter(name: str, what) -> Parameter:
     """A parameter from "int32", "int32[]" or "int32[,]"; a NumPy type stands for a scalar."""
-    if not C_NAME.match(name) or keyword.iskeyword(name):
+    if not isinstance(name, str) or not C_NAME.match(name) or keyword.iskeyword(name):
         raise InvalidInput(f"A parameter's name must be a name in C and in Python. Got {name!r} instead.")
     if name in RESERVED or name.startswith(RESERVED_STEMS):
         raise InvalidInput(

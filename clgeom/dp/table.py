@@ -255,6 +255,13 @@ class Table:
         n, m = self.shape
         return f"<Table {n} x {m} {self.dtype.name}, {self.pattern}, path={self.path!r}, keep={self.keep!r}>"
 
+    def __getstate__(self):  # a session and buffers live in their own process
+        whats = {"table": "numpy()", "decisions": "decisions.numpy()"}
+        raise ClgeomError(
+            f"A Table lies on its device and cannot be pickled or copied: take its {whats.get(self.keep, self.keep)} "
+            "instead."
+        )
+
     def __array__(self, dtype=None, copy=None):
         values = self.numpy()
         return values if dtype is None else values.astype(dtype)

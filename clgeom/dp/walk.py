@@ -13,7 +13,7 @@ import numpy as np
 from clgeom.dp import tiles
 from clgeom.dp.decisions import packed_pitch
 from clgeom.dp.fill import hold_to_pattern
-from clgeom.dp.job import Job, bind, check_shape, check_values
+from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.users_c import users_errors
 from clgeom.errors import InvalidInput
@@ -101,7 +101,7 @@ def _job(equation, shape, values, device, parameters, of) -> Job:
             f"{of} needs an equation that returns one of up to 256 decisions, not {equation.decisions}."
         )
     shape = check_shape(shape, of=of)
-    held = check_values(equation, {**(values or {}), **parameters}, of=of)
+    held = check_values(equation, given_values(values, parameters, of=of), of=of)
     session = as_session(device)
     if equation.pattern is None:
         raise InvalidInput(f"{of} needs an equation with a pattern. {equation.name} has none.")
