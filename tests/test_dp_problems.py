@@ -501,6 +501,12 @@ BAD = [
         "'values' parameter .* Got masked elements",
     ),
     (lambda p: p.stagecoach(None), "'legs' parameter of stagecoach must be a sequence of tables"),
+    (lambda p: p.bottleneck(np.array(3)), "'legs' parameter of bottleneck must be a sequence of tables"),
+    (
+        lambda p: p.distribution([1], np.array(3), [1, 1]),
+        "'costs' parameter of distribution must be two tables",
+    ),
+    (lambda p: p.distribution([1], [[[0, 1]]] * 2, np.array(3)), "'stocks' .* must be two numbers"),
     (
         lambda p: p.matrix_chain([1, 2, 3], order=False).tree,
         "solved with order=False: only its value is known",

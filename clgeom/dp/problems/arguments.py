@@ -25,6 +25,11 @@ def whole(value, name, *, of, least=0, most=INT32) -> int:
     return number
 
 
+def several(value) -> bool:
+    """Whether this has elements to count: no number, also none in an array, no text."""
+    return np.iterable(value) and hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+
+
 def fraction(value, name, *, of) -> float:
     """A probability."""
     try:

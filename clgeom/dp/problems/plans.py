@@ -248,7 +248,7 @@ def distribution(demands, costs, stocks, *, device=None) -> Allocation:
     n = len(demands)
     if int(demands.sum()) > arguments.INT32:
         raise arguments.wrong(of, "demands", "together below 2**31", int(demands.sum()))
-    if isinstance(costs, (str, bytes)) or not hasattr(costs, "__len__") or len(costs) != 2:
+    if not arguments.several(costs) or len(costs) != 2:
         raise arguments.wrong(of, "costs", "two tables", repr(costs)[:60])
     first, other = (
         arguments.numbers(part, f"costs[{w}]", of=of, ndim=2, infinite=True, empty=False).astype(float)
@@ -258,7 +258,7 @@ def distribution(demands, costs, stocks, *, device=None) -> Allocation:
         if len(part) != n or part.shape[1] <= demands.max():
             expected = f"a row for each of {n} customers, up to {demands.max()} pieces"
             raise arguments.wrong(of, f"costs[{w}]", expected, f"shape {part.shape}")
-    if not hasattr(stocks, "__len__") or len(stocks) != 2:
+    if not arguments.several(stocks) or len(stocks) != 2:
         raise arguments.wrong(of, "stocks", "two numbers", repr(stocks)[:60])
     stocks = [arguments.whole(s, f"stocks[{w}]", of=of) for w, s in enumerate(stocks)]
     served = int(demands.sum())

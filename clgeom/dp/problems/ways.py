@@ -75,7 +75,7 @@ def bottleneck(legs, *, device=None) -> Allocation:
 
 
 def _through_layers(equation, legs, of, device):
-    if isinstance(legs, (str, bytes)) or not hasattr(legs, "__iter__"):
+    if isinstance(legs, (str, bytes)) or not np.iterable(legs):
         raise arguments.wrong(of, "legs", "a sequence of tables", repr(legs)[:60])
     legs = [
         arguments.numbers(leg, f"legs[{k}]", of=of, ndim=2, infinite=True, empty=False)
