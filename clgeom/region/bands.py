@@ -46,6 +46,10 @@ class Nested:
     def crs(self):
         return self.grid.crs
 
+    def to_shapely(self):
+        """The shape, as regions give theirs."""
+        return self.shape
+
     @property
     def __geo_interface__(self) -> dict:
         return require_shapely().geometry.mapping(self.shape)
