@@ -483,8 +483,10 @@ def test_nested_shapes_and_bands(session):
             assert mask_polygons(mask).difference(inner.shape).area < 1e-6 and inner.cells == mask.sum()
             if outer.map == inner.map:
                 assert inner.shape.difference(outer.shape).area < 1e-6
-                assert band.to_shapely() is band.shape and band.upto == inner.level and band.area == pytest.approx(
-                    outer.area - inner.area, abs=1e-6
+                assert (
+                    band.to_shapely() is band.shape
+                    and band.upto == inner.level
+                    and band.area == pytest.approx(outer.area - inner.area, abs=1e-6)
                 )
             assert band.shape.is_valid and repr(band)
     with pytest.raises(InvalidInput, match="of one direction"):
