@@ -141,21 +141,29 @@ def main():
     print(
         f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
     )
-    rows = published(session, options.repeat) if options.published else []
-    rows += orders(session, int(options.orders), options.repeat) if options.orders else []
+    rows = []
+    for row in rows_of(session, options):
+        rows.append(row)
+        if options.json:  # at once, for runs may be stopped
+            common.write_json(
+                options.json,
+                " ".join(["python", *sys.argv]),
+                session,
+                rows,
+                ("scipy", "shapely", "opencv-python-headless"),
+            )
+    common.print_table(rows)
+
+
+def rows_of(session, options):
+    if options.published:
+        yield from published(session, options.repeat)
+    if options.orders:
+        yield from orders(session, int(options.orders), options.repeat)
     for dtype in () if options.published or options.orders else options.dtypes.split(","):
         for name in options.clouds.split(","):
             for n in (int(float(size)) for size in options.sizes.split(",")):
-                rows.append(row_of(session, name, n, np.dtype(dtype), options))
-    common.print_table(rows)
-    if options.json:
-        common.write_json(
-            options.json,
-            " ".join(["python", *sys.argv]),
-            session,
-            rows,
-            ("scipy", "shapely", "opencv-python-headless"),
-        )
+                yield row_of(session, name, n, np.dtype(dtype), options)
 
 
 def row_of(session, name, n, dtype, options):
