@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from clgeom import adaptive_region, convex_hull
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.bands import nested
@@ -520,6 +521,23 @@ def test_measure(session, name):
     assert metrics.hausdorff == pytest.approx(shapely.hausdorff_distance(*boundaries))
     lost = measure(shapely.box(0, 0, 5, 5), mask)
     assert lost.missed == np.count_nonzero(mask) - np.count_nonzero(mask[:5, :5])
+
+
+def test_measure_takes_what_has_a_shape(session):
+    mask = np.ones((4, 4), bool)
+    corners = np.float32([(0, 0), (4, 0), (4, 4), (0, 4)])
+    for outline in (convex_hull(corners, device=session), adaptive_region(corners, 1, device=session)):
+        assert measure(outline, mask).iou == measure([outline, outline], mask).iou == 1
+    with pytest.raises(InvalidInput, match="must be regions or geometries. Got NoneType"):
+        measure(None, mask)
+
+
+def test_compare_leaves_out_what_is_not_there(session):
+    raster = np.arange(30.0, dtype=np.float32).reshape(5, 6)
+    hidden = np.ma.masked_array(raster, raster > 11)
+    for given, options in ((hidden, {}), (np.where(raster > 11, 99, raster), {"nodata": 99})):
+        rows = compare(given, 0, segments=(1,), parts=False, device=session, **options)
+        assert [row["mask_area"] for row in rows] == [12, 12] and not any(row["missed"] for row in rows)
 
 
 def test_measure_of_nothing_and_refusals(session):

@@ -5,6 +5,7 @@ All areas are in cells. What overlaps is measured by Shapely on the exact bounda
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -58,8 +59,8 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
 
     Parameters
     ----------
-    region : CoverageRegion, sequence of them, or Shapely geometry
-        A geometry's coordinates are columns and rows. Several regions count together, their overlaps once.
+    region : CoverageRegion, Region, Hull or Shapely geometry, or a sequence of them
+        Coordinates of all but the first are columns and rows. Several count together, their overlaps once.
     mask : array_like of bool, shape (rows, columns)
         The cells that should be covered, such as ``raster >= level``.
     hausdorff : bool
@@ -130,6 +131,12 @@ def as_cells(region):
         return region.to_shapely(cells=True)
     if hasattr(region, "geom_type"):
         return region
+    if hasattr(region, "to_shapely") and not isinstance(region, Sequence):
+        return region.to_shapely()
+    if not np.iterable(region) or isinstance(region, str):
+        raise InvalidInput(
+            f"The 'region' parameter of measure must be regions or geometries. Got {type(region).__name__} instead."
+        )
     return shapely.union_all([as_cells(one) for one in region])
 
 
@@ -151,6 +158,7 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
     Parameters
     ----------
     raster : array_like, shape (rows, columns)
+        Masked cells, and those of `nodata`, are not covered.
     level : float
     segments : sequence of int
     **options
@@ -158,8 +166,11 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
     """
     from clgeom.region.coverage import coverage_regions
 
-    raster = np.asarray(raster)
-    mask = raster >= level if direction == ">=" else raster <= level
+    values = np.ma.asarray(raster)
+    covered = values >= level if direction == ">=" else values <= level
+    if options.get("nodata") is not None:
+        covered = covered & (values != options["nodata"])
+    mask = np.ma.filled(covered, False)
     exact = mask_polygons(mask)
     rows = [{"shape": "convex hull", **measure(hull_of(mask), mask, polygons=exact).asdict()}]
     for k in segments:
