@@ -535,8 +535,8 @@ def test_measure_takes_what_has_a_shape(session):
 def test_compare_leaves_out_what_is_not_there(session):
     raster = np.arange(30.0, dtype=np.float32).reshape(5, 6)
     hidden = np.ma.masked_array(raster, raster > 11)
-    for given, options in ((hidden, {}), (np.where(raster > 11, 99, raster), {"nodata": 99})):
-        rows = compare(given, 0, segments=(1,), parts=False, device=session, **options)
+    for known, options in ((hidden, {}), (np.where(raster > 11, 99, raster), {"nodata": 99})):
+        rows = compare(known, 0, segments=(1,), parts=False, device=session, **options)
         assert [row["mask_area"] for row in rows] == [12, 12] and not any(row["missed"] for row in rows)
 
 
