@@ -1,5 +1,5 @@
 <%page args="real='float', variant='group', wg_size=256, items_per_thread=8"/>\
-// arc_place: the vertices that arc_outline_local staged, side by side; ${wg_size // items_per_thread} work-items to a tile.
+// arc_place: the vertices that arc_outline_local staged, side by side; ${max(wg_size // items_per_thread, 1)} work-items to a tile.
 //
 //   staged    | lower and upper vertices of tile 0 .. | of tile 1 .. | ..     from twice where its candidates begin
 //   vertices  | lower vertices .. | upper vertices ..        |                (x, y)
@@ -12,7 +12,7 @@ typedef ${real} real_t;
 typedef ${real}2 point_t;
 #include "arc_cut.h"
 #define WG_SIZE ${wg_size}
-#define TILES ${items_per_thread}                   // of a group
+#define TILES ${min(items_per_thread, wg_size)}                   // of a group
 #define ROW (WG_SIZE / TILES)                      // work-items to a tile
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
