@@ -22,7 +22,7 @@ pytest.register_assert_rewrite("hulls")  # so that its failures show what they c
 # Fixtures here hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
 hypothesis.settings.register_profile("default", max_examples=30, **COMMON)
-hypothesis.settings.register_profile("ci", max_examples=30, derandomize=True, **COMMON)
+hypothesis.settings.register_profile("ci", max_examples=20, derandomize=True, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
 hypothesis.settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")

@@ -55,11 +55,20 @@ def test_convex_hull_tile_edges(any_session, refused, name, dtype):
         check_tile_edges(any_session, name, dtype, TILE_EDGES[:: 1 if name in ("square", "grid") else 5])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ("square", "circle", "duplicates", "near_line", "vertical"))
-@pytest.mark.settings("as_gpu", "odd_shapes")
-def test_convex_hull_tile_edges_in_other_shapes(any_session, name, dtype):
+OTHER_CLOUDS = ("square", "circle", "duplicates", "near_line", "vertical")
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+@pytest.mark.parametrize("name", OTHER_CLOUDS)
+@pytest.mark.settings("as_gpu")
+def test_convex_hull_tile_edges_in_groups(any_session, name, dtype):
     check_tile_edges(any_session, name, dtype, TILE_EDGES[::3])
+
+
+@pytest.mark.parametrize("name", OTHER_CLOUDS)
+@pytest.mark.settings("odd_shapes")
+def test_convex_hull_tile_edges_in_odd_groups(any_session, name):
+    check_tile_edges(any_session, name, np.int32, TILE_EDGES[::3])
 
 
 def check_tile_edges(session, name, dtype, sizes):
