@@ -46,7 +46,7 @@ POINTS = (
 )
 SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
 alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
-SETTING_BEFORE = SETTING + " Recorded before the kernel of short segments was written anew."
+EARLIER = " Recorded before the last changes of the kernels."
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -56,13 +56,13 @@ PAGES = {
     ),
     "hull-orders-pocl": ("Orders that spoil a sample, on a CPU", ORDERS, None),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
-    "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
-    "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST, None),
+    "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT + EARLIER, HULL),
+    "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST + EARLIER, None),
     "hull-published-h200": ("The published tables", PUBLISHED, None),
     "batch-pocl": ("Many hulls in one call, on a CPU", BATCH, None),
-    "batch-h200": ("Many hulls in one call, on a GPU", BATCH, None),
+    "batch-h200": ("Many hulls in one call, on a GPU", BATCH + EARLIER, None),
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
-    "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
+    "wagener-h200": ("Wagener's merges alone on a GPU", MERGES + EARLIER, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
     "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
@@ -72,7 +72,7 @@ PAGES = {
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
     "region-points-h200": ("Adaptive regions of points on a GPU", POINTS, None),
     "region-published-pocl": ("Adaptive regions in the published setting on a CPU", SETTING, None),
-    "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING_BEFORE, None),
+    "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING + EARLIER, None),
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),

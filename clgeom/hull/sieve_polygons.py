@@ -21,6 +21,8 @@ from clgeom.runtime.tuning import fitting, select
 
 #: Directions for the sample, and how many between two of these for the list. Powers of two.
 DIRECTIONS, FINE = 128, 8
+#: Work-groups that make bounds of the sample's polygon; one more makes its caps meanwhile.
+BOUNDS_GROUPS = 8
 #: Tiles that hoods are made of, one after the other: more points are better sorted by all groups.
 MOST = 4
 
@@ -72,7 +74,7 @@ class Polygons:
         )  # fmt: skip
         polygon = self._step(
             "extreme_polygon", ("points[0]", candidates, np.uint32(count), _MAP, *_CAPS, *inside),
-            groups=9, directions=DIRECTIONS, span=DIRECTIONS, result="bounds", bins=BINS,
+            groups=BOUNDS_GROUPS + 1, directions=DIRECTIONS, span=DIRECTIONS, result="bounds", bins=BINS,
         )  # fmt: skip
         return (extremes, polygon), inside
 

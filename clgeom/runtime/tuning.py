@@ -55,11 +55,11 @@ TABLE: dict[str, dict[str, Policy]] = {
     # H200, 1e8 float32 points, normal, in a square, in a disc. 128 groups of 1024 points of the sample: 15 us
     "hull/sample_extremes": {"any": Policy("group", wg_size=256, items_per_thread=4)},
     "hull/extreme_polygon": {"any": Policy("group", wg_size=1024)},
-    # 1024 items: 17 21 25 us; 512 take longer where the list is long
+    # 1024 items: 17 21 25 us
     "hull/cap_extremes": {"any": Policy("group", wg_size=1024)},
     # one group of 256 a unit, two of 512, one of 1024: 7 20 29, 7 11 18, 8 11 18 us
     "hull/polygon_cut": {"any": Policy("group", wg_size=512, groups_per_unit=2)},
-    # 1024 items: 11 28 35 us; 512 and 256 take longer by up to a tenth and a half where thousands are left
+    # 1024 items: 11 28 35 us; with longer lists than now 256, 512 and 1024: 12 65 56, 11 45 38, 12 39 33
     "hull/tile_hoods": {
         "nvidia": Policy("group", wg_size=1024, items_per_thread=2),
         "any": Policy("group", wg_size=256, items_per_thread=8),

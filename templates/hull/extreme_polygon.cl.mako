@@ -25,7 +25,6 @@ typedef ${real}2 point_t;
 #include "sieve.h"
 #include "directions.h"
 
-
 // One side of the polygon: corner t of the lower one (step 1) or the upper one (step -1), from the leftmost on.
 typedef struct { local const float2 *at; int step; } chain_t;
 
