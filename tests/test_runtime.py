@@ -10,7 +10,7 @@ import pytest
 
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, KernelBuildError, NoDevice
 from clgeom.runtime import sources, tuning
-from clgeom.runtime.build import build, compiles, kernel_for
+from clgeom.runtime.build import build, compiles, kernel_of
 from clgeom.runtime.device import DeviceProfile, Session
 from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, fill, read, run, write
 from clgeom.runtime.policies import Policy, ceil_div
@@ -199,26 +199,30 @@ def test_compiles(session):
     assert not compiles(session, "kernel void other(global int *out) { out[0] = 1; }")
 
 
+def key_of(to="5", options=(), reverse=False):
+    params = {"value": "uint", "to": to}
+    params = dict(reversed(params.items())) if reverse else params
+    return Step(SET, Policy("group", 1), (), 1, params, options=options).key
+
+
 def test_kernels_and_programs_are_cached(session):
-    parameters = {"value": "uint", "to": "5", "wg_size": 1, "variant": "group", "items_per_thread": 1}
-    kernel = kernel_for(session, SET, parameters)
-    assert kernel_for(session, SET, dict(reversed(parameters.items()))) is kernel
-    assert kernel_for(session, SET, {**parameters, "to": "6"}) is not kernel
-    assert kernel_for(session, SET, parameters, ("-DX=1",)) is not kernel
+    kernel = kernel_of(session, key_of())
+    assert kernel_of(session, key_of(reverse=True)) is kernel
+    assert kernel_of(session, key_of(to="6")) is not kernel
+    assert kernel_of(session, key_of(options=("-DX=1",))) is not kernel
     programs = len(session.programs)
     with ThreadPoolExecutor(1) as pool:  # another thread: the same program, a kernel of its own
-        other = pool.submit(kernel_for, session, SET, parameters).result()
+        other = pool.submit(kernel_of, session, key_of()).result()
     assert other is not kernel and len(session.programs) == programs
     assert other.program == kernel.program
 
 
 def test_kernels_of_threads_without_warnings(session):
-    parameters = {"value": "uint", "to": "77", "wg_size": 1, "variant": "group", "items_per_thread": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        kernel_for(session, SET, parameters)
+        kernel_of(session, key_of(to="77"))
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(kernel_for, session, SET, parameters).result()
+            pool.submit(kernel_of, session, key_of(to="77")).result()
 
 
 def test_builds_know_the_devices_switches(session):

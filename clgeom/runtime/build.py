@@ -10,16 +10,11 @@ from clgeom.runtime.render import render
 OPTIONS = ("-cl-std=CL1.2",)
 
 
-def kernel_for(session, kernel: str, parameters: dict, options: tuple = ()):
-    """This thread's kernel object for a template and its parameters, built if need be.
-
-    Kernel objects hold their arguments, so threads never share one; programs are shared.
-    """
-    return kernel_of(session, (kernel, tuple(sorted(parameters.items())), options))
-
-
 def kernel_of(session, key: tuple):
-    """The kernel of a key: its name, its sorted (parameter, value) pairs, its options."""
+    """This thread's kernel object of a `Step.key`, built if need be.
+
+    A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold their arguments, so threads never share one; programs are shared.
+    """
     cache = session.threads.__dict__.setdefault("kernels", {})
     kernel = cache.get(key)
     if kernel is None:
