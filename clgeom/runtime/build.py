@@ -13,7 +13,8 @@ OPTIONS = ("-cl-std=CL1.2",)
 def kernel_of(session, key: tuple):
     """This thread's kernel object of a `Step.key`, built if need be.
 
-    A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold their arguments, so threads never share one; programs are shared.
+    A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold
+    their arguments, so threads never share one; programs are shared.
     """
     cache = session.threads.__dict__.setdefault("kernels", {})
     kernel = cache.get(key)
