@@ -1,11 +1,13 @@
 """Choosing a device, its profile, imposed limits, and what is said when there is none."""
 
+import ctypes
 import json
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import device as runtime
 from clgeom.runtime.device import DeviceProfile, Session, as_session, default_session, describe, devices
+from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
 from clgeom.runtime.tuning import TABLE, override, within_limits
 
 FIELDS = {
@@ -252,3 +255,39 @@ def test_intel_runtime_from_pypi_is_shown_to_the_loader(tmp_path, monkeypatch):
     monkeypatch.setenv("OCL_ICD_VENDORS", "/the/callers/own")
     with runtime._intel_runtime_found():
         assert os.environ["OCL_ICD_VENDORS"] == "/the/callers/own"
+
+
+@pytest.mark.parametrize(
+    "instructions, name",
+    [
+        ("avx512f avx512bw avx512cd avx512dq avx512vl avx2 fma bmi2 avx f16c sse4_1 ssse3", "skylake-avx512"),
+        ("avx512f avx2 fma bmi2 avx f16c sse4_1 ssse3", "haswell"),
+        ("avx f16c sse4_1 ssse3", "ivybridge"),
+        ("avx sse4_1 ssse3", "sandybridge"),
+        ("sse4_1 ssse3", "penryn"),
+        ("ssse3", "core2"),
+        ("sse2", "x86-64"),
+    ],
+)
+def test_best_processor_has_no_instructions_beyond_those_present(instructions, name):
+    assert best_processor(set(instructions.split())) == name
+
+
+def test_name_cpu_refuses_a_record_without_the_name():
+    """Memory that holds no pointer to "generic" is left as it is, and the error says what to install."""
+    memory = (ctypes.c_uint64 * (2 * RECORD_BYTES // 8))(*range(1, 2 * RECORD_BYTES // 8 + 1))
+    device = SimpleNamespace(int_ptr=ctypes.addressof(memory), platform=SimpleNamespace(version="PoCL 3.0"))
+    with pytest.raises(NoDevice, match="PoCL 3.0.*older than this processor.*PoCL 3.1 or newer"):
+        name_cpu(device)
+    assert list(memory) == list(range(1, 2 * RECORD_BYTES // 8 + 1))
+
+
+def test_name_cpu_writes_a_known_name_once():
+    unknown = ctypes.create_string_buffer(b"generic")
+    memory = (ctypes.c_uint64 * (RECORD_BYTES // 8))()
+    memory[80] = ctypes.addressof(unknown)
+    device = SimpleNamespace(int_ptr=ctypes.addressof(memory), platform=SimpleNamespace(version="PoCL 3.0"))
+    name = name_cpu(device)
+    assert ctypes.string_at(memory[80]).decode() == name and name in {name for _, name in PROCESSORS}
+    assert unknown.value == b"generic" and name_cpu(device) == name
+    assert sum(map(bool, memory)) == 1

@@ -19,13 +19,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime.pocl_cpu import name_cpu
 
 INSTALL_HINT = (
     "On Linux x86-64, 'pip install pocl-binary-distribution' adds a CPU device; for a GPU install the vendor's "
     "OpenCL driver (NVIDIA and AMD drivers bring it; Intel: intel-opencl-icd)."
 )
 
-#: What is known to go wrong on some devices, in one place: (word in platform or vendor name, quirk, what follows).
+#: What is known to go wrong on some devices, in one place: (words of platform, vendor and version, quirk, what follows).
 QUIRKS = (
     (
         "portable computing language",
@@ -36,6 +37,11 @@ QUIRKS = (
         "portable computing language",
         "vector32",
         "16-wide float and 8-wide double ones break some releases: 32 bytes is the widest used",
+    ),
+    (
+        "pocl hstr: pthread-x86_64-unknown-linux-gnu-generic",
+        "unnamed_cpu",
+        "does not know processors newer than itself, calls them 'generic', and its compiler refuses that name",
     ),
 )
 
@@ -96,7 +102,7 @@ class DeviceProfile:
 def describe(device) -> DeviceProfile:
     """The profile of a ``pyopencl.Device``."""
     platform = device.platform
-    words = f"{platform.name} {device.vendor}".lower()
+    words = f"{platform.name} {device.vendor} {device.version}".lower()
     kind = next((name for bit, name in KINDS.items() if device.type & bit), "accelerator")
     return DeviceProfile(
         name=device.name.strip(),
@@ -164,6 +170,8 @@ class Session:
                 f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is "
                 "not on the PATH. Install binutils (apt-get install binutils, dnf install binutils)."
             )
+        if "unnamed_cpu" in profile.quirks:
+            name_cpu(self.device)
         self.context = context or cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context)
         self.programs: dict = {}
@@ -322,7 +330,9 @@ def _choose(device):
         return present[0]
     for candidate in present:
         profile = describe(candidate)
-        words = f"{profile.name} {profile.platform} {profile.vendor} {profile.kind} {profile.runtime}".lower()
+        words = " ".join(
+            (profile.name, profile.platform, profile.vendor, profile.kind, profile.runtime, profile.driver)
+        ).lower()
         if wanted.lower() in words:
             return candidate
     there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))

@@ -1,0 +1,98 @@
+"""A name of the processor for releases of PoCL that do not know it (the quirk "unnamed_cpu").
+
+PoCL 3.0, the release on PyPI, asks its LLVM 14 for the processor's name, gets "generic" for any that is newer (AMD's
+Zen 4 and 5, say), and then fails to build every kernel: "unknown target CPU 'generic'" (pocl issues 512 and 1049).
+Release 3.1 takes the name of an older processor with the same vector instructions instead. This does the same from
+outside: it finds the pointer to the name in PoCL's device record and lets it point to another name. The process's memory
+is read through /proc/self/mem, where a word that is no pointer is an error and not a crash.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+
+from clgeom.errors import NoDevice
+
+#: A processor for each set of vector instructions for which PoCL ships a library of built-in functions, best first.
+PROCESSORS = (
+    ({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, "skylake-avx512"),
+    ({"avx2", "fma", "bmi2"}, "haswell"),
+    ({"avx", "f16c"}, "ivybridge"),
+    ({"avx"}, "sandybridge"),
+    ({"sse4_1"}, "penryn"),
+    ({"ssse3"}, "core2"),
+    (set(), "x86-64"),
+)
+#: The record has the name within its first bytes: at 640 in release 3.0.
+RECORD_BYTES = 1024
+UNKNOWN = b"generic\0"
+
+_named: dict = {}  # by address of the record: the new name, which must stay where it is
+_lock = threading.Lock()
+
+
+def name_cpu(device) -> str:
+    """Give PoCL the name of a processor whose instructions this one has, unless that was done before.
+
+    Parameters
+    ----------
+    device : pyopencl.Device
+        A device with the quirk "unnamed_cpu".
+
+    Returns
+    -------
+    str
+        The name it has now.
+
+    Raises
+    ------
+    NoDevice
+        If PoCL's record of the device is not as expected.
+    """
+    record = device.int_ptr
+    with _lock:
+        if record not in _named:
+            place = _place_of_name(record)
+            if place is None:
+                raise NoDevice(
+                    f"The installed PoCL ({device.platform.version}) is older than this processor and cannot build kernels "
+                    "for it. Install PoCL 3.1 or newer (apt-get install pocl-opencl-icd), or another CPU device "
+                    "(pip install 'clgeom[intel]')."
+                )
+            name = _named[record] = ctypes.create_string_buffer(best_processor(_instructions()).encode())
+            ctypes.c_void_p.from_address(place).value = ctypes.addressof(name)
+        return _named[record].value.decode()
+
+
+def best_processor(instructions) -> str:
+    """Name of the newest processor of ``PROCESSORS`` that has no instructions beyond these."""
+    return next(name for needed, name in PROCESSORS if needed <= instructions)
+
+
+def _instructions() -> set[str]:
+    """Names of this processor's instruction sets, as Linux gives them."""
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+        return next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")), set())
+
+
+def _place_of_name(record):
+    """Address of the pointer to the processor's name in the record, None where there is none."""
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            words = struct.unpack(f"<{RECORD_BYTES // 8}Q", _bytes_at(memory, record, RECORD_BYTES))
+            for at, word in enumerate(words):
+                if _bytes_at(memory, word, len(UNKNOWN)) == UNKNOWN:
+                    return record + 8 * at
+    except (OSError, struct.error):
+        pass
+    return None
+
+
+def _bytes_at(memory, address, count) -> bytes:
+    try:
+        memory.seek(address)
+        return memory.read(count)
+    except (OSError, OverflowError, ValueError):  # no such address
+        return b""
