@@ -10,8 +10,13 @@
 // real chain, a path of segments between input points, is at most 2^-22 below the scaled chain at some X' that is no
 // farther than PAD / 4 away; in [b - PAD, b + 1 + PAD] the hull's own chain, which is concave, is nowhere lower than at
 // both ends, and there no lower than any path between its points. SLACK covers the errors of Y on both sides and the
-// interpolation. A point strictly between two points of the hull on a vertical line
-// that has points of the hull on either side is strictly inside; bins at both ends of the frame are not covered and empty.
+// interpolation. A point strictly between two points of the hull on a vertical line that has points of the hull on either
+// side is strictly inside.
+//
+// The first and the last bin are empty whatever the chains say, so that nothing needs the frame's ends to be exact: points
+// left of the frame, and NaN, come to the first bin, points right of it to the last one, and stay. An x of NaN or infinity
+// therefore stays, and so does such a y, which is never between two numbers: the sieve, which reads every point, sees all
+// points that are not finite among those that stay, and says so.
 
 #define NOTHING 1e30f
 #define PAD 0x1p-9f
@@ -35,4 +40,21 @@ inline float scaled(real_t value, real_t origin, scale_t scale)
 #else
     return (float)((value - origin) * scale);
 #endif
+}
+
+// The bounds of a bin, from the heights of a lower and an upper chain on the bin's padded sides; NOTHING is no height.
+inline float2 bin_bounds(uint bin, float lower_a, float lower_b, float upper_a, float upper_b)
+{
+    if (bin == 0 || bin == BINS - 1)
+        return (float2)(NOTHING, -NOTHING);
+    return (float2)(fmax(lower_a, lower_b) + SLACK, fmin(upper_a, upper_b) - SLACK);
+}
+
+// The height at some x of a line from a to b, or `none` where it does not reach or is no number.
+inline float line_height(float2 a, float2 b, float at, float none)
+{
+    if (!(a.x <= at && at <= b.x && a.x < b.x))
+        return none;
+    const float height = a.y + (b.y - a.y) * ((at - a.x) / (b.x - a.x));
+    return height == height ? height : none;
 }

@@ -41,10 +41,7 @@ inline float height(const chain_t *chain, float at, float none)
         else
             hi = mid;
     }
-    const float2 a = CORNER(chain, lo), b = CORNER(chain, hi);
-    if (!(a.x <= at && at <= b.x && a.x < b.x))
-        return none;
-    return a.y + (b.y - a.y) * ((at - a.x) / (b.x - a.x));
+    return line_height(CORNER(chain, lo), CORNER(chain, hi), at, none);
 }
 % endif
 
@@ -81,7 +78,7 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     local real_t x[DIRECTIONS], y[DIRECTIONS];
     local uint rows[DIRECTIONS], chosen[DIRECTIONS], is_new[DIRECTIONS], different;
     local float2 at[DIRECTIONS];
-    local real_t ends[2];
+    local point_t ends[2];
 % endif
     for (uint k = lid; k < SPAN; k += WG_SIZE) {
         uint2 best = found[k];
@@ -130,19 +127,22 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
         return;
     }
 
-    // The frame: bins from the leftmost corner to the rightmost, heights from the lowest to the highest.
+    // The frame: bins from the leftmost corner to the rightmost, heights from the lowest to the highest. Compared, for a
+    // corner is the farthest in its direction only as far as floating point can tell.
     if (lid == 0) {
-        real_t lowest = y[0], highest = y[0];
+        point_t least = (point_t)(x[0], y[0]), most = least;
 #pragma unroll 8
         for (uint k = 1; k < DIRECTIONS; ++k) {
-            lowest = min(lowest, y[k]);
-            highest = max(highest, y[k]);
+            least.x = x[k] < least.x ? x[k] : least.x;
+            least.y = y[k] < least.y ? y[k] : least.y;
+            most.x = x[k] > most.x ? x[k] : most.x;
+            most.y = y[k] > most.y ? y[k] : most.y;
         }
-        ends[0] = lowest;
-        ends[1] = highest;
+        ends[0] = least;
+        ends[1] = most;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const real_t left = x[DIRECTIONS / 2], right = x[0], low = ends[0], high = ends[1];
+    const real_t left = ends[0].x, right = ends[1].x, low = ends[0].y, high = ends[1].y;
 % if real == "int":
     const scale_t width = (long)right - (long)left, rise = (long)high - (long)low;
 % else:
@@ -159,8 +159,8 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
         float2 bound = (float2)(NOTHING, -NOTHING);
         if (usable) {
             const float a = bin - PAD, b = bin + 1 + PAD;
-            bound.x = fmax(height(&lower, a, NOTHING), height(&lower, b, NOTHING)) + SLACK;
-            bound.y = fmin(height(&upper, a, -NOTHING), height(&upper, b, -NOTHING)) - SLACK;
+            bound = bin_bounds(bin, height(&lower, a, NOTHING), height(&lower, b, NOTHING),
+                               height(&upper, a, -NOTHING), height(&upper, b, -NOTHING));
         }
         bounds[bin] = bound;
     }

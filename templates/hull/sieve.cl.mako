@@ -5,7 +5,7 @@
 //   list    ids of the points left, appended tile by tile; sizes[0] counts all, also those for which there is no room
 //
 // A point's x names a bin; when its height is within the bin's bounds it is strictly inside (proof in sieve.h). NaN and
-// infinity never are; sizes[WILD] becomes 1 when there are any.
+// infinity never are (for the same reason); sizes[WILD] becomes 1 when there are any.
 // Reads each point once.
 #include "portable.h"
 #define CLGEOM_COORD_${real}

@@ -82,9 +82,7 @@ inline float height(const chain_t *chain, float at, float none)
     const uint a = chain->corners[lo], b = chain->corners[hi];
     const float ax = scaled(chain->x[a], chain->left, chain->across), bx = scaled(chain->x[b], chain->left, chain->across);
     const float ay = scaled(chain->y[a], chain->low, chain->up), by = scaled(chain->y[b], chain->low, chain->up);
-    if (!(ax <= at && at <= bx && ax < bx))
-        return none;
-    return ay + (by - ay) * ((at - ax) / (bx - ax));
+    return line_height((float2)(ax, ay), (float2)(bx, by), at, none);
 }
 % endif
 
@@ -239,8 +237,8 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
         float2 bound = (float2)(NOTHING, -NOTHING);
         if (usable) {
             const float a = bin - PAD, b = bin + 1 + PAD;
-            bound.x = fmax(height(&chains[0], a, NOTHING), height(&chains[0], b, NOTHING)) + SLACK;
-            bound.y = fmin(height(&chains[1], a, -NOTHING), height(&chains[1], b, -NOTHING)) - SLACK;
+            bound = bin_bounds(bin, height(&chains[0], a, NOTHING), height(&chains[0], b, NOTHING),
+                               height(&chains[1], a, -NOTHING), height(&chains[1], b, -NOTHING));
         }
         bounds[bin] = bound;
     }
