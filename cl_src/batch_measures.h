@@ -6,46 +6,56 @@
 // and so is a product with its rounding error.
 #define MEASURES_RUN 1024
 
+// For coordinates up to `reach` a power of two that keeps squares and products from overflowing and from vanishing, and
+// the way back.
+typedef struct { double to, back; } scaling_t;
+
+inline scaling_t scaling_of(double reach)
+{
+    const scaling_t none = {1, 1}, down = {0x1p-520, 0x1p520}, far_up = {0x1p900, 0x1p-900}, up = {0x1p500, 0x1p-500};
+    return reach > 0x1p500 ? down : reach < 0x1p-800 ? far_up : reach < 0x1p-400 ? up : none;
+}
+
+// An area in units of two scalings: powers of two on different sides of 1 at once, so that nothing overflows on the way.
+inline double area_back(double area, scaling_t x, scaling_t y)
+{
+    return (x.back > 1) == (y.back > 1) ? area * x.back * y.back : area * (x.back * y.back);
+}
+
 inline double2 item_measures(const chain_t c, uint size, int flat)
 {
-    double scale = 1, back = 1;
+    scaling_t both = {1, 1}, across = both, up = both;
     if (size < 2)
         return (double2)(0, 0);
 #if defined(CLGEOM_COORD_double)
-    double reach = 0;                              // squares shall neither overflow nor vanish
+    double2 reach = 0;
     for (uint s = 0; s < size; ++s) {
         const point_t p = CHAIN_POINT(c, CHAIN_GET(c, s));
-        const double x = p.x < 0 ? -p.x : p.x, y = p.y < 0 ? -p.y : p.y;
-        const double larger = x > y ? x : y;
-        reach = larger > reach ? larger : reach;
+        const double2 size_of = (double2)(p.x < 0 ? -p.x : p.x, p.y < 0 ? -p.y : p.y);
+        reach.x = size_of.x > reach.x ? size_of.x : reach.x;
+        reach.y = size_of.y > reach.y ? size_of.y : reach.y;
     }
-    if (reach > 0x1p500) {
-        scale = 0x1p-520;
-        back = 0x1p520;
-    } else if (reach < 0x1p-800) {
-        scale = 0x1p900;
-        back = 0x1p-900;
-    } else if (reach < 0x1p-400) {
-        scale = 0x1p500;
-        back = 0x1p-500;
-    }
+    across = scaling_of(reach.x);
+    up = scaling_of(reach.y);
+    both = scaling_of(reach.x > reach.y ? reach.x : reach.y);
 #endif
     const point_t first = CHAIN_POINT(c, CHAIN_GET(c, 0));
-    const double x0 = first.x * scale, y0 = first.y * scale;
-    double area = 0, length = 0, run_area = 0, run_length = 0, x = x0, y = y0;
+    const double x0 = first.x * across.to, y0 = first.y * up.to;
+    double area = 0, length = 0, run_area = 0, run_length = 0;
+    point_t before = first;
     for (uint s = 1; s <= size; ++s) {
         const point_t p = CHAIN_POINT(c, CHAIN_GET(c, s < size ? s : 0));
-        const double px = p.x * scale, py = p.y * scale, dx = px - x, dy = py - y;
-        const double ax = x - x0, ay = y - y0, bx = px - x0, by = py - y0, left = ax * by, right = ay * bx;
+        const double dx = p.x * both.to - before.x * both.to, dy = p.y * both.to - before.y * both.to;
+        const double ax = before.x * across.to - x0, ay = before.y * up.to - y0;
+        const double bx = p.x * across.to - x0, by = p.y * up.to - y0, left = ax * by, right = ay * bx;
         run_length += sqrt(dx * dx + dy * dy);
         run_area += (left - right) + (fma(ax, by, -left) - fma(ay, bx, -right));
-        x = px;
-        y = py;
+        before = p;
         if (s % MEASURES_RUN == 0 || s == size) {
             length += run_length;
             area += run_area;
             run_length = run_area = 0;
         }
     }
-    return (double2)(flat || area < 0 ? 0 : area * 0.5 * back * back, length * back);
+    return (double2)(flat || area < 0 ? 0 : area_back(area * 0.5, across, up), length * both.back);
 }

@@ -3,8 +3,10 @@
 import functools
 import gc
 import json
+import math
 import pickle
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -248,6 +250,43 @@ def test_measures_of_extreme_magnitudes(session, scale):
     batch = convex_hulls(corners, [0, 5, 5], device=session)
     assert batch.areas[0] == batch[0].area
     assert batch.perimeters.tolist() == [14 * scale, 0]
+
+
+@pytest.mark.fp64
+@pytest.mark.parametrize(
+    "x, y", [(1000, -1000), (-1000, 1000), (1000, 10), (-1074, 1023), (-850, -450), (511, 511)]
+)
+def test_measures_of_magnitudes_that_differ_by_axis(session, x, y):
+    """The differences of vertices are exact here, so area and perimeter are good to their last bits."""
+    corners = np.array([(0, 0), (2.0**x, 0), (0, 2.0**y)])
+    batch = convex_hulls(corners, [0, 3], device=session)
+    assert batch.areas.tolist() == [batch[0].area] == [2.0 ** (x + y - 1)]
+    assert batch.perimeters[0] == pytest.approx(batch[0].perimeter, rel=7 * 2.0**-53)
+
+
+@pytest.mark.fp64
+@given(
+    st.lists(st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000)), min_size=3, max_size=12),
+    st.integers(-1060, 1010),
+    st.integers(-1060, 1010),
+)
+def test_areas_hold_their_bound_on_lattices_of_any_scale(session, lattice, x, y):
+    corners = np.ldexp(np.array(lattice, float), [x, y])
+    batch = convex_hulls(corners, [0, len(corners)], device=session)
+    exact = reference_hull.area(corners, batch.vertices) if batch.dimensions[0] == 2 else Fraction(0)
+    if exact == 0 or float_of(exact) == math.inf:
+        assert batch.areas[0] == float_of(exact)
+    else:
+        error = abs(Fraction(batch.areas[0]) - exact)
+        smallest = Fraction(float(np.finfo(float).smallest_subnormal))
+        assert error <= (len(batch.vertices) + 4) * exact / 2**53 + smallest
+
+
+def float_of(number):
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 @pytest.mark.fp64

@@ -101,6 +101,17 @@ def test_convex_hull_beyond_one_allocation(any_session, name):
             reference.certify(points, vertices, collinear=collinear)
 
 
+def test_octagon_of_survivors_that_no_allocation_holds(session):
+    """All points survive, and their numbers fit no allocation: a clear error, as without the filter."""
+    limited = Session(session.device, max_alloc_bytes=1 << 17)
+    points = cloud("circle", 60_000, np.float32)
+    for filter in ("octagon", "none"):
+        with pytest.raises(DeviceLimit, match="One buffer of .* bytes is needed"):
+            convex_hull(points, filter=filter, device=limited)
+    few = convex_hull(cloud("normal", 60_000, np.float32), filter="octagon", device=limited)
+    reference.certify(cloud("normal", 60_000, np.float32), few.vertices)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("square", "circle", "normal", "kuzmin", "grid"))
 def test_convex_hull_large(session, refused, name, dtype):

@@ -117,6 +117,21 @@ def test_hull_contains_in_a_session_without_fp64(session):
     assert hull.contains(cloud("disc", 50, np.float32)).any()
 
 
+@pytest.mark.parametrize("dtype", (np.int32, np.float32))
+@pytest.mark.parametrize("name", ("circle", "near_line", "mixed_magnitudes", "huge"))
+def test_hull_contains_float64_in_a_session_without_fp64(session, name, dtype):
+    """Signs that the device cannot compute are computed on the host, as exactly."""
+    limited = Session(session.device, fp64=False)
+    points = cloud(name, 200, dtype)
+    hull = convex_hull(points, device=limited)
+    corners = hull.points.astype(np.float64)
+    middles = corners / 2 + np.roll(corners, 1, axis=0) / 2
+    queries = np.concatenate([middles, np.nextafter(middles, 0), np.nextafter(middles, np.inf), points])
+    expected_ = reference.contains(points.astype(np.float64), hull.vertices, queries)
+    np.testing.assert_array_equal(hull.contains(queries), expected_)
+    assert hull.contains(points.tolist()).all() and 0 < expected_.sum() < len(queries)
+
+
 HULLS = {
     -1: np.empty((0, 2)),
     0: np.array([[2.0, 3.0]] * 3),

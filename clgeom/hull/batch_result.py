@@ -219,30 +219,35 @@ def ragged_measures(corners, offsets, flat):
     counts = np.diff(offsets)
     group = np.repeat(np.arange(len(counts)), counts)
     corners = corners.astype(np.float64)
-    scale, back = _scales(corners, offsets, group)
-    corners = corners * scale[group, None]
+    across, up = (_scales(np.abs(corners[:, axis]), counts, group) for axis in (0, 1))
+    both = _scales(np.abs(corners).max(axis=1, initial=0.0), counts, group)
     begin = offsets[:-1][group]
     following = np.arange(1, len(corners) + 1)
     following = np.where(following == offsets[1:][group], begin, following)
-    x, y = corners.T
+    x, y = corners.T * both[group]
     dx, dy = x[following] - x, y[following] - y
+    x, y = corners[:, 0] * across[group], corners[:, 1] * up[group]
     ax, ay, bx, by = x - x[begin], y - y[begin], x[following] - x[begin], y[following] - y[begin]
     (left, left_error), (right, right_error) = _two_product(ax, by), _two_product(ay, bx)
     terms = (left - right) + (left_error - right_error)
     areas, lengths = (_summed(values, offsets) for values in (terms, np.sqrt(dx * dx + dy * dy)))
-    with np.errstate(over="ignore"):
-        areas = np.where(flat, 0.0, np.maximum(areas, 0.0) * 0.5 * back * back)
-        return areas, np.where(counts < 2, 0.0, lengths * back)
+    with np.errstate(over="ignore", under="ignore"):
+        areas = np.where(flat, 0.0, _unscaled(np.maximum(areas, 0.0) * 0.5, 1 / across, 1 / up))
+        return areas, np.where(counts < 2, 0.0, lengths / both)
 
 
-def _scales(corners, offsets, group):
-    """For each hull the power of two that keeps squares from overflowing and from vanishing, and the one back."""
-    reach = np.zeros(len(offsets) - 1)
-    np.maximum.at(reach, group, np.abs(corners).max(axis=1, initial=0.0))
-    scale = np.select(
+def _scales(sizes, counts, group):
+    """For each hull a power of two that keeps squares and products of coordinates from overflowing and vanishing."""
+    reach = np.zeros(len(counts))
+    np.maximum.at(reach, group, sizes)
+    return np.select(
         [reach > 2.0**500, reach < 2.0**-800, reach < 2.0**-400], [2.0**-520, 2.0**900, 2.0**500], 1.0
     )
-    return scale, 1 / scale
+
+
+def _unscaled(areas, x, y):
+    """Areas times two powers of two, those on different sides of 1 at once, so that nothing overflows on the way."""
+    return np.where((x > 1) == (y > 1), areas * x * y, areas * (x * y))
 
 
 def _summed(values, offsets):

@@ -142,7 +142,9 @@ def hull_of(points, *, keep, filter, profile) -> Found:
         return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
     if filter == "octagon":
         survivors = filter_points(points, of="convex_hull", profile=profile)
-        ids, n, phases = survivors.scattered[survivors.indices], survivors.n, survivors.phases
+        ids, n, phases = None, points.n, survivors.phases
+        if survivors.scattered is not None:
+            ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
         found = sieved_hull(points, keep=keep, sieve=filter == "auto", profile=profile)
         if found.wild:

@@ -162,6 +162,18 @@ def witnesses(dtype):
 # On the host -----------------------------------------------------------------------------------------------------
 
 
+def host_signs(a, b, c) -> np.ndarray:
+    """The exact signs of `orient2d` for float64 points of shape (n, 2), computed on the host."""
+    with np.errstate(all="ignore"):
+        (ax, ay), (bx, by), (cx, cy) = a.T, b.T, c.T
+        left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
+        decided = np.abs(left - right) > THETA * np.abs(left + right) + 1e-307
+        signs = np.sign(left - right)
+    for i in np.flatnonzero(~decided):
+        signs[i] = orientation(a[i].tolist(), b[i].tolist(), c[i].tolist())
+    return signs.astype(np.int8)
+
+
 def orientation(a, b, c) -> int:
     """The exact sign of `orient2d` for one triple of pairs of Python numbers."""
     (ax, ay), (bx, by), (cx, cy) = a, b, c

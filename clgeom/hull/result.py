@@ -9,9 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from clgeom.hull.predicates import orient2d
+from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import Scratch, read, run
 
 
@@ -102,9 +103,16 @@ class Hull:
             # At the x of a vertex both edges that meet there count: one may be vertical.
             for side in ("left", "right"):
                 edge = np.clip(np.searchsorted(chain[:, 0], queries[:, 0], side=side) - 1, 0, len(chain) - 2)
-                signs = orient2d(chain[edge], chain[edge + 1], queries, device=self.session)
+                signs = self._signs(chain[edge], chain[edge + 1], queries)
                 inside &= np.isin(signs, sides)
         return inside
+
+    def _signs(self, *triples):
+        """Signs of `orient2d`, on the host where the hull's device cannot compute in the triples' type."""
+        session = as_session(self.session)
+        if triples[0].dtype == np.float64 and not session.profile.fp64:
+            return host_signs(*triples)
+        return orient2d(*triples, device=session)
 
     def on_device(self):
         """The vertices on the hull's device.

@@ -21,22 +21,34 @@ def measures(corners, flat):
     if len(corners) < 2:
         return 0.0, 0.0
     corners = [tuple(map(float, corner)) for corner in corners]
-    reach = max(abs(v) for corner in corners for v in corner)
-    power = -520 if reach > 2.0**500 else 900 if reach < 2.0**-800 else 500 if reach < 2.0**-400 else 0
-    corners = [(math.ldexp(x, power), math.ldexp(y, power)) for x, y in corners]
+    across, up = (_power(max(abs(corner[axis]) for corner in corners)) for axis in (0, 1))
+    both = _power(max(abs(v) for corner in corners for v in corner))
+    sides = [(math.ldexp(x, both), math.ldexp(y, both)) for x, y in corners]
+    corners = [(math.ldexp(x, across), math.ldexp(y, up)) for x, y in corners]
     x0, y0 = corners[0]
     area = length = run_area = run_length = 0.0
-    pairs = list(zip(corners, corners[1:] + corners[:1]))
-    for i, ((x, y), (u, v)) in enumerate(pairs, 1):
-        dx, dy = u - x, v - y
+    for i in range(1, len(corners) + 1):
+        (x, y), (u, v) = corners[i - 1], corners[i % len(corners)]
         left, left_error = two_product(x - x0, v - y0)
         right, right_error = two_product(y - y0, u - x0)
-        run_length += math.sqrt(dx * dx + dy * dy)
         run_area += (left - right) + (left_error - right_error)
-        if i % RUN == 0 or i == len(pairs):
+        (x, y), (u, v) = sides[i - 1], sides[i % len(corners)]
+        run_length += math.sqrt((u - x) * (u - x) + (v - y) * (v - y))
+        if i % RUN == 0 or i == len(corners):
             area, length, run_area, run_length = area + run_area, length + run_length, 0.0, 0.0
-    back = 2.0**-power
-    return 0.0 if flat or area < 0 else area * 0.5 * back * back, length * back
+    return 0.0 if flat or area < 0 else _ldexp(area * 0.5, -across - up), _ldexp(length, -both)
+
+
+def _power(reach):
+    """The power of two by which coordinates up to `reach` are scaled."""
+    return -520 if reach > 2.0**500 else 900 if reach < 2.0**-800 else 500 if reach < 2.0**-400 else 0
+
+
+def _ldexp(value, power):
+    try:
+        return math.ldexp(value, power)
+    except OverflowError:
+        return math.inf
 
 
 def two_product(a, b):
