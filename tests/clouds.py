@@ -4,6 +4,19 @@ import zlib
 
 import numpy as np
 
+from clgeom.conformance import (
+    extremes_of_type,
+    far_from_origin,
+    huge,
+    lattice_edges,
+    mixed_magnitudes,
+    near_line,
+    parabola,
+    signed_zeros,
+    small,
+    tiny,
+)
+
 DTYPES = (np.float32, np.float64, np.int32)
 INT32 = np.iinfo(np.int32)
 
@@ -70,16 +83,6 @@ def line(rng, n, dtype):
     return np.stack([x, 3 * x + 1], axis=1).astype(dtype)
 
 
-def near_line(rng, n, dtype):
-    """On y = x, or one step of the number format beside it."""
-    x = _as(rng.uniform(0.5, 24, n), dtype, 1e6)
-    step = rng.integers(-1, 2, n)
-    if np.dtype(dtype).kind == "i":
-        return np.stack([x, x + step.astype(dtype)], axis=1)
-    y = np.where(step == 0, x, np.nextafter(x, np.where(step > 0, np.inf, -np.inf).astype(dtype)))
-    return np.stack([x, y], axis=1)
-
-
 def vertical(rng, n, dtype):
     points = _as(rng.random((n, 2)), dtype)
     points[:, 0] = points[:1, 0]
@@ -104,77 +107,9 @@ def clusters(rng, n, dtype):
     return _as(centres[rng.integers(0, 5, n)] + rng.normal(scale=1e-3, size=(n, 2)), dtype)
 
 
-def huge(rng, n, dtype):
-    """Near the largest numbers: every difference and sum may overflow."""
-    if np.dtype(dtype).kind == "i":
-        return rng.integers(INT32.min, INT32.max, (n, 2), dtype=np.int32, endpoint=True)
-    return (rng.uniform(-1, 1, (n, 2)) * float(np.finfo(dtype).max)).astype(dtype)
-
-
-def tiny(rng, n, dtype):
-    """A few steps of the smallest subnormal around 0."""
-    steps = rng.integers(-40, 41, (n, 2))
-    if np.dtype(dtype).kind == "i":
-        return (steps // 10).astype(dtype)
-    return (steps * float(np.finfo(dtype).smallest_subnormal)).astype(dtype)
-
-
-def small(rng, n, dtype):
-    """Normal numbers whose products underflow."""
-    if np.dtype(dtype).kind == "i":
-        return rng.integers(-2, 3, (n, 2), dtype=np.int32)
-    return (rng.normal(size=(n, 2)) * (1e-300 if np.dtype(dtype).itemsize == 8 else 1e-36)).astype(dtype)
-
-
-def mixed_magnitudes(rng, n, dtype):
-    """Each coordinate of either sign and of any magnitude that the type has."""
-    sign = rng.choice([-1.0, 1.0], (n, 2))
-    if np.dtype(dtype).kind == "i":
-        return (sign * 2.0 ** rng.uniform(0, 31, (n, 2))).clip(INT32.min, INT32.max).astype(dtype)
-    low, high = (-320, 308) if np.dtype(dtype).itemsize == 8 else (-44, 38)
-    return (sign * 10.0 ** rng.uniform(low, high, (n, 2))).astype(dtype)
-
-
-def extremes_of_type(rng, n, dtype):
-    """Only the largest, the smallest and the numbers next to them and to 0."""
-    if np.dtype(dtype).kind == "i":
-        values = [INT32.min, INT32.min + 1, -1, 0, 1, INT32.max - 1, INT32.max]
-    else:
-        info = np.finfo(dtype)
-        values = [
-            info.min,
-            -info.tiny,
-            -info.smallest_subnormal,
-            0.0,
-            info.smallest_subnormal,
-            info.tiny,
-            1,
-            info.max,
-        ]
-    return rng.choice(np.array(values, dtype), (n, 2))
-
-
-def parabola(rng, n, dtype):
-    """Integers on y = x^2, shuffled: every distinct point is a vertex."""
-    x = (np.arange(n) - n // 2) % 92681 - 46340 if n > 92681 else np.arange(n) - n // 2
-    x = np.clip(x, -46340, 46340)
-    return rng.permutation(np.stack([x, x * x], axis=1)).astype(dtype)
-
-
 def spiral(rng, n, dtype):
     t = np.arange(n) / max(n, 1)
     return _as(_polar(t, 2.399963 * np.arange(n)), dtype)
-
-
-def lattice_edges(rng, n, dtype):
-    """On the boundary of a lattice octagon, with edges in eight directions and many points on each."""
-    ring, at = [], np.array([-3, -8])
-    for step in ((1, 0), (2, 1), (1, 1), (1, 2), (0, 1), (-1, 2), (-1, 1), (-2, 1), (-1, 0), (-2, -1), (-1, -1),
-                 (-1, -2), (0, -1), (1, -2), (1, -1), (2, -1)):  # fmt: skip
-        for _ in range(5):
-            ring.append(at)
-            at = at + step
-    return np.array(ring)[rng.integers(0, len(ring), n)].astype(dtype)
 
 
 def octagon_edges(rng, n, dtype):
@@ -200,17 +135,6 @@ def lattice_star(rng, n, dtype):
     return (directions[rng.integers(0, 8, n)] * rng.integers(-50, 51, (n, 1))).astype(dtype)
 
 
-def negative_zero(rng, n, dtype):
-    """Signed zeros beside ones: -0.0 and 0.0 are one position."""
-    return rng.choice(np.array([-0.0, 0.0, 1, -1], dtype), (n, 2), p=[0.4, 0.4, 0.1, 0.1])
-
-
-def far_from_origin(rng, n, dtype):
-    """Small integers beside a large offset, where the format has no finer steps left."""
-    offset = {"float32": 2**23, "float64": 2**52, "int32": 2**30}[np.dtype(dtype).name]
-    return (offset + rng.integers(-30, 31, (n, 2))).astype(dtype)
-
-
 def lexsorted(rng, n, dtype):
     points = normal(rng, n, dtype)
     return points[np.lexsort((points[:, 1], points[:, 0]))]
@@ -225,6 +149,6 @@ CLOUDS = {
     for f in (
         square, disc, circle, circle_noise, normal, kuzmin, grid, line, near_line, vertical, horizontal, duplicates,
         one_point, clusters, huge, tiny, small, mixed_magnitudes, extremes_of_type, parabola, spiral, lattice_edges,
-        octagon_edges, three_positions, lattice_star, negative_zero, far_from_origin, lexsorted, reverse_sorted,
+        octagon_edges, three_positions, lattice_star, signed_zeros, far_from_origin, lexsorted, reverse_sorted,
     )
 }  # fmt: skip

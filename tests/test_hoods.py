@@ -98,7 +98,7 @@ def test_hoods_of_clouds_in_other_shapes(session, shape):
             "vertical",
             "mixed_magnitudes",
             "lattice_edges",
-            "negative_zero",
+            "signed_zeros",
         ):
             check(reference.in_order(cloud(name, 277, np.float32)), session, methods=("published",))
 
@@ -143,7 +143,7 @@ def test_x_may_be_anything(session):
 
 
 def test_points_may_be_equal(session):
-    for name in ("one_point", "duplicates", "three_positions", "negative_zero"):
+    for name in ("one_point", "duplicates", "three_positions", "signed_zeros"):
         points = reference.in_order(cloud(name, 1100, np.float32))
         check(points, session)
     assert upper_hood(np.ones((5, 2)), device=session).vertices.tolist() == [0]

@@ -118,7 +118,7 @@ def test_lexsort_clouds(session, refused, name, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ("normal", "duplicates", "negative_zero", "vertical"))
+@pytest.mark.parametrize("name", ("normal", "duplicates", "signed_zeros", "vertical"))
 @pytest.mark.settings("as_is", "as_gpu")
 def test_lexsort_of_some(any_session, refused, name, dtype):
     """Only the points of some ids, which come in any order, but ascending where points are equal."""
