@@ -109,8 +109,8 @@ def run(hull: Callable, *, families=None, types=TYPES, n: int = POINTS, seed: in
     Parameters
     ----------
     hull : callable
-        ``hull(points)`` gets an ndarray of shape (n, 2) and returns indices of the hull's vertices, in any order; of equal
-        points it may name any.
+        ``hull(points)`` gets an ndarray of shape (n, 2) and returns indices of the hull's vertices, in any order; of
+        equal points it may name any.
     families : sequence of str, optional
         Names of families; all by default.
     types : sequence of str
@@ -363,10 +363,10 @@ def far_beyond(rng, n, dtype):
         * (1 if not _is_int(dtype) else 9)
         * ([1, 1e-20] if np.dtype(dtype) == np.float32 else 1)
     )
-    stride = max(n // 1024, 1)
+    n, stride = max(n, 1), max(n // 1024, 1)
     outer = np.array([(-5, big), (-5, -big), (-100, 0)])
-    for k, at in enumerate((3 * stride, 7 * stride, 11 * stride + (stride > 1))):
-        points[at % n] = outer[k]
+    for at, far in zip((3 * stride, 7 * stride, 11 * stride + (stride > 1)), outer):
+        points[at % n : at % n + 1] = far
     return points.astype(dtype)
 
 

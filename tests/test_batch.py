@@ -18,7 +18,7 @@ from reference import batch as reference
 from reference import hull as reference_hull
 
 import clgeom
-from clgeom import cli
+from clgeom import cli, conformance
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch import convex_hulls, convex_hulls_by_label
 from clgeom.hull.batch_job import CROWDED, HULLS, Job, worth_an_item
@@ -222,6 +222,33 @@ def test_bounds_share_the_cost():
         cost = np.diff((job.offsets + 16 * np.arange(len(job.offsets)))[bounds])
         assert cost.max() <= cost.sum() / (len(bounds) - 1) + np.max(sizes) + 16
         assert job._bounds(len(sizes), even=True)[[0, -1]].tolist() == [0, len(sizes)]
+
+
+@given(
+    families=st.lists(
+        st.tuples(
+            st.sampled_from(sorted(conformance.FAMILIES)), st.sampled_from(SIZES + CROWDED_SIZES + (2049,))
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    seed=st.integers(0, 2**32 - 1),
+    dtype=st.sampled_from(conformance.TYPES),
+    collinear=st.sampled_from(("drop", "keep")),
+)
+def test_convex_hulls_of_any_families(any_session, families, seed, dtype, collinear):
+    if dtype == "float64" and not any_session.profile.fp64:
+        dtype = "float32"
+    parts = [conformance.family_points(family, n, dtype, seed) for family, n in families]
+    offsets = np.append(0, np.cumsum([len(part) for part in parts]))
+    batch = convex_hulls(np.concatenate(parts), offsets, collinear=collinear, device=any_session)
+    for k, part in enumerate(parts):
+        hull = slice(batch.offsets[k], batch.offsets[k + 1])
+        vertices = batch.vertices[hull] - offsets[k]
+        if len(part):
+            reference_hull.certify(part, vertices, collinear=collinear)
+        else:
+            assert len(vertices) == 0
 
 
 def test_worth_an_item_weighs_one_after_the_other_against_all_at_once():
