@@ -7,7 +7,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_MODULES = ("dp", "errors", "radio", "sort")  # clgeom.sort can be called: clgeom.sort(keys)
+_MODULES = ("conformance", "dp", "errors", "radio", "sort")  # clgeom.sort can be called: clgeom.sort(keys)
 _HOMES = {
     "ClgeomError": "errors",
     "ConvexHull": "hull.scipy_compat",

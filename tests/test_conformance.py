@@ -1,5 +1,7 @@
 """Adversarial families of points: their exact answers, who is told right from wrong, and hulls in every setting."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import reference.hull as reference
@@ -91,6 +93,13 @@ def test_unknown_cases_are_refused(change):
         InvalidInput, match=f"^The '{next(iter(change))}' parameter of conformance.cases must be"
     ):
         conformance.run(reference.convex_hull, **change)
+
+
+def test_the_page_has_every_family():
+    page = Path(__file__).resolve().parents[1].joinpath("docs", "conformance.rst").read_text(encoding="utf-8")
+    cases = len(conformance.FAMILIES) * len(conformance.TYPES)
+    assert all(f"``{family}``: " in page for family in conformance.FAMILIES)
+    assert f"- {cases} of {cases}\n" in page and f"# {cases} of {cases} right" in page
 
 
 # Hulls in every setting -----------------------------------------------------------------------------------------

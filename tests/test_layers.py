@@ -16,7 +16,7 @@ LAYERS = (
     ("runtime",),
     ("primitives",),
     ("hull", "sort", "region", "radio", "dp", "scale"),
-    ("data", "io", "plot"),
+    ("conformance", "data", "io", "plot"),
     ("selftest", "command"),
     ("cli",),
     ("__main__",),

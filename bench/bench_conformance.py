@@ -1,0 +1,134 @@
+"""Convex hulls of clgeom, SciPy, Shapely and OpenCV on the adversarial families: who returns the exact corners.
+
+python bench/bench_conformance.py                  # the table on the terminal
+python bench/bench_conformance.py --write          # and docs/conformance.rst anew
+"""
+
+import argparse
+import importlib.metadata
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import clgeom
+from clgeom import conformance
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "conformance.rst"
+HEAD = """\
+Adversarial hulls
+=================
+
+Points whose hull is hard to get right: nearly collinear ones, products that overflow or vanish, subnormals, lattices
+with many points on every edge, outermost points where a sample does not look. ``clgeom.conformance`` makes them, in
+float32, float64 and int32, has the exact answer of each from rational arithmetic, and judges any function from points
+to indices:
+
+.. code-block:: python
+
+   import clgeom
+   from clgeom import conformance
+
+   report = conformance.run(lambda points: clgeom.convex_hull(points).vertices)
+   print(report)                     # 66 of 66 right
+   report.wrong                      # the cases that it got wrong, with their points and their exact corners
+
+An answer is right when it has every corner of the hull and nothing strictly inside. Points on edges, the order, and
+which of several equal points is named do not count.
+
+This page is written by ``python bench/bench_conformance.py --write``, which runs the packages named below with their
+defaults on {n} points of each family and type. "missing" counts corners that were not returned, "inside" points that
+are no part of the boundary and were. OpenCV takes float32 and int32 only; the others compute in float64. Their answers
+are what rounding leaves, and usually close; the table says whether they are exact.
+
+.. list-table::
+   :header-rows: 1
+   :widths: 28 18 18 18 18
+
+"""
+
+
+def scipy_hull(points):
+    from scipy.spatial import ConvexHull
+
+    return ConvexHull(points).vertices
+
+
+def shapely_hull(points):
+    import shapely
+
+    corners = shapely.get_coordinates(shapely.convex_hull(shapely.multipoints(points))).astype(points.dtype)
+    rows = {tuple(point): row for row, point in enumerate(points.tolist())}
+    return [rows[tuple(corner)] for corner in corners.tolist()]
+
+
+def opencv_hull(points):
+    import cv2
+
+    return cv2.convexHull(points, returnPoints=False)
+
+
+#: Function, package, and the types that it takes.
+IMPLEMENTATIONS = {
+    "clgeom": (lambda points: clgeom.convex_hull(points).vertices, "clgeom", conformance.TYPES),
+    "SciPy": (scipy_hull, "scipy", conformance.TYPES),
+    "Shapely": (shapely_hull, "shapely", conformance.TYPES),
+    "OpenCV": (opencv_hull, "opencv-python-headless", ("float32", "int32")),
+}
+
+
+def version(package):
+    return clgeom.__version__ if package == "clgeom" else importlib.metadata.version(package)
+
+
+def fault(outcome):
+    dtype = outcome.case.points.dtype
+    if outcome.error:
+        return f"{dtype}: {outcome.error.split(':')[0]}"
+    parts = [
+        f"{count} {what}"
+        for what, count in (("missing", outcome.missing), ("inside", outcome.inside))
+        if count
+    ]
+    return f"{dtype}: {', '.join(parts)}"
+
+
+def rows(n):
+    """The header, a row for each family, and the totals."""
+    reports = {}
+    for name, (hull, _, types) in IMPLEMENTATIONS.items():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            reports[name] = conformance.run(hull, types=types, n=n)
+    yield ["family", *(f"{name} {version(package)}" for name, (_, package, _) in IMPLEMENTATIONS.items())]
+    for family, make in conformance.FAMILIES.items():
+        text = make.__doc__.strip().splitlines()[0]
+        cells = []
+        for report in reports.values():
+            faults = [fault(outcome) for outcome in report.wrong if outcome.case.family == family]
+            cells.append("; ".join(faults) or "exact")
+        yield [f"``{family}``: {text[0].lower() + text[1:].rstrip('.')}", *cells]
+    yield ["right", *(f"{len(r.outcomes) - len(r.wrong)} of {len(r.outcomes)}" for r in reports.values())]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--n", type=int, default=conformance.POINTS, help="points of each case")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    table = list(rows(options.n))
+    print("\n".join(" | ".join(row) for row in table))
+    if options.write:
+        body = "\n".join(
+            f"{'     -' if k else '   * -'} {cell}" for row in table for k, cell in enumerate(row)
+        )
+        PAGE.write_text(HEAD.format(n=options.n) + body + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
