@@ -258,6 +258,12 @@ def devices() -> tuple[DeviceProfile, ...]:
     return tuple(describe(device) for device in _ranked())
 
 
+def all_devices() -> tuple:
+    """All OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
+    guard_fork()
+    return _ranked()
+
+
 def default_session() -> Session:
     """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present."""
     return as_session(None)

@@ -1,4 +1,4 @@
-"""Every kernel against a plain reference on one device: what ``clgeom selftest`` runs.
+"""Every kernel against a plain reference on one device.
 
 A check names the kernels that it exercises and raises AssertionError, or whatever goes wrong, when they fail. Data are
 small, seeded, and reach over several tiles. A test holds that every kernel has its check.
@@ -6,43 +6,11 @@ small, seeded, and reach over several tiles. A test holds that every kernel has 
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from clgeom.runtime.device import as_session
-
 CHECKS: list = []
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a kernel's check ended: `detail` says on what it ran, or what went wrong."""
-
-    name: str
-    ok: bool
-    detail: str
-    seconds: float
-
-
-def run(device=None):
-    """Check every kernel on a device; yields an `Outcome` for each as it is known.
-
-    Parameters
-    ----------
-    device : str, pyopencl.Device or Session, optional
-    """
-    session = as_session(device)
-    for kernels, check in CHECKS:
-        begin = time.perf_counter()
-        try:
-            ok, detail = True, check(session)
-        except Exception as error:  # whatever a driver does wrong is what this is to show
-            ok, detail = False, " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        seconds = time.perf_counter() - begin
-        for kernel in kernels:
-            yield Outcome(kernel, ok, detail, seconds)
 
 
 def checks(*kernels):

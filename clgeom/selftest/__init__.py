@@ -1,0 +1,120 @@
+"""What ``clgeom selftest`` runs: every kernel against a reference, and answers that all devices must give alike."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+
+from clgeom.errors import ClgeomError
+from clgeom.runtime.device import Session, all_devices, as_session, describe
+from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
+from clgeom.selftest.checks import CHECKS
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a check ended.
+
+    Parameters
+    ----------
+    name : str
+        A kernel, as "family/kernel", or a question of `clgeom.selftest.answers`.
+    ok : bool
+    detail : str
+        On what it ran, or what went wrong.
+    seconds : float
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    seconds: float
+
+
+#: How many outcomes `run` yields on a device that computes in float64.
+CHECKS_IN_ALL = sum(len(kernels) for kernels, _ in CHECKS) + len(QUESTIONS)
+
+
+def run(device=None):
+    """Check every kernel and ask every question on a device; yields an `Outcome` for each as it is known.
+
+    Parameters
+    ----------
+    device : str, pyopencl.Device or Session, optional
+    """
+    session = as_session(device)
+    for kernels, check in CHECKS:
+        begin = time.perf_counter()
+        ok, detail = _attempt(lambda check=check: check(session))
+        seconds = time.perf_counter() - begin
+        for kernel in kernels:
+            yield Outcome(kernel, ok, detail, seconds)
+    for question in QUESTIONS:
+        if question.fp64 and not session.profile.fp64:
+            continue
+        begin = time.perf_counter()
+        ok, detail = _attempt(lambda question=question: _compared(next(answers_of(session, [question]))))
+        yield Outcome(question.name, ok, detail, time.perf_counter() - begin)
+
+
+def _attempt(check):
+    """(whether a check passed, its detail or what went wrong in one line)"""
+    try:
+        return True, check()
+    except Exception as error:  # whatever a driver does wrong is what this is to show
+        return False, " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def _compared(answer: Answer) -> str:
+    if not answer.agrees(known()[answer.name]):
+        raise AssertionError(
+            f"the answer differs from that of other devices ({answer.digest or answer.numbers})"
+        )
+    return f"digest {answer.digest}" if answer.bound is None else f"within {answer.bound:g}"
+
+
+@dataclass(frozen=True)
+class DeviceOutcome:
+    """All checks on one device; `refused` says why it was not used, if it was not."""
+
+    device: str
+    platform: str
+    version: str
+    driver: str
+    kind: str
+    fp64: bool
+    outcomes: tuple[Outcome, ...] = ()
+    refused: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed. A device that is refused gives no answers, so no wrong ones."""
+        return all(outcome.ok for outcome in self.outcomes)
+
+    def asdict(self) -> dict:
+        return asdict(self)
+
+
+def run_all(watch=None):
+    """Check every device of this machine; yields a `DeviceOutcome` for each.
+
+    Parameters
+    ----------
+    watch : callable, optional
+        Called as ``watch(profile, outcome)`` with each `Outcome` as it is known.
+    """
+    for device in all_devices():
+        profile = describe(device)
+        outcomes, refused = [], None
+        try:
+            session = Session(device)
+            for outcome in run(session):
+                outcomes.append(outcome)
+                if watch is not None:
+                    watch(profile, outcome)
+        except ClgeomError as error:
+            refused = " ".join(str(error).split())
+        yield DeviceOutcome(
+            profile.name, profile.platform, profile.version, profile.driver, profile.kind, profile.fp64,
+            tuple(outcomes), refused,
+        )  # fmt: skip

@@ -1,0 +1,388 @@
+"""Fixed questions to the public functions, whose answers every device must give alike.
+
+Inputs are made of integers and of operations that IEEE 754 rounds correctly, so that they are the same everywhere; the
+digest of an answer is that of the bytes of its arrays. Functions that are not exact (transcendental ones; division where
+it is not correctly rounded) give numbers instead, and a bound. ``answers.json`` has the right answers; ``python -m
+clgeom.selftest`` prints those of the default device in its form.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.resources
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+EXACT, APPROXIMATE = "exact", "approximate"
+QUESTIONS: list[Question] = []
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call whose answer is compared between devices.
+
+    Parameters
+    ----------
+    name : str
+    ask : callable
+        ``ask(session)`` returns arrays (exact) or float64 numbers (approximate).
+    fp64 : bool
+        Whether the device must compute in float64.
+    bound : float or None
+        Greatest relative difference of two devices' numbers; None for exact answers.
+    """
+
+    name: str
+    ask: Callable
+    fp64: bool = False
+    bound: float | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a device answered: a digest (exact), or numbers (approximate)."""
+
+    name: str
+    digest: str | None = None
+    numbers: tuple[float, ...] = ()
+    bound: float | None = None
+    seconds: float = 0.0
+
+    def agrees(self, other: Answer) -> bool:
+        """Whether two devices' answers to one question are the same, or within the bound."""
+        if self.bound is None:
+            return self.digest == other.digest
+        mine, theirs = np.array(self.numbers), np.array(other.numbers)
+        return mine.shape == theirs.shape and bool(
+            np.allclose(mine, theirs, rtol=self.bound, atol=0, equal_nan=True)
+        )
+
+
+def answers_of(session, questions=None):
+    """Yield the device's answer to each question that it can be asked."""
+    for question in questions or QUESTIONS:
+        if question.fp64 and not session.profile.fp64:
+            continue
+        begin = time.perf_counter()
+        found = question.ask(session)
+        seconds = time.perf_counter() - begin
+        if question.bound is None:
+            yield Answer(question.name, digest(found), seconds=seconds)
+        else:
+            numbers = tuple(float(v) for v in np.ravel(found))
+            yield Answer(question.name, None, numbers, question.bound, seconds)
+
+
+def digest(arrays) -> str:
+    """Sixteen hexadecimal digits of the SHA-256 of arrays: types, shapes and bytes, little-endian."""
+    whole = hashlib.sha256()
+    for array in arrays if isinstance(arrays, (tuple, list)) else (arrays,):
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        whole.update(f"{array.dtype.str} {array.shape};".encode())
+        whole.update(array.tobytes())
+    return whole.hexdigest()[:16]
+
+
+@functools.cache
+def known() -> dict[str, Answer]:
+    """The right answers by name."""
+    text = importlib.resources.files("clgeom.selftest").joinpath("answers.json").read_text(encoding="utf-8")
+    return {name: Answer(name, **{**fields, "numbers": tuple(fields.get("numbers", ()))})
+            for name, fields in json.loads(text).items()}  # fmt: skip
+
+
+def question(name, *, fp64=False, bound=None):
+    """Enter a function into QUESTIONS."""
+
+    def enter(ask):
+        QUESTIONS.append(Question(name, ask, fp64, bound))
+        return ask
+
+    return enter
+
+
+# Inputs ---------------------------------------------------------------------------------------------------------
+
+
+def bits(n, seed=0) -> np.ndarray:
+    """`n` uint64 of even distribution: SplitMix64."""
+    with np.errstate(over="ignore"):
+        z = (np.arange(n, dtype=np.uint64) + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+def uniform(n, seed=0) -> np.ndarray:
+    """`n` float64 in [0, 1)."""
+    return (bits(n, seed) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def points(kind, n, dtype) -> np.ndarray:
+    """Named clouds: "square", "bell", "circle", "lattice", "crowded" (half of the points near the least x), "line"."""
+    dtype = np.dtype(dtype)
+    u, v = uniform(n, 1), uniform(n, 2)
+    if kind == "bell":
+        u, v = (
+            (uniform(n, s) + uniform(n, s + 1) + uniform(n, s + 2) + uniform(n, s + 3)) / 4 for s in (3, 7)
+        )
+    elif kind == "circle":
+        t, far = 2 * u - 1, np.where(v < 0.5, -1.0, 1.0)
+        u, v = far * (1 - t * t) / (1 + t * t), far * 2 * t / (1 + t * t)
+    elif kind == "lattice":
+        u, v = np.floor(u * 40) / 64, np.floor(v * 40) / 64
+    elif kind == "crowded":
+        u = np.where(v * 8 % 1 < 0.5, np.floor(u * 9) * 2.0 ** (-30 if dtype.kind == "i" else -22), u)
+    elif kind == "line":
+        v = u
+    scale = 2.0**31 if dtype.kind == "i" else 1.0
+    if dtype.kind == "i":
+        return np.clip(np.floor(np.stack([u, v], axis=1) * scale - 2**30), -(2.0**31), 2.0**31 - 1).astype(
+            dtype
+        )
+    return np.stack([u, v], axis=1).astype(dtype)
+
+
+def keys(dtype, n) -> np.ndarray:
+    """Any bits as numbers of this type; NaN and signed zeros among the floats."""
+    dtype = np.dtype(dtype)
+    made = bits(n, 11).astype(np.uint64).view(np.uint8).reshape(n, 8)[:, : dtype.itemsize]
+    made = np.ascontiguousarray(made).view(dtype)[:, 0].copy()
+    made[::7] = made[:1]
+    if dtype.kind == "f":
+        made[5::97], made[6::97], made[7::97] = 0.0, -0.0, np.nan
+    return made
+
+
+# Hulls ----------------------------------------------------------------------------------------------------------
+
+KINDS = ("square", "bell", "circle", "lattice", "crowded", "line")
+POINT_TYPES = ("float32", "float64", "int32")
+
+
+def _hull_questions():
+    for dtype in POINT_TYPES:
+        for kind in KINDS:
+            for filter in ("auto", "octagon", "none"):
+                name = f"convex_hull {filter} of {kind} {dtype}"
+                question(name, fp64=dtype == "float64")(functools.partial(_hulls, kind, dtype, filter))
+        question(f"convex_hulls {dtype}", fp64=dtype == "float64")(functools.partial(_batches, dtype))
+        question(f"heaphull_filter {dtype}", fp64=dtype == "float64")(functools.partial(_labels, dtype))
+        question(f"upper_hood, lower_hood {dtype}", fp64=dtype == "float64")(functools.partial(_hoods, dtype))
+        question(f"orient2d {dtype}", fp64=dtype == "float64")(functools.partial(_signs, dtype))
+
+
+def _hulls(kind, dtype, filter, session):
+    from clgeom.hull.convex import convex_hull
+
+    found = []
+    for n, collinear in ((1, "drop"), (1000, "keep"), (5003, "drop"), (40_009, "drop"), (40_009, "keep")):
+        hull = convex_hull(points(kind, n, dtype), collinear=collinear, filter=filter, device=session)
+        found += [hull.vertices, hull.points, np.array([hull.area, hull.perimeter])]
+    return found
+
+
+def _batches(dtype, session):
+    from clgeom.hull.batch import convex_hulls
+
+    sizes = np.tile([0, 1, 2, 3, 17, 64, 100, 129, 1000, 5003], 2)
+    offsets = np.append(0, np.cumsum(sizes))
+    found = []
+    for kind in KINDS:
+        batch = convex_hulls(points(kind, offsets[-1], dtype), offsets, device=session)
+        found += [batch.vertices, batch.offsets, batch.areas, batch.perimeters]
+    return found
+
+
+def _labels(dtype, session):
+    from clgeom.hull.heaphull import heaphull_filter
+
+    found = [heaphull_filter(points(kind, 20_011, dtype), device=session) for kind in KINDS]
+    return [array for one in found for array in (one.labels, one.octagon, *one.queues)]
+
+
+def _hoods(dtype, session):
+    from clgeom.hull.hoods import lower_hood, upper_hood
+
+    found = []
+    for kind in KINDS:
+        cloud = points(kind, 5003, dtype)
+        cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
+        for method in ("published", "runs"):
+            found += [
+                hood(cloud, method=method, device=session).vertices for hood in (upper_hood, lower_hood)
+            ]
+    return found
+
+
+def _signs(dtype, session):
+    from clgeom.hull.predicates import orient2d
+
+    clouds = [points(kind, 30_000, dtype) for kind in KINDS]
+    return [
+        orient2d(cloud[:10_000], cloud[10_000:20_000], cloud[20_000:], device=session) for cloud in clouds
+    ]
+
+
+_hull_questions()
+
+
+# Sorting --------------------------------------------------------------------------------------------------------
+
+
+def _sort_questions():
+    for dtype in ("uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64"):
+        question(f"sort, argsort, sort_by_key {dtype}", fp64=dtype == "float64")(
+            functools.partial(_sorts, dtype)
+        )
+    for variant in ("0", "A", "D", "E", "F", "auto"):
+        question(f"shellsort {variant}")(functools.partial(_shellsort, variant))
+
+
+def _sorts(dtype, session):
+    from clgeom.sort.radix import argsort, sort, sort_by_key
+
+    found = []
+    for n in (1, 1000, 40_009):
+        given = keys(dtype, n)
+        ordered, values = sort_by_key(given, values=np.arange(n, dtype=np.int32), device=session)
+        found += [sort(given, device=session), ordered, values]
+        found += [argsort(given, device=session), argsort(given, descending=True, device=session)]
+    return found
+
+
+def _shellsort(variant, session):
+    from clgeom.sort.shellsort import shellsort
+
+    n = 100_003 if variant == "auto" else 3001
+    return [shellsort(keys(dtype, n), variant=variant, device=session).keys for dtype in ("int32", "uint32")]
+
+
+_sort_questions()
+
+
+# Regions and coverage -------------------------------------------------------------------------------------------
+
+
+def _region_questions():
+    for dtype in POINT_TYPES:
+        question(f"adaptive_region {dtype}", fp64=dtype == "float64")(functools.partial(_regions, dtype))
+    question("coverage_regions")(_coverage)
+
+
+def _regions(dtype, session):
+    from clgeom.region.arc import adaptive_region
+
+    found = []
+    for kind in KINDS[:5]:
+        for segments in (1, 8, 300):
+            region = adaptive_region(points(kind, 5003, dtype), segments, device=session)
+            found += [region.lower, region.upper]
+    return found
+
+
+def _coverage(session):
+    from clgeom.region.coverage import coverage_regions
+
+    rows, columns = np.ogrid[:150, :210]
+    hills = [
+        ((rows - a) * (rows - a) + (columns - b) * (columns - b)) % 997 for a, b in ((40, 30), (90, 170))
+    ]
+    maps = np.stack(hills).astype(np.float32)
+    found = []
+    for options in ({"parts": False}, {"holes": 0}, {"parts": False, "segments": 8}):
+        for region in coverage_regions(maps, (300, 700), device=session, **options):
+            found += [
+                np.array([region.map, region.level, region.cells], np.float64),
+                np.asarray(region.exterior),
+            ]
+    return found
+
+
+_region_questions()
+
+
+# Dynamic programming --------------------------------------------------------------------------------------------
+
+
+def _tables(session):
+    from clgeom.dp import equation, fill, maximum, min_over, where
+
+    @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
+    def common(M, i, j, a, b):
+        apart = maximum(M[i - 1, j], M[i, j - 1])
+        return where((i == 0) | (j == 0), 0, where(a[i - 1] == b[j - 1], M[i - 1, j - 1] + 1, apart))
+
+    @equation(parameters={"w": "int32[]"}, pattern="RUD")
+    def sack(M, i, j, w):
+        without, weight = M[i - 1, j], w[i - 1]
+        packed = maximum(without, M[i - 1, j - weight] + 3 * weight % 7)
+        return where(i == 0, 0, where(j < weight, without, packed))
+
+    @equation(parameters={"p": "int32[]"}, pattern="SONE")
+    def chain(M, i, j, p):
+        cost = min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
+        return where(i >= j, 0, cost)
+
+    a, b = (bits(700, s) % np.uint64(4) for s in (1, 2))
+    weights = 1 + (bits(50, 3) % np.uint64(60)).astype(np.int32)
+    sizes = 1 + (bits(151, 4) % np.uint64(9)).astype(np.int32)
+    tables = (
+        fill(common, (701, 601), a=a.astype(np.uint8), b=b[:600].astype(np.uint8), device=session),
+        fill(sack, (51, 3000), w=weights, device=session),
+        fill(chain, (150, 150), p=sizes, device=session),
+    )
+    return [table.numpy() for table in tables]
+
+
+def _problems(session):
+    from clgeom.dp import problems
+
+    letters = ["".join("ACGT"[k] for k in (bits(n, 5 + n) % np.uint64(4)).tolist()) for n in (900, 1100)]
+    lcs, edit = problems.lcs(*letters, device=session), problems.edit_distance(*letters, device=session)
+    sack = problems.knapsack((bits(40, 8) % np.uint64(90)).astype(np.int64) + 1,
+                             (bits(40, 9) % np.uint64(50)).astype(np.int64) + 1, 500, device=session)  # fmt: skip
+    return [
+        np.array([lcs.length, edit.distance, sack.value]),
+        np.frombuffer(lcs.subsequence.encode(), np.uint8),
+    ]
+
+
+question("dp.fill")(_tables)
+question("dp.problems")(_problems)
+
+
+# Within a bound -------------------------------------------------------------------------------------------------
+
+
+def _loss(dtype, session):
+    from clgeom.radio import free_space, walfisch_ikegami
+
+    distances = (0.02 + np.arange(40) * 0.1).astype(dtype)
+    return np.concatenate([
+        free_space(distances, frequency=900, device=session),
+        walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session),
+    ])  # fmt: skip
+
+
+question("radio float32", bound=4e-6)(functools.partial(_loss, "float32"))
+question("radio float64", fp64=True, bound=1e-13)(functools.partial(_loss, "float64"))
+
+
+@question("dp.fill with division, float32", bound=1e-6)
+def _division(session):
+    from clgeom.dp import equation, fill, sqrt, where
+
+    @equation(pattern="RUD", dtype="float32")
+    def smooth(M, i, j):
+        return where(
+            i == 0, 1 + j * 0.25, where(j == 0, 1.0, sqrt(M[i - 1, j] * M[i - 1, j - 1]) / (1 + j % 3))
+        )
+
+    return fill(smooth, (8, 40), device=session).numpy()[-1]
