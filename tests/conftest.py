@@ -2,8 +2,9 @@
 
     python -m pytest --device nvidia --device pocl      # devices by part of their name; default: all present
 
-`session` is each device as it is. `any_session` is each device in every setting of ``SETTINGS``: smaller limits and
-other work-group shapes, none of which may change an answer.
+`session` is each device as it is. `any_session` is each device in every setting of ``SETTINGS``, or in those that
+``@pytest.mark.settings`` names: smaller limits, other work-group shapes, flushed subnormal numbers. None of them may
+change an answer.
 """
 
 import os
@@ -37,7 +38,10 @@ SETTINGS = {
     "as_gpu": ({"kind": "gpu"}, None),
     "cpu_shapes": ({}, lambda: policies("cpu")),
     "odd_shapes": ({}, lambda: policies("any", wg_sizes=(32, 1, 128))),
+    "flushed": ({"denormals": False}, None),
 }
+#: Settings of tests that name them only.
+BY_NAME = ("flushed",)
 
 
 def policies(row, wg_sizes=None):
@@ -88,7 +92,8 @@ def pytest_generate_tests(metafunc):
         found = _devices(metafunc.config)
         metafunc.parametrize("session", [d for d, _ in found], ids=[name for _, name in found], indirect=True)
     if "any_session" in metafunc.fixturenames:
-        wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), SETTINGS)
+        usual = [name for name in SETTINGS if name not in BY_NAME]
+        wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), usual)
         params = [(d, name, s) for d, name in _devices(metafunc.config) for s in wanted if s not in _as_is(d)]
         metafunc.parametrize(
             "any_session",

@@ -33,6 +33,7 @@ from clgeom.runtime.arrays import (
     refuse_nonfinite,
     session_of,
 )
+from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -142,7 +143,7 @@ def _accepted_offsets(offsets, n, *, of):
         )
     if is_device_array(array) and array.dtype.itemsize >= 4:
         return array
-    return checked_offsets(array.get() if is_device_array(array) else array, n, of=of)
+    return checked_offsets(fetched(array) if is_device_array(array) else array, n, of=of)
 
 
 def _integers(values, name, shape, *, of):
@@ -181,7 +182,7 @@ def _grouped(labels, points, call):
         found = _grouped_on_device(array, call)
         if found is not None:
             return found
-    host = array.get() if on_device else array
+    host = fetched(array) if on_device else array
     if host.dtype.kind == "i" and n and host.min() < 0:
         k = int(np.argmax(host < 0))
         raise InvalidInput(

@@ -14,6 +14,7 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
+from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, in_place, read, run, show_host, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -34,7 +35,7 @@ MOST_POINTS = (1 << 32) - (1 << 20)
 
 def on_host(offsets):
     """Offsets as an int64 array on the host."""
-    return offsets.get().astype(np.int64) if is_device_array(offsets) else offsets
+    return fetched(offsets).astype(np.int64) if is_device_array(offsets) else offsets
 
 
 def checked_offsets(offsets, n, *, of):

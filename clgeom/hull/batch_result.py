@@ -13,6 +13,7 @@ from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
+from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Scratch, run
 
 #: Edges whose measures are summed in order before the sums are; MEASURES_RUN of batch_chain.h.
@@ -168,7 +169,7 @@ class _OnHost:
 
 
 def _get(array):
-    return array.get() if is_device_array(array) else array
+    return fetched(array) if is_device_array(array) else array
 
 
 def _finite(number):
@@ -186,10 +187,10 @@ def picked_on_device(session, table, picked, *, of):
     indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
     shape = (wanted.n, 2)[:width]
     if wanted.n == 0:
-        return cl_array.empty(table.queue or session.queue, shape, table.dtype)
+        return cl_array.empty(table.queue or session.queue, shape, rows.dtype)
     plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
     result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
-    return on_device_array(session, result[out], shape, table.dtype, queue=table.queue)
+    return on_device_array(session, result[out], shape, rows.dtype, queue=table.queue)
 
 
 def on_device_array(session, buffer, shape, dtype, *, queue=None):

@@ -20,6 +20,7 @@ from clgeom.runtime.arrays import (
     session_of,
     to_device,
 )
+from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, in_place, read, run, show_host
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -366,6 +367,7 @@ def _on_device(session, call, dtype, single, fields, shape):
                     f"The '{name}' parameter of {call.of} must have the whole map's shape {shape} when it is on a "
                     f"device. Got {value.shape} instead."
                 )
+            value = native_array(session, value, of=call.of, name=name).with_queue(session.queue)
             value = value.astype(stored) if value.dtype != stored else value
             value = as_device_values(session, value.reshape(-1), of=call.of, name=name, types=[stored])
         else:
@@ -382,7 +384,7 @@ def _on_device(session, call, dtype, single, fields, shape):
         poison = _launch(session, call, dtype, single, fields, count, buffers)
         if poison:
             found = {
-                name: np.broadcast_to(value.get() if is_device_array(value) else value, shape)
+                name: np.broadcast_to(fetched(value) if is_device_array(value) else value, shape)
                 for name, value in fields.items()
             }
             _refuse(call, found, poison, shape)

@@ -14,6 +14,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
+from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 C_NAMES = {
@@ -105,11 +106,6 @@ def session_of(value, device):
     return session
 
 
-def is_device_array(value) -> bool:
-    """Whether this is a ``pyopencl.array.Array``."""
-    return type(value).__module__.startswith("pyopencl.") and hasattr(value, "base_data")
-
-
 # Points ---------------------------------------------------------------------------------------------------------
 
 
@@ -151,7 +147,7 @@ def canonical_one_or_more(points, *, of: str, name: str = "points") -> np.ndarra
 
 def canonical_queries(points, *, of: str) -> np.ndarray:
     """Finite points to be asked about, as `canonical_points` has them; one point may come as a pair."""
-    queries = canonical_one_or_more(points.get() if is_device_array(points) else points, of=of)
+    queries = canonical_one_or_more(fetched(points) if is_device_array(points) else points, of=of)
     if not np.isfinite(queries).all():
         row, column = np.argwhere(~np.isfinite(queries))[0]
         raise InvalidInput(
@@ -213,7 +209,7 @@ def leave_out(points, *, nonfinite: str, of: str):
     masked = isinstance(points, np.ma.MaskedArray) and points.ndim == 2 and np.ma.is_masked(points)
     if not masked and nonfinite == "raise":
         return points, None
-    array, kept = points.get() if is_device_array(points) else points, None
+    array, kept = fetched(points) if is_device_array(points) else points, None
     if masked:
         kept = np.flatnonzero(~np.ma.getmaskarray(points).any(axis=1))
         array = np.ma.getdata(points)[kept]
@@ -362,40 +358,19 @@ def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
 
 
 def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
-    """A ``pyopencl.array.Array`` as a DeviceArray: where it is if it is contiguous and of a type that we read."""
-    shape = (len(array), 2) if width == 2 else (len(array),)
-    if array.ndim != len(shape) or array.shape != shape:
+    """A ``pyopencl.array.Array`` as a DeviceArray: where it is if kernels can read it there, else a copy."""
+    if array.ndim != width or (width == 2 and array.shape[1] != 2):
         wanted = "(n, 2)" if width == 2 else "(n,)"
         raise InvalidInput(
             f"The '{name}' parameter of {of} must have shape {wanted}. Got {array.shape} instead."
         )
-    if array.dtype not in types or not array.flags.c_contiguous:
-        return _adopt_copy(session, array, of=of, name=name, width=width, types=types)
-    if array.dtype == np.float64:
+    dtype = array.dtype.newbyteorder("=")
+    if dtype not in types:  # converted on the host, or refused
+        if width == 2:
+            return to_device(session, canonical_points(fetched(array), of=of, name=name), of=of)
+        return as_device_values(session, fetched(array), of=of, name=name, types=types)
+    if dtype == np.float64:
         session.profile.require_fp64(of)
-    if array.queue not in (None, session.queue):
-        array.queue.finish()  # ours is another queue: what fills the array must have ended
-    for event in array.events:
-        event.wait()
-    n = len(array)
-    if n == 0:
-        return DeviceArray(session, array.dtype, 0, width, ())
-    buffer = array.base_data
-    if array.offset:
-        if array.offset % (session.device.mem_base_addr_align // 8):
-            return _adopt_copy(session, array, of=of, name=name, width=width, types=types)
-        buffer = buffer.get_sub_region(array.offset, array.nbytes)
-    return DeviceArray(session, array.dtype, n, width, (Chunk(buffer, 0, n),))
-
-
-def _adopt_copy(session, array, *, of, name, width, types):
-    """A device array that cannot be read where it is, through the host."""
-    if not array.flags.forc:
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must be contiguous when it is on a device. "
-            f"Got strides {array.strides} instead."
-        )
-    host = array.get()
-    if width == 2:
-        return to_device(session, canonical_points(host, of=of, name=name), of=of)
-    return as_device_values(session, host, of=of, name=name, types=types)
+    array, n = native_array(session, array, of=of, name=name), len(array)
+    chunks = (Chunk(buffer_of(array), 0, n),) if n else ()
+    return DeviceArray(session, dtype, n, width, chunks)

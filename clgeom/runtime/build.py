@@ -45,7 +45,8 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
     switches = {
         "CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu,
     }  # fmt: skip
-    flags = [*OPTIONS, *(f"-D{name}={int(value)}" for name, value in switches.items()), *options]
+    defines = (f"-D{name}={int(value)}" for name, value in switches.items())
+    flags = [*OPTIONS, *session.build_options, *defines, *options]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)

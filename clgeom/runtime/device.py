@@ -136,6 +136,8 @@ class Session:
         Work in this context, which holds the device, instead of a new one.
     fp64 : bool, optional
         False switches float64 off, to see what a device without it would do.
+    denormals : bool, optional
+        False flushes subnormal numbers to zero, float64 too, to see what a device that does so would do.
     max_alloc_bytes, max_wg_size, local_mem_bytes : int, optional
         Limits to impose below the device's own, to see what a smaller device would do.
 
@@ -149,6 +151,7 @@ class Session:
         *,
         context=None,
         fp64=None,
+        denormals=None,
         max_alloc_bytes=None,
         max_wg_size=None,
         local_mem_bytes=None,
@@ -160,11 +163,14 @@ class Session:
         profile = describe(self.device)
         imposed = {
             "fp64": profile.fp64 if fp64 is None else bool(fp64) and profile.fp64,
+            "denormals": profile.denormals if denormals is None else bool(denormals) and profile.denormals,
             "max_alloc_bytes": _imposed(profile, "max_alloc_bytes", max_alloc_bytes),
             "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
             "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
         }
         self.profile = DeviceProfile(**{**vars(profile), **imposed})
+        flushed = profile.denormals and not self.profile.denormals
+        self.build_options = ("-cl-denorms-are-zero",) if flushed else ()
         if "needs_ld" in profile.quirks and not shutil.which("ld"):
             raise NoDevice(
                 f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is "

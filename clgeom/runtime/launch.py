@@ -345,6 +345,13 @@ def joined(session, pieces):
     return whole
 
 
+def copy(session, source, target, nbytes: int, *, start: int = 0, at: int = 0):
+    """Enqueue a copy of bytes of a buffer, from byte `start` on, to another one from byte `at` on."""
+    import pyopencl as cl
+
+    cl.enqueue_copy(session.queue, target, source, byte_count=nbytes, src_offset=start, dst_offset=at)
+
+
 def in_place(session, array: np.ndarray):
     """A buffer that is the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
     import pyopencl as cl

@@ -108,6 +108,18 @@ def _gather(session):
     return "20,011 rows of 5,003"
 
 
+@checks("primitives/copy_strided")
+def _strided(session):
+    import pyopencl.array as cl_array
+
+    from clgeom.runtime.device_arrays import fetched
+
+    values = np.random.default_rng(4).normal(size=(301, 7)).astype(">f4")
+    there = cl_array.to_device(session.queue, values)
+    _same(fetched(there[::-3, 1::2]), values[::-3, 1::2].astype("f4"), "strides and byte order")
+    return "rows and columns of 2,107 big-endian numbers"
+
+
 @checks("predicates/orient2d_signs")
 def _orient2d(session):
     from clgeom.hull.predicates import orient2d, orientation, predicate_parameters, witnesses

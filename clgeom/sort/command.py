@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import warnings
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.core import ParameterSource
 
 from clgeom.errors import InvalidInput
 from clgeom.io import terminal
+from clgeom.io.columns import position_of
 from clgeom.sort.gaps import SEQUENCES
 
 METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
@@ -46,8 +48,8 @@ def sort(
 ):
     """Sort the numbers in FILE (.npy, .npz, .csv, .tsv, .txt).
 
-    Whole numbers are sorted as int64, others as float64; NumPy files keep their type. Without -o only the facts are
-    printed.
+    Text of whole numbers is sorted as int64, or as uint64 where it needs that, other text as float64; NumPy files keep
+    their type. Without -o only the facts are printed.
     """
     from clgeom.runtime.device import as_session
 
@@ -93,12 +95,12 @@ def _check_outputs(file, output, picture, method):
     from clgeom import plot
     from clgeom.io.atomic import check_output
 
-    if picture and method == "radix":
+    if picture is not None and method == "radix":
         raise InvalidInput("The option --plot draws the gaps of a Shellsort; choose one with --method.")
-    if picture:
+    if picture is not None:
         plot.require_matplotlib()
     for name, formats in ((output, OUTPUTS), (picture, plot.FORMATS)):
-        if name and check_output(name, formats) == Path(file).resolve():
+        if name is not None and check_output(name, formats) == Path(file).resolve():
             raise InvalidInput(f"The output '{name}' is the input file.")
 
 
@@ -151,14 +153,14 @@ def read_numbers(path, *, column=None, array=None) -> np.ndarray:
         A .npy or .npz file, or text with a number a line or a table (.csv, .tsv, .txt); lines that start with # are
         comments, and the first line may be a header.
     column : str, optional
-        Which column of a table or of a two-dimensional array, by name (text) or by number from 1.
+        Which column of a table, or of an array with two dimensions or fields: by name, or by number from 1.
     array : str, optional
         Which array of a .npz file; by default the only one.
 
     Returns
     -------
     ndarray, shape (n,)
-        As stored for NumPy files; int64 for text of whole numbers, else float64.
+        As stored for NumPy files. For text of whole numbers int64, or uint64 if they need it; float64 for other text.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -167,99 +169,208 @@ def read_numbers(path, *, column=None, array=None) -> np.ndarray:
     if array is not None and suffix != ".npz":
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
     try:
-        return _read_table(path, column) if suffix in TABLES else _read_numpy(path, suffix, column, array)
+        if suffix in TABLES:
+            return _read_table(path, column)
+        return _of_column(path, _read_numpy(path, suffix, array), column)
     except OSError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except MemoryError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
 
 
-def _read_numpy(path, suffix, column, array):
-    import zipfile
-
+def _read_numpy(path, suffix, array) -> np.ndarray:
+    """The array of a .npy file, or one of a .npz file."""
     try:
-        values = np.load(path, allow_pickle=False)
-        if suffix == ".npz":
-            with values as archive:
-                names = archive.files
-                if array is None and len(names) != 1:
-                    raise InvalidInput(
-                        f"The file '{path}' has the arrays {', '.join(names)}; name one (--array)."
-                    )
-                if array is not None and array not in names:
-                    raise InvalidInput(
-                        f"The file '{path}' has no array '{array}'. It has: {', '.join(names)}."
-                    )
-                values = archive[array or names[0]]
-    except InvalidInput:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a header that an old Python wrote, say
+            loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray) != (suffix == ".npy"):
+            held = "a single array (.npy)" if suffix == ".npz" else "an archive (.npz)"
+            raise InvalidInput(f"The file '{path}' is {held}, which its name does not say.")
+        if suffix == ".npy":
+            return loaded
+        with loaded as archive:
+            names = archive.files
+            if array is None and len(names) != 1:
+                raise InvalidInput(
+                    f"The file '{path}' has the arrays {', '.join(names)}; name one (--array)."
+                )
+            if array is not None and array not in names:
+                raise InvalidInput(f"The file '{path}' has no array '{array}'. It has: {', '.join(names)}.")
+            values = archive[array or names[0]]
+            if not isinstance(values, np.ndarray):
+                raise InvalidInput(
+                    f"The file '{path}' holds something else than an array as '{array or names[0]}'."
+                )
+            return values
+    except (InvalidInput, OSError, MemoryError):
         raise
-    except (ValueError, EOFError, KeyError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise InvalidInput(f"The file '{path}' is not a NumPy file: {str(error).splitlines()[0]}") from error
-    if values.ndim == 2 and (column is not None or values.shape[1] == 1):
-        return values[:, _column_number(path, column or "1", None, values.shape[1])]
+    except Exception as error:  # what NumPy and zipfile raise for damaged files is of a dozen classes
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InvalidInput(f"The file '{path}' is not a NumPy file: {reason}") from error
+
+
+def _of_column(path, values, column) -> np.ndarray:
+    """One column of an array that has columns or fields, else the array."""
+    names = values.dtype.names
+    width = len(names) if names else values.shape[1] if values.ndim == 2 else None
+    if names and values.ndim == 1:
+        if column is None and width > 1:
+            raise InvalidInput(f"The file '{path}' has the columns {', '.join(names)}; name one (--column).")
+        return values[names[position_of(path, list(names), width, "1" if column is None else column)]]
+    if values.ndim == 2 and (column is not None or width == 1):
+        return values[:, position_of(path, None, width, "1" if column is None else column)]
     if values.ndim != 1 or column not in (None, "1"):
         shape = "shape (n,)" if column is None else "two dimensions for --column"
         raise InvalidInput(f"The array in '{path}' must have {shape}. Got {values.shape} instead.")
     return values
 
 
-def _read_table(path, column):
+# Text -------------------------------------------------------------------------------------------------------------
+
+#: What begins like a number: no name of a column does in a line where all do.
+LIKE_A_NUMBER = re.compile(r"[+-]?\.?[0-9]")
+WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+def _read_table(path, column) -> np.ndarray:
+    with open(path, "rb") as file:
+        start = file.read(4096)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
+        raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
     with open(path, encoding="utf-8-sig", errors="replace") as file:
-        lines = [
+        rows = [
             (number, line) for number, line in enumerate(file, 1) if line.strip() and line.lstrip()[0] != "#"
         ]
-    if not lines:
+    if not rows:
         return np.empty(0)
-    first = lines[0][1]
+    first = rows[0][1]
     delimiter = next((mark for mark in (",", ";", "\t") if mark in first.strip(" \n")), None)
-    names = [name.strip().strip('"') for name in first.split(delimiter)]
-    header = not any(_is_number(name) for name in names)
+    names = _fields(path, rows[0], delimiter)
+    header = not any(_is_number(name) for name in names) and not all(map(LIKE_A_NUMBER.match, names))
     if column is None and len(names) > 1:
         what = f"the columns {', '.join(names)}" if header else f"{len(names)} columns"
         raise InvalidInput(f"The file '{path}' has {what}; name one (--column).")
-    place = _column_number(path, column or "1", names if header else None, len(names))
-    lines = lines[header:]
-    text = [line for _, line in lines]
-    for dtype in (np.int64, np.float64):
-        how = {"delimiter": delimiter, "usecols": place, "comments": None, "ndmin": 1, "quotechar": '"'}
+    place = position_of(path, names if header else None, len(names), "1" if column is None else column)
+    rows = rows[header:]
+    return _numbers(path, [number for number, _ in rows], _texts(path, rows, delimiter, len(names), place))
+
+
+def _texts(path, rows, delimiter, width, place) -> list[str]:
+    """One field of each row, which must all have as many."""
+    texts = []
+    for row in rows:
+        line = row[1]
+        fields = _fields(path, row, delimiter) if '"' in line else line.split(delimiter)
+        if len(fields) != width:
+            what = f"{width} fields are expected, it has {len(fields)}"
+            raise InvalidInput(f"The file '{path}' is malformed in line {row[0]}: {what} ('{_shown(line)}').")
+        texts.append(fields[place].strip())
+    return texts
+
+
+def _fields(path, row, delimiter) -> list[str]:
+    """The fields of a row, without the quotes around them."""
+    number, line = row
+    if '"' not in line:
+        return [field.strip() for field in line.split(delimiter)]
+    try:
+        fields = next(
+            csv.reader([line.strip("\n")], delimiter=delimiter or " ", skipinitialspace=True, strict=True)
+        )
+    except csv.Error as error:
+        raise InvalidInput(
+            f"The file '{path}' is malformed in line {number}: {error} ('{_shown(line)}')."
+        ) from error
+    return [field.strip() for field in fields]
+
+
+def _numbers(path, lines, texts) -> np.ndarray:
+    """Fields, which are in these lines, as int64, uint64 or float64."""
+    for dtype in (np.int64, np.uint64, np.float64):
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy only warns of a fraction where whole numbers are read
             try:
-                return np.loadtxt(text, dtype, **how)
-            except (ValueError, OverflowError, DeprecationWarning):
+                # NumPy leaves out empty fields; a delimiter that is in no field keeps blanks within one together
+                values = (
+                    np.loadtxt(texts, dtype, delimiter="\0", comments=None, ndmin=1) if texts else np.empty(0)
+                )
+            except (ValueError, OverflowError, DeprecationWarning, UserWarning):
                 continue
-            except UserWarning:  # a header and nothing else
-                return np.empty(0)
-    number, field = next(_malformed(lines, delimiter, place), (lines[0][0], first.strip()))
-    raise InvalidInput(f"The file '{path}' is malformed in line {number}: '{field[:60]}' is not a number.")
+        if len(values) == len(texts):
+            return _kept_whole(path, lines, texts, values) if dtype == np.float64 and len(values) else values
+    number, field = next(
+        (pair for pair in zip(lines, texts) if not _is_number(pair[1])), (lines[0], texts[0])
+    )
+    raise InvalidInput(f"The file '{path}' is malformed in line {number}: '{_shown(field)}' is not a number.")
 
 
-def _malformed(lines, delimiter, place):
-    for number, line in lines:
-        fields = line.split(delimiter)
-        if place >= len(fields) or not _is_number(fields[place]):
-            yield number, (fields[place] if place < len(fields) else line).strip()
+def _kept_whole(path, lines, texts, floats) -> np.ndarray:
+    """Numbers read as float64 as they are, unless all are written as whole ones and float64 would round some.
+
+    NaN and infinities may be among them.
+    """
+    finite = np.isfinite(floats)
+    if not (np.abs(floats) >= 1 << 53).any():  # smaller ones are exact
+        return floats
+    whole = [bool(WHOLE.fullmatch(text)) for text in texts]
+    if not all(is_whole or not is_finite for is_whole, is_finite in zip(whole, finite.tolist())):
+        return floats
+    found = [(_integer(text), line) for text, line, is_whole in zip(texts, lines, whole) if is_whole]
+    (low, low_line), (high, high_line) = min(found), max(found)
+    if all(whole):
+        for dtype in (
+            np.int64,
+            np.uint64,
+        ):  # the least are 0 written as -0, which NumPy's parser refuses for uint64
+            if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+                return np.array([value for value, _ in found], dtype)
+        beyond = low_line if low < -(1 << 63) else high_line if high >= 1 << 64 else None
+        if beyond is not None:
+            raise InvalidInput(f"The file '{path}' has a whole number beyond 64 bits in line {beyond}.")
+        raise InvalidInput(
+            f"The file '{path}' has whole numbers of which no type holds all: {low} in line {low_line} needs int64, "
+            f"{high} in line {high_line} needs uint64."
+        )
+    for value, line in found:
+        if abs(value) >= 1 << 1023 or int(float(value)) != value:
+            other = lines[whole.index(False)]
+            raise InvalidInput(
+                f"The file '{path}' has a whole number in line {line} that float64 would round, and "
+                f"'{_shown(texts[whole.index(False)])}' in line {other}, which no type of whole numbers holds."
+            )
+    return floats
+
+
+def _integer(text) -> int:
+    """A whole number; of one that is as long as a page only that it is beyond 64 bits matters."""
+    digits = text.lstrip("+-0")
+    return (-1 if text[0] == "-" else 1) * (int(digits or 0) if len(digits) < 400 else 1 << 1023)
 
 
 def _is_number(field) -> bool:
     try:
-        float(field.strip().strip('"'))
+        float(field)
     except ValueError:
         return False
-    return "_" not in field
+    return "_" not in field and field.isascii()
 
 
-def _column_number(path, column, names, width):
-    if names is not None and column in names:
-        return names.index(column)
-    if column.isdecimal() and 1 <= int(column) <= width:
-        return int(column) - 1
-    has = f"It has: {', '.join(names)}." if names else f"Its columns are 1 to {width}."
-    raise InvalidInput(f"The file '{path}' has no column '{column}'. {has}")
+def _shown(text) -> str:
+    """Text fit for one line of a message."""
+    text = text.strip()
+    text = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# Writing ----------------------------------------------------------------------------------------------------------
 
 
 def write_numbers(path, keys) -> None:
-    """Write numbers to a .npy file, or one a line to a .csv or .txt file, with every bit; whole or not at all."""
+    """Write numbers to a .npy file, or one a line to a .csv or .txt file; whole or not at all.
+
+    With every bit: text has as many digits as tell each number of its type from the others. NaN is "nan" there.
+    """
     from clgeom.io.atomic import replacing
 
     with replacing(path) as file:

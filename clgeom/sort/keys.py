@@ -131,7 +131,7 @@ def key_dtype(keys, *, of: str, name: str = "keys") -> np.dtype:
 
 
 def as_key_array(keys, *, of: str, name: str = "keys"):
-    """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in."""
+    """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in, as it is."""
     if not is_device_array(keys):
         if np.ma.is_masked(keys):
             raise InvalidInput(
@@ -148,11 +148,6 @@ def as_key_array(keys, *, of: str, name: str = "keys"):
         raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n,). Got {keys.shape} instead.")
     dtype = key_dtype(keys, of=of, name=name)
     if is_device_array(keys):
-        if not keys.flags.c_contiguous:
-            raise InvalidInput(
-                f"The '{name}' parameter of {of} must be contiguous when it is on the device. "
-                f"Got strides {keys.strides} instead."
-            )
         return keys
     return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
 
@@ -160,4 +155,5 @@ def as_key_array(keys, *, of: str, name: str = "keys"):
 def as_device_bits(session, keys, *, of: str, name: str = "keys") -> DeviceArray:
     """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
     storage = unsigned(keys.dtype)
-    return as_device_values(session, keys.view(storage), of=of, name=name, types=(storage,))
+    bits = keys.view(storage.newbyteorder(keys.dtype.byteorder))
+    return as_device_values(session, bits, of=of, name=name, types=(storage,))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arrays import is_device_array
-from clgeom.runtime.launch import allocate, in_place, read, show_host
+from clgeom.runtime.device_arrays import is_device_array, settle, share_memory
+from clgeom.runtime.launch import allocate, copy, in_place, read, show_host
 
 
 class Output:
@@ -29,8 +29,10 @@ class Output:
         self.host = self.buffer = None
         if self.on_device:
             self.queue = next((s.queue for s in sources if s.queue is not None), session.queue)
-            shared = out is None or out.offset or any(out.base_data == s.base_data for s in sources)
-            self.buffer = allocate(session, max(n * self.dtype.itemsize, 1)) if shared else out.base_data
+            if out is not None:
+                settle(session, out)
+            usable = out is not None and not out.offset and not any(share_memory(out, s) for s in sources)
+            self.buffer = out.base_data if usable else allocate(session, max(n * self.dtype.itemsize, 1))
         elif n and session.profile.is_cpu:
             usable = (
                 out is not None and out.flags.c_contiguous and out.flags.aligned and out.dtype.isnative
@@ -53,15 +55,13 @@ class Output:
     def _on_device(self):
         import pyopencl.array as cl_array
 
+        result = self.out
+        if result is None:
+            result = cl_array.Array(self.queue, (self.n,), self.dtype, data=self.buffer)
+        elif self.n and self.buffer is not result.base_data:
+            copy(self.session, self.buffer, result.base_data, result.nbytes, at=result.offset)
         self.session.queue.finish()  # the array's own queue may be another
-        if self.out is not None and self.buffer is self.out.base_data:
-            return self.out
-        made = cl_array.Array(self.queue, (self.n,), self.dtype, data=self.buffer)
-        if self.out is None:
-            return made
-        self.out[...] = made
-        self.queue.finish()
-        return self.out
+        return result
 
 
 def into(out, values):

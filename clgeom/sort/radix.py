@@ -37,11 +37,12 @@ def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, devic
     Parameters
     ----------
     keys : array_like or pyopencl.array.Array, shape (n,)
-        Integers of 8 to 64 bits, float16, float32 or float64.
+        Integers of 8 to 64 bits, float16, float32 or float64; of any strides and byte order.
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, shape (n,), optional
-        Where the result goes: of the keys' type, on the host for host keys, on the device for device keys.
+        Where the result goes: of the keys' type, on the host for host keys, on the device for device keys. It may be
+        the keys themselves.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
@@ -55,7 +56,7 @@ def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, devic
 
     Returns
     -------
-    ndarray, or pyopencl.array.Array for keys on the device, shape (n,), of the keys' type
+    ndarray, or pyopencl.array.Array for keys on the device, shape (n,), of the keys' type in native byte order
 
     Raises
     ------
@@ -101,11 +102,12 @@ def sort_by_key(
     values : array_like or pyopencl.array.Array, shape (n, ...)
         Of any type on the host. On the device, where the keys must be then, shape (n,) and 1, 2, 4 or 8 bytes each.
     out : (array, array), optional
-        Where the sorted keys and the sorted values go.
+        Where the sorted keys and the sorted values go: two arrays that share no memory. They may be those that came.
 
     Returns
     -------
-    keys, values : as they came, sorted
+    keys, values
+        Sorted, in the place and of the types that they came in; keys in native byte order.
     """
     return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
 
@@ -132,18 +134,19 @@ def _sorted(call):
     # the buffers are kept until the end: kernels may read the caller's very memory
     moved, buffers = _bindings(call, keys_out, payload_out)
     phases = _run(call, moved, buffers) if call.n else ()
-    keys = keys_out.finished() if keys_out else None
     payload = payload_out.finished() if payload_out else None
-    if call.picks:
-        payload = into(call.outs[1], call.values[payload])
-    return keys, payload, phases
+    picked = (
+        call.values[payload] if call.picks else None
+    )  # before any result is written: out may be the values
+    keys = keys_out.finished() if keys_out else None
+    return keys, into(call.outs[1], picked) if call.picks else payload, phases
 
 
 def _outputs(call):
     """Memory for the sorted keys and the payload, None for what there is not."""
     sources, keys_out, payload_out = [call.keys], None, None
-    if call.carried is not None:
-        sources.append(call.carried)
+    if call.values is not None:
+        sources.append(call.values)
     if call.of != "argsort":
         keys_out = Output(call.session, call.order.dtype, call.n, sources, call.outs[0])
     if call.payload_type is not None:
@@ -158,7 +161,8 @@ def _bindings(call, keys_out, payload_out):
     moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
     buffers = {"keys": as_device_bits(session, call.keys, of=call.of)}
     if call.carried is not None:
-        buffers["payload"] = as_device_bits(session, call.carried, of=call.of, name="values")
+        bits = call.carried.view(unsigned(call.carried.dtype))  # moved as they are, whatever their byte order
+        buffers["payload"] = as_device_bits(session, bits, of=call.of, name="values")
         moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
     for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
         if output:
@@ -238,9 +242,10 @@ def _sorted_in_chunks(call):
             found = indices[begin:end]
             images = call.order.digits(call.keys[found]) & call.significant
             indices[begin:end] = found[np.argsort(images, kind="stable")]
-    keys = None if call.of == "argsort" else into(call.outs[0], call.keys[indices])
+    keys = None if call.of == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
-    return keys, into(call.outs[1], payload), phases
+    # both are copies by now: out may be the keys, the values, or the one where the other was
+    return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload), phases
 
 
 def _whole_segments(offsets, most):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arrays import is_device_array, session_of
+from clgeom.runtime.arrays import session_of
+from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.sort.keys import KeyOrder, as_key_array
 
 #: Bytes of the values that kernels move.
@@ -89,7 +90,7 @@ class Call:
     def _checked_offsets(self, offsets):
         """Offsets as int64, from 0 to n, always ascending: empty segments are left out, for they hold nothing."""
         must = "be integers of shape (m + 1,)"
-        array = offsets.get() if is_device_array(offsets) else self._array(offsets, "offsets", must)
+        array = fetched(offsets) if is_device_array(offsets) else self._array(offsets, "offsets", must)
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
             raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
         array = array.astype(np.int64)
@@ -137,6 +138,8 @@ class Call:
             raise self._wrong("out", "be a pair of arrays, for keys and values", type(out).__name__)
         self._check_out(out[0], self.order.dtype, (self.n,), "out[0]")
         self._check_out(out[1], self.values.dtype, self.values.shape, "out[1]")
+        if overlap(*out) if self.on_device else np.shares_memory(*out):
+            raise self._wrong("out", "be two arrays that share no memory", "arrays that do")
         return tuple(out)
 
     def _check_out(self, out, dtype, shape, name):
@@ -146,7 +149,12 @@ class Call:
             raise self._wrong(name, f"be {kind}", type(out).__name__)
         if out.dtype != dtype or out.shape != shape:
             raise self._wrong(name, f"be {dtype} of shape {shape}", f"{out.dtype} of shape {out.shape}")
-        if self.on_device and not out.flags.c_contiguous:
-            raise self._wrong(name, "be contiguous", f"strides {out.strides}")
+        if self.on_device:
+            if not out.flags.c_contiguous:
+                raise self._wrong(name, "be contiguous", f"strides {out.strides}")
+            if out.context != self.session.context:
+                raise self._wrong(name, "be in the OpenCL context of the keys", "one of another context")
+            if self.n and not in_buffer(out):
+                raise self._wrong(name, "be in a buffer", "one in shared virtual memory")
         if not self.on_device and not out.flags.writeable:
             raise self._wrong(name, "be writeable", "a read-only array")

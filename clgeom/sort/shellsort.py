@@ -47,7 +47,7 @@ def shellsort(
     Parameters
     ----------
     keys : array_like or pyopencl.array.Array, shape (n,)
-        Integers of 8 to 64 bits, float16, float32 or float64.
+        Integers of 8 to 64 bits, float16, float32 or float64; of any strides and byte order.
     variant : {"auto", "0", "A", "B", "C", "D", "E", "F"}
         See the module's description. "B" and "C" need not sort fully; the result's `is_sorted` says whether they did.
     gaps : str or sequence of int
@@ -98,9 +98,9 @@ def shellsort(
     session, sequence = session_of(keys, device), gaps_for(gaps, len(keys))
     if len(keys) > MOST_KEYS:
         raise DeviceLimit(f"shellsort takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
-    if len(keys) < 2:
-        return ShellsortResult(keys.copy(), variant, sequence, True)
     codes = Codes(session, keys, order == "descending", profile)
+    if len(keys) < 2:
+        return ShellsortResult(codes.decoded(), variant, sequence, True)
     if variant == "auto":
         passes = auto_passes(session.profile, codes.n, codes.bits, sequence, ladder_of(gaps, sequence))
         phases = run_passes(codes, passes)

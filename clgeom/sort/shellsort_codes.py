@@ -74,6 +74,7 @@ class Codes:
     def decoded(self):
         """The keys of the codes as they are now, of the type and in the place of those that came."""
         out = Output(self.session, self.order.dtype, self.n, (self.keys,))
-        step = self._step("decode", "codes", "keys", self.n)
-        run(self.session, Plan(step), keys=out.buffer, **self.buffers)
+        if self.n:
+            step = self._step("decode", "codes", "keys", self.n)
+            run(self.session, Plan(step), keys=out.buffer, **self.buffers)
         return out.finished()

@@ -1,0 +1,159 @@
+"""Arrays that a caller has on a device already (``pyopencl.array.Array``), in the form that kernels read.
+
+Kernels read contiguous items in native byte order from the start of a buffer. What lies otherwise (a slice, a column,
+an array in big-endian byte order) is copied into that form on the device; nothing goes through the host.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.policies import ceil_div
+
+KERNEL = "primitives/copy_strided"
+
+
+def is_device_array(value) -> bool:
+    """Whether this is a ``pyopencl.array.Array``."""
+    module = sys.modules.get("pyopencl.array")  # whoever has such an array has imported it
+    return module is not None and isinstance(value, module.Array)
+
+
+def native_array(session, array, *, of: str, name: str):
+    """A device array itself where kernels can read it as it is, else a copy of it on the device.
+
+    Parameters
+    ----------
+    session : Session
+    array : pyopencl.array.Array
+        Of any shape, strides and byte order.
+    of, name : str
+        The public function and its parameter, for error messages.
+
+    Returns
+    -------
+    pyopencl.array.Array
+        Contiguous, in native byte order, at a place where a sub-buffer may begin. What fills it has run, or is enqueued
+        in the session's queue.
+    """
+    if array.context != session.context:
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be in the same OpenCL context as the call's other arrays. "
+            "Got an array of another context instead."
+        )
+    settle(session, array)
+    swapped = array.dtype.kind in "iuf" and not array.dtype.isnative
+    if array.size and (swapped or not array.flags.c_contiguous or not _begins_a_buffer(session, array)):
+        return _copied(session, array, swapped)
+    return array.view(array.dtype.newbyteorder("=")) if swapped else array
+
+
+def fetched(array) -> np.ndarray:
+    """The items of a device array as a new host array of the same shape, in native byte order."""
+    from clgeom.runtime.device import session_of_context
+    from clgeom.runtime.launch import read
+
+    session = session_of_context(array.context)
+    plain = native_array(session, array, of="clgeom", name="array")
+    out = np.empty(array.shape, plain.dtype)
+    if out.size:
+        read(session, buffer_of(plain), out.dtype, out.size, out=out)
+    return out
+
+
+def settle(session, array) -> None:
+    """Wait until all that its own queue does with an array has run, unless that is the session's queue."""
+    if array.queue is not None and array.queue != session.queue:
+        array.queue.finish()
+    for event in array.events:
+        event.wait()
+
+
+def buffer_of(array):
+    """The memory of a `native_array`, from its first item on."""
+    return array.base_data.get_sub_region(array.offset, array.nbytes) if array.offset else array.base_data
+
+
+def share_memory(a, b) -> bool:
+    """Whether two device arrays may have an item's memory in common: they do if both are parts of one buffer."""
+    return a.size > 0 and b.size > 0 and _allocation(a) == _allocation(b)
+
+
+def overlap(a, b) -> bool:
+    """Whether the memory of two contiguous device arrays overlaps."""
+    first, second = ((_start(array), _start(array) + array.nbytes) for array in (a, b))
+    return share_memory(a, b) and first[0] < second[1] and second[0] < first[1]
+
+
+def in_buffer(array) -> bool:
+    """Whether an array's memory is a buffer; else it is shared virtual memory."""
+    import pyopencl as cl
+
+    return isinstance(array.base_data, cl.MemoryObjectHolder)
+
+
+def _allocation(array):
+    """What names the allocation that an array's memory is a part of."""
+    memory = array.base_data
+    return (_parent(memory) or memory).int_ptr if in_buffer(array) else memory.svm_ptr
+
+
+def _parent(memory):
+    import pyopencl as cl
+
+    return memory.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT)
+
+
+def _start(array):
+    """Where an array begins in its allocation, in bytes."""
+    import pyopencl as cl
+
+    return array.offset + (array.base_data.get_info(cl.mem_info.OFFSET) if in_buffer(array) else 0)
+
+
+def _begins_a_buffer(session, array):
+    """Whether the array begins where its buffer does, or where a sub-buffer of it may begin."""
+    import pyopencl as cl
+
+    if not array.offset:
+        return True
+    memory = array.base_data  # pooled and shared virtual memory have no sub-buffers, nor have sub-buffers
+    divides = isinstance(memory, cl.Buffer) and _parent(memory) is None
+    return divides and array.offset % (session.device.mem_base_addr_align // 8) == 0
+
+
+def _copied(session, array, swapped):
+    """A copy of an array, contiguous and in native byte order, in pooled memory of the session's queue."""
+    import pyopencl.array as cl_array
+
+    from clgeom.runtime.launch import allocate, copy
+
+    buffer = allocate(session, array.nbytes)
+    if array.flags.c_contiguous and not swapped and in_buffer(array):
+        copy(session, array.base_data, buffer, array.nbytes, start=array.offset)
+    else:
+        _gather(session, array, swapped, buffer)
+    dtype = array.dtype.newbyteorder("=") if swapped else array.dtype
+    return cl_array.Array(session.queue, array.shape, dtype, data=buffer)
+
+
+def _gather(session, array, swapped, buffer):
+    """Enqueue a copy of items that lie apart or have their bytes in the other order to a buffer."""
+    from clgeom.runtime.launch import Plan, Step, allocate, run, write
+    from clgeom.runtime.tuning import select
+
+    item = array.dtype.itemsize
+    policy = select(session.profile, KERNEL, array.dtype, array.size)
+    axes = np.array([array.shape or (1,), array.strides or (0,)], np.int64).T
+    layout = allocate(session, axes.nbytes)
+    write(session, layout, axes)
+    args = (
+        "from", np.uint64(array.offset), np.uint64(array.size), "layout", np.uint32(len(axes)), np.uint32(item),
+        np.uint32(item - 1 if swapped else 0), "to",
+    )  # fmt: skip
+    groups = policy.groups(ceil_div(array.size, policy.tile), session.profile.compute_units)
+    step = Step(KERNEL, policy, args, groups, bytes_moved=2 * array.nbytes)
+    run(session, Plan(step), **{"from": array.base_data, "layout": layout, "to": buffer})
