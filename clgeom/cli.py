@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import warnings
 from pathlib import Path
 
 import click
 
 from clgeom.io import terminal
+from clgeom.io.messages import printable, shown
 
 #: Commands that live beside their algorithms: name -> (module, attribute, one line of help). Imported when used.
 ELSEWHERE = {
@@ -49,8 +52,12 @@ def _exists(name) -> bool:
     return (Path(__file__).parent / relative).exists()
 
 
+#: Exit codes: the input or the call is wrong; the system failed (output, memory, a driver's compiler); a bug of ours.
+WRONG_INPUT, FAILED, BUG, STOPPED = 2, 1, 70, 130
+
+
 def _run(command) -> int:
-    """Run a command; its exit code, with one line on stderr for what the user did wrong."""
+    """Run a command; its exit code, with one line on stderr for what went wrong."""
     from clgeom.errors import ClgeomError, KernelBuildError
 
     try:
@@ -59,22 +66,44 @@ def _run(command) -> int:
     except click.ClickException as error:
         return _complain(error.format_message())
     except KernelBuildError as error:  # carries the source and the compiler's log
-        _complain(error)
-        return 1
+        click.echo(f"clgeom: error: {error}", err=True)
+        return FAILED
     except ClgeomError as error:
-        return _complain(" ".join(str(error).split()))
+        return _complain(error)
+    except BrokenPipeError:  # whoever read what is printed has seen enough
+        _forget_stdout()
+        return FAILED
     except OSError as error:  # of what is printed to: files have errors of ours
-        sys.stdout = None  # not to be flushed once more
-        _complain(error)
-        return 1
+        _forget_stdout()
+        return _complain(error, FAILED)
+    except MemoryError:
+        return _complain("There is not enough memory for this.", FAILED)
     except (click.Abort, KeyboardInterrupt):
         click.echo("clgeom: stopped", err=True)
-        return 130
+        return STOPPED
+    except Exception as error:
+        if os.environ.get("CLGEOM_DEBUG"):
+            import traceback
+
+            traceback.print_exc()
+        what = f"{type(error).__name__}: {shown(str(error), 300)}"
+        return _complain(f"unexpected {what} (this is a bug; CLGEOM_DEBUG=1 shows the traceback)", BUG)
 
 
-def _complain(message) -> int:
-    click.echo(f"clgeom: error: {message}", err=True)
-    return 2
+def _complain(message, code=WRONG_INPUT) -> int:
+    click.echo(f"clgeom: error: {printable(' '.join(str(message).split()))}", err=True)
+    return code
+
+
+def _forget_stdout():
+    """Keep Python from flushing stdout once more when it ends, which would fail again."""
+    sys.stdout = None
+
+
+def _warn(message, category, *_, **__):
+    """Show a warning as one line, without the place in the code."""
+    del category
+    click.echo(f"clgeom: warning: {printable(' '.join(str(message).split()))}", err=True)
 
 
 @click.group(
@@ -98,6 +127,7 @@ def main():
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # names of places on a terminal that knows few letters
+    warnings.showwarning = _warn
     cli.main(prog_name="clgeom")
 
 
@@ -178,11 +208,11 @@ def demo(output, device):
     from clgeom import convex_hull, plot
     from clgeom.data import cities
     from clgeom.errors import InvalidInput
-    from clgeom.io.atomic import check_output
+    from clgeom.io.atomic import check_outputs
     from clgeom.runtime.device import as_session
 
     picture = output or "clgeom-demo.png"
-    check_output(picture, plot.FORMATS)
+    check_outputs(None, (picture, plot.FORMATS))
     no_picture = None
     try:
         plot.require_matplotlib()
@@ -212,8 +242,13 @@ def demo(output, device):
 @cli.command()
 @click.argument("file")
 @terminal.columns_option("Columns of x and y, by name or number from 1.")
-@click.option("--by", metavar="COLUMN", help="A hull for each group of points: what names the groups.")
+@click.option(
+    "--by", metavar="COLUMN", help="A hull for each group of points: the column of the groups' names."
+)
 @click.option("--array", metavar="NAME", help="Which array of a .npz file.")
+@click.option(
+    "--crs", help="The coordinates' reference system, as EPSG:32632; GeoJSON is reprojected from it."
+)
 @click.option("-o", "--output", metavar="OUT", help="Write the hull: .geojson, .csv, .wkt, .npy or .npz.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
 @click.option(
@@ -226,47 +261,71 @@ def demo(output, device):
 @click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
 @terminal.device_option
 @terminal.json_option
-def hull(file, columns, by, array, output, picture, trace, collinear, nonfinite, profile, device, as_json):
+def hull(
+    file, columns, by, array, crs, output, picture, trace, collinear, nonfinite, profile, device, as_json
+):
     """Convex hull of the points in FILE (.npy, .npz, .csv, .tsv, .txt).
 
-    Tables may have a header; columns named like lon,lat or x,y or easting,northing are found. Lines that start
-    with # are comments.
+    The first line of a table is a header if none of its fields is a number; columns named like lon,lat or x,y or
+    easting,northing are found. Lines that start with # are comments.
+
+    GeoJSON is in longitude and latitude: it is written of columns named lon,lat or longitude,latitude, and of others
+    with --crs, from which the hull is reprojected. The other formats keep the coordinates as they are.
 
     With --by there is one hull for each value, integer or text, of a column (of a .npz file: an array); -o writes a
-    polygon, line or point for each to .geojson, or the vertices to .csv.
+    polygon, line or point for each to .geojson, or the vertices to .csv. Names are compared as they are written: 1 and
+    01 are two groups.
     """
-    if by is not None:
-        if picture or trace:
-            raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
-        options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
-        _hulls_by(by, file, columns, array, output, device, as_json, options)
-        return
+    from clgeom.io.groups import HULLS_FORMATS
+    from clgeom.io.hulls import HULL_FORMATS
+
+    if by is not None and (picture or trace):
+        raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
+    _check_outputs(file, (output, HULL_FORMATS if by is None else HULLS_FORMATS), picture, trace)
+    if crs is not None:
+        from clgeom.region.geodesy import as_crs
+
+        as_crs(crs, of="hull")
+    options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
+    if by is None:
+        _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_json, options)
+    else:
+        _hulls_by(by, file, columns, array, crs, output, device, as_json, options)
+
+
+def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_json, options):
+    """What ``clgeom hull`` does without ``--by``."""
     from clgeom import convex_hull
-    from clgeom.io.hulls import write_hull
-    from clgeom.io.points import read_points
+    from clgeom.io.atomic import replacing
+    from clgeom.io.hulls import check_lonlat, encode_hull
+    from clgeom.io.points import read_named_points
     from clgeom.runtime.device import as_session
 
-    _check_outputs(file, output, picture, trace)
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
-        points, reading = terminal.timed(read_points, file, columns=columns, array=array, progress=progress)
+        (points, names), reading = terminal.timed(
+            read_named_points, file, columns=columns, array=array, progress=progress
+        )
+    check_lonlat(output, names, crs)
     if trace:
         from clgeom.plot import check_traceable
 
         check_traceable(points)
     session = as_session(device)
-    options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
     with terminal.progress("hull", hidden=as_json) as progress:
         found, computing = terminal.timed(convex_hull, points, device=session, progress=progress, **options)
-    if picture:  # first, for it may be refused: then nothing is written
+    content = encode_hull(found, output, crs=crs) if output else None
+    if picture:  # before the others are written, for it may be refused
         from clgeom.plot import save_hull_plot
 
         save_hull_plot(found, picture, points=points)
     if trace:
-        _save_trace(points, trace, collinear, nonfinite, session)
+        _save_trace(points, trace, options["collinear"], options["nonfinite"], session)
     if output:
-        write_hull(found, output)
+        with replacing(output) as out:
+            out.write(content)
     if as_json:
-        terminal.print_json(_hull_as_json(found, session, {"read": reading, "hull": computing}, profile))
+        seconds = {"read": reading, "hull": computing}
+        terminal.print_json(_hull_as_json(found, session, seconds, options["profile"]))
         return
     terminal.print_facts(
         ("points", f"{found.n:,} ({points.dtype})"),
@@ -277,28 +336,26 @@ def hull(file, columns, by, array, output, picture, trace, collinear, nonfinite,
         ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
         *(("wrote", name) for name in (output, picture, trace) if name),
     )
-    if profile:
+    if options["profile"]:
         terminal.print_phases(found.phases)
 
 
-def _hulls_by(by, file, columns, array, output, device, as_json, options):
+def _hulls_by(by, file, columns, array, crs, output, device, as_json, options):
     """What ``clgeom hull --by`` does."""
     from clgeom import convex_hulls_by_label
-    from clgeom.io.atomic import check_output
-    from clgeom.io.groups import HULLS_FORMATS, read_groups, write_hulls
+    from clgeom.io.groups import read_groups, write_hulls
+    from clgeom.io.hulls import check_lonlat
     from clgeom.runtime.device import as_session
 
-    if output:
-        check_output(output, HULLS_FORMATS)
-        _check_outputs(file, output, None)
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
-        (points, labels, names, title), reading = terminal.timed(
+        (points, pair, labels, names, title), reading = terminal.timed(
             read_groups, file, by, columns=columns, array=array, progress=progress
         )
+    check_lonlat(output, pair, crs)
     session = as_session(device)
     batch, computing = terminal.timed(convex_hulls_by_label, points, labels, device=session, **options)
     if output:
-        write_hulls(batch, names, title, output)
+        write_hulls(batch, names, title, output, crs=crs)
     if as_json:
         facts = {"points": len(points), "by": title, "hulls": _hulls_as_json(batch, names)}
         facts |= {"device": session.profile.name, "seconds": {"read": reading, "hulls": computing}}
@@ -316,8 +373,6 @@ def _hulls_by(by, file, columns, array, output, device, as_json, options):
 
 
 def _hulls_as_json(batch, names):
-    from clgeom.io.hulls import finite
-
     return [
         {
             "group": name,
@@ -325,8 +380,8 @@ def _hulls_as_json(batch, names):
             "dimension": hull.dimension,
             "vertices": hull.vertices.tolist(),
             "coordinates": hull.points.tolist(),
-            "area": finite(area),
-            "perimeter": finite(perimeter),
+            "area": area,
+            "perimeter": perimeter,
         }
         for name, hull, area, perimeter in zip(names, batch, batch.areas.tolist(), batch.perimeters.tolist())
     ]
@@ -346,30 +401,24 @@ def _save_trace(points, path, collinear, nonfinite, session):
     save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)
 
 
-def _check_outputs(file, output, picture, trace=None):
+def _check_outputs(file, output, picture, trace):
     """Everything about the outputs that can be wrong, found before the work starts."""
     from clgeom import plot
-    from clgeom.errors import InvalidInput
-    from clgeom.io.atomic import check_output
-    from clgeom.io.hulls import HULL_FORMATS
+    from clgeom.io.atomic import check_outputs
 
     if picture or trace:
         plot.require_matplotlib()
-    for name, formats in ((output, HULL_FORMATS), (picture, plot.FORMATS), (trace, plot.TRACE_FORMATS)):
-        if name and check_output(name, formats) == Path(file).resolve():
-            raise InvalidInput(f"The output '{name}' is the input file.")
+    check_outputs(file, output, (picture, plot.FORMATS), (trace, plot.TRACE_FORMATS))
 
 
 def _hull_as_json(found, session, seconds, profile):
-    from clgeom.io.hulls import finite
-
     facts = {
         "points": int(found.n),
         "dimension": int(found.dimension),
         "vertices": found.vertices.tolist(),
         "coordinates": found.points.tolist(),
-        "area": finite(found.area),
-        "perimeter": finite(found.perimeter),
+        "area": found.area,
+        "perimeter": found.perimeter,
         "device": session.profile.name,
         "seconds": seconds,
     }

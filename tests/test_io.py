@@ -14,7 +14,7 @@ from clgeom.data import cities
 from clgeom.errors import InvalidInput
 from clgeom.io import text
 from clgeom.io.atomic import check_output, replacing
-from clgeom.io.hulls import HULL_FORMATS, write_hull
+from clgeom.io.hulls import GEOJSON, HULL_FORMATS, write_hull
 from clgeom.io.points import read_points
 
 SQUARE = [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
@@ -99,7 +99,7 @@ def test_read_points_columns_not_there(make, content, columns, message):
         ("1,5;2,5\n1,5;x\n", 1, "is not a number"),
         ("x;y\n1;2\n1,5;2\n", 3, "'1,5' is not a number"),
         ("\r\nx,y\r\n1,2\r\nq,2\r\n", 4, "'q' is not a number"),
-        ('x,y\n"1",2\n"1,2\n', 3, "2 fields are expected"),
+        ('x,y\n"1",2\n"1,2\n', 3, "a quote is not closed in its line"),
         ("x,y\n1,2\n" + "z" * 500 + ",1\n", 3, r"zzz\.\.\.' is not a number"),
         ("x,y\n1,2\n\x1b[31m,1\n", 3, r"'\\x1b\[31m' is not a number"),
     ],
@@ -211,7 +211,7 @@ def test_read_points_malformed_numpy_files(tmp_path, make):
         with pytest.raises(InvalidInput, match=f"{name}' is not a NumPy") as caught:
             read_points(make(name, content))
         assert "\n" not in str(caught.value), name
-    with pytest.raises(InvalidInput, match="Object arrays"):
+    with pytest.raises(InvalidInput, match="Python objects"):
         read_points(tmp_path / "objects.npy")
 
 
@@ -245,27 +245,17 @@ def test_write_hull_every_format(tmp_path, cloud):
     shapely = pytest.importorskip("shapely")
     hull = convex_hull(CLOUDS[cloud])
     corners = hull.points.tolist()
+    geographic = cloud in ("square", "segment", "point", "none")
     for suffix in HULL_FORMATS:
-        write_hull(hull, tmp_path / f"hull{suffix}")
-    assert sorted(path.suffix for path in tmp_path.iterdir()) == sorted(HULL_FORMATS)  # and nothing temporary
-
-    feature = json.loads((tmp_path / "hull.geojson").read_text(), parse_constant=pytest.fail)
-    assert feature["type"] == "Feature"
-    assert feature["properties"]["points"] == len(CLOUDS[cloud])
-    assert feature["properties"]["vertices"] == hull.vertices.tolist()
-    assert feature["properties"]["area"] == (hull.area if np.isfinite(hull.area) else None)
-    shape = feature["geometry"]
-    kind = ("GeometryCollection", "Point", "LineString", "Polygon")[hull.dimension + 1]
-    assert shape["type"] == kind
-    ring = {
-        "Polygon": lambda: shape["coordinates"][0][:-1],
-        "LineString": lambda: shape["coordinates"],
-        "Point": lambda: [shape["coordinates"]],
-        "GeometryCollection": lambda: [],
-    }[kind]()
-    assert ring == corners  # exact: every bit of the coordinates
-    if kind == "Polygon":
-        assert shape["coordinates"][0][0] == shape["coordinates"][0][-1]
+        if geographic or suffix not in GEOJSON:
+            write_hull(hull, tmp_path / f"hull{suffix}")
+        else:
+            with pytest.raises(InvalidInput, match="within 180 and 90 degrees"):
+                write_hull(hull, tmp_path / f"hull{suffix}")
+    written = [suffix for suffix in HULL_FORMATS if geographic or suffix not in GEOJSON]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == sorted(written)  # and nothing temporary
+    if geographic:
+        check_geojson(hull, json.loads((tmp_path / "hull.geojson").read_text(), parse_constant=pytest.fail))
 
     rows = (tmp_path / "hull.csv").read_text().splitlines()
     assert rows[0] == "index,x,y"
@@ -281,6 +271,26 @@ def test_write_hull_every_format(tmp_path, cloud):
     with np.load(tmp_path / "hull.npz") as archive:
         np.testing.assert_array_equal(archive["vertices"], hull.vertices)
         np.testing.assert_array_equal(archive["points"], hull.points)
+
+
+def check_geojson(hull, feature):
+    """A feature has every bit of a hull's coordinates, and its measures."""
+    assert feature["type"] == "Feature"
+    assert feature["properties"]["points"] == hull.n
+    assert feature["properties"]["vertices"] == hull.vertices.tolist()
+    assert feature["properties"]["area"] == hull.area
+    shape = feature["geometry"]
+    kind = ("GeometryCollection", "Point", "LineString", "Polygon")[hull.dimension + 1]
+    assert shape["type"] == kind
+    ring = {
+        "Polygon": lambda: shape["coordinates"][0][:-1],
+        "LineString": lambda: shape["coordinates"],
+        "Point": lambda: [shape["coordinates"]],
+        "GeometryCollection": lambda: [],
+    }[kind]()
+    assert ring == hull.points.tolist()
+    if kind == "Polygon":
+        assert shape["coordinates"][0][0] == shape["coordinates"][0][-1]
 
 
 def test_write_hull_then_read_points(tmp_path):

@@ -2,91 +2,228 @@
 
 from __future__ import annotations
 
+import contextlib
+import lzma
+import os
+import struct
+import tokenize
+import warnings
 import zipfile
 import zlib
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.columns import KNOWN_PAIRS, choose_columns
+from clgeom.io.columns import KNOWN_PAIRS, choose_columns, position_of
+from clgeom.io.files import reading
+from clgeom.io.messages import listed, printable, shown
 
-#: What numpy.load raises for files that are not what their names say.
-MALFORMED = (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, SyntaxError, UnicodeError)
+#: What NumPy, zipfile and the decompressors raise for files that are not what their names say: a NumPy header is
+#: Python text that is parsed and then made a type and a shape; a zip member may be encrypted or compressed in any way.
+MALFORMED = (
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError,
+    tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 #: Bytes of a .npy file from which on it is not read before its points are wanted.
 MAP_FROM = 1 << 28
 
 
-def read_npy(path, *, columns=None) -> np.ndarray:
-    """The array of a .npy file as (n, 2) points; a large file is mapped, not read."""
-    try:
-        large = path.stat().st_size >= MAP_FROM
-        values = np.load(path, allow_pickle=False, mmap_mode="r" if large else None)
-    except MALFORMED as error:
-        raise InvalidInput(f"The file '{path}' is not a NumPy array file: {_first_line(error)}") from error
-    if not isinstance(values, np.ndarray):
-        raise InvalidInput(f"The file '{path}' is not a NumPy array file: it holds several arrays (.npz).")
-    return _as_points(path, values, columns)
+# Files ----------------------------------------------------------------------------------------------------------
 
 
-def read_npz(path, *, columns=None, array=None) -> np.ndarray:
-    """One array of a .npz file, or two of its columns, as (n, 2) points."""
+@contextlib.contextmanager
+def parsing(path, what):
+    """A block that reads a NumPy file; what its bytes make fail becomes `InvalidInput`, and nothing is warned of."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("it holds a single array (.npy)")
-            names = archive.files
-            if array is not None:
-                return _as_points(path, archive[_named(path, names, array)], columns)
-            if columns is None and len(names) == 1:
-                return _as_points(path, archive[names[0]], None)
-            if columns is None and "points" in names:
-                return _as_points(path, archive["points"], None)
-            if len(names) > 1:
-                return _joined(path, archive, names, columns)
-            return _as_points(path, archive[names[0]] if names else np.empty((0, 2)), columns)
+        with reading(path), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what Python finds odd in the text of a header
+            yield
     except InvalidInput:
         raise
-    except (*MALFORMED, AttributeError, TypeError) as error:
-        raise InvalidInput(f"The file '{path}' is not a NumPy archive: {_first_line(error)}") from error
+    except MALFORMED as error:
+        raise InvalidInput(f"The file '{path}' is not {what}: {_first_line(error)}") from error
 
 
-def _named(path, names, array):
-    if array not in names:
-        raise InvalidInput(f"The file '{path}' has no array '{array}'. It has: {', '.join(names)}.")
-    return array
+def load_array(path) -> np.ndarray:
+    """The array of a .npy file, never by unpickling; a file of `MAP_FROM` bytes or more is mapped, not read.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, is no array file, or is longer or shorter than its header says.
+    """
+    with parsing(path, "a NumPy array file"):
+        with open(path, "rb") as file:
+            start = file.read(8)
+        if start[:2] == b"PK":
+            raise ValueError("it holds several arrays (.npz).")
+        if not start.startswith(b"\x93NUMPY"):
+            raise ValueError("it does not begin as one.")
+        values = np.load(path, allow_pickle=False, mmap_mode="r")  # maps no more than the file has
+        size = os.path.getsize(path)
+        if values.offset + values.nbytes != size:
+            extra = size - values.offset - values.nbytes
+            raise ValueError(f"it is {extra:,} bytes longer than its header says.")
+        return values if size >= MAP_FROM else np.array(values)
 
 
-def _joined(path, archive, names, columns):
-    """Two one-dimensional arrays of an archive, side by side."""
-    if columns is None:
-        lower = [name.lower() for name in names]
-        if not any(all(name in lower for name in pair) for pair in KNOWN_PAIRS):
+class Archive:
+    """The arrays of a .npz file by their names; read when they are asked for, never by unpickling."""
+
+    def __init__(self, path):
+        self.path = path
+        with parsing(path, "a NumPy archive"):
+            with open(path, "rb") as file:
+                if file.read(6) == b"\x93NUMPY":
+                    raise ValueError("it holds a single array (.npy).")
+            with zipfile.ZipFile(path) as archive:
+                members = archive.namelist()
+        self.names = [member.removesuffix(".npy") for member in members]
+        self._members = dict(zip(self.names, members))
+        if len(self._members) < len(members):
+            raise InvalidInput(f"The file '{path}' is not a NumPy archive: two of its arrays have one name.")
+
+    def __getitem__(self, name) -> np.ndarray:
+        if name not in self._members:
             raise InvalidInput(
-                f"The file '{path}' has several arrays; name one (--array). It has: {', '.join(names)}."
+                f"The file '{self.path}' has no array '{shown(name)}'. It has: {listed(self.names)}."
             )
-    x, y = (archive[names[i]] for i in choose_columns(path, names, len(names), columns))
-    if x.ndim != 1 or x.shape != y.shape:
-        raise InvalidInput(
-            f"The columns of '{path}' must be two arrays of the same length. Got {x.shape} and {y.shape} instead."
-        )
-    return np.column_stack([x, y])
-
-
-def _as_points(path, values, columns):
-    """Two columns of a plain or structured array; shapes that are wrong are left to the public function's check."""
-    if values.dtype.names:
-        x, y = choose_columns(path, list(values.dtype.names), len(values.dtype.names), columns)
-        return np.column_stack([values[values.dtype.names[x]], values[values.dtype.names[y]]])
-    if columns is None:
+        with parsing(self.path, "a NumPy archive"), zipfile.ZipFile(self.path) as archive:
+            with archive.open(self._members[name]) as member:
+                values = np.lib.format.read_array(member, allow_pickle=False)
+                if member.read(1):  # at the end the checksum is compared
+                    raise ValueError(f"the array '{shown(name)}' is longer than its header says.")
         return values
-    if values.ndim != 2:
-        raise InvalidInput(
-            f"The array in '{path}' must have two dimensions. Got shape {values.shape} instead."
-        )
-    return values[:, choose_columns(path, None, values.shape[1], columns)]
 
 
 def _first_line(error) -> str:
     text = str(error).strip().splitlines()
-    return text[0] if text else type(error).__name__
+    return printable(text[0]) if text else type(error).__name__
+
+
+# Points ---------------------------------------------------------------------------------------------------------
+
+
+def read_npy(path, *, columns=None):
+    """The points of a .npy file.
+
+    Returns
+    -------
+    points : ndarray, shape (n, 2)
+    names : pair of str or None
+        Of the fields that are x and y, None where there are none.
+    """
+    points, names, _, _ = _points(path, load_array(path), columns, None)
+    return points, names
+
+
+def read_grouped_npy(path, by, *, columns=None):
+    """The points of a .npy file, and the values of a column that are the groups.
+
+    Returns
+    -------
+    points : ndarray, shape (n, 2)
+    names : pair of str or None
+    groups : ndarray, shape (n,)
+    title : str
+        The name of the field, "group" where it has none.
+    """
+    return _points(path, load_array(path), columns, by)
+
+
+def read_npz(path, *, columns=None, array=None):
+    """The points of a .npz file: one array, or two of its columns or fields. Returns as `read_npy`."""
+    return _archived(Archive(path), columns, array)
+
+
+def _archived(archive, columns, array):
+    if array is None and len(archive.names) > 1 and (columns is not None or "points" not in archive.names):
+        return _two_arrays(archive, columns)
+    points, names, _, _ = _points(archive.path, archive[_array_of_points(archive, array)], columns, None)
+    return points, names
+
+
+def _array_of_points(archive, array):
+    """The name of the array that holds points: the one asked for, the only one, or "points"."""
+    if not archive.names:
+        raise InvalidInput(f"The file '{archive.path}' has no arrays.")
+    return array if array is not None else archive.names[0] if len(archive.names) == 1 else "points"
+
+
+def read_grouped_npz(path, by, *, columns=None, array=None):
+    """The points of a .npz file, and their groups: another array, or a column of the array of points.
+
+    Returns as `read_grouped_npy`.
+    """
+    archive = Archive(path)
+    if by not in archive.names and (array is not None or len(archive.names) == 1):
+        return _points(path, archive[_array_of_points(archive, array)], columns, by)
+    groups = archive[by]
+    others = [name for name in archive.names if name != by]
+    if array is None and columns is None and len(others) == 1:
+        array = others[0]
+    return *_archived(archive, columns, array), groups, by
+
+
+def _two_arrays(archive, columns):
+    """Two one-dimensional arrays of an archive, side by side."""
+    path, names = archive.path, archive.names
+    if columns is None:
+        lower = [name.lower() for name in names]
+        if not any(all(name in lower for name in pair) for pair in KNOWN_PAIRS):
+            raise InvalidInput(
+                f"The file '{path}' has several arrays; name one (--array). It has: {listed(names)}."
+            )
+    x, y = (names[position] for position in choose_columns(path, names, len(names), columns))
+    return _side_by_side(path, (x, y), (archive[x], archive[y])), (x, y)
+
+
+def _points(path, values, columns, by):
+    """(points, names of x and y, groups or None, their title) of a plain or structured array."""
+    fields = list(values.dtype.names) if values.dtype.names else None
+    if fields is None and by is None and columns is None:
+        if values.ndim != 2 or values.shape[1] != 2:
+            raise InvalidInput(
+                f"The array in '{path}' must have shape (n, 2). Got {values.shape} instead."
+                + (" Choose two columns (--columns)." if values.ndim == 2 and values.shape[1] > 2 else "")
+            )
+        return values, None, None, ""
+    if values.ndim != (2 if fields is None else 1):
+        dimensions = "two dimensions" if fields is None else "one dimension"
+        raise InvalidInput(f"The array in '{path}' must have {dimensions}. Got shape {values.shape} instead.")
+    width = values.shape[1] if fields is None else len(fields)
+    column = None if by is None else position_of(path, fields, width, by)
+    pair = choose_columns(path, fields, width, columns, by=column)
+    if fields is None:
+        names, points = None, values[:, pair]
+        groups, title = None if by is None else values[:, column], "group"
+    else:
+        names = fields[pair[0]], fields[pair[1]]
+        points = _side_by_side(path, names, [values[name] for name in names])
+        groups, title = (None, "") if by is None else (values[fields[column]], fields[column])
+    return points, names, groups, title
+
+
+def _side_by_side(path, names, columns):
+    """Two columns as an array of points, of a type that holds every number of both."""
+    x, y = columns
+    if x.ndim != 1 or x.shape != y.shape:
+        raise InvalidInput(
+            f"The columns of '{path}' must be two arrays of the same length. Got {x.shape} and {y.shape} instead."
+        )
+    for name, column in zip(names, columns):
+        if column.dtype.kind not in "iuf":
+            raise InvalidInput(
+                f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.dtype} instead."
+            )
+    dtype = np.result_type(x, y)
+    for name, column in zip(names, columns):
+        if dtype.kind == "f" and column.dtype.kind in "iu" and len(column):
+            outside = (column > 2**53) | (column < -(2**53))
+            if outside.any():
+                raise InvalidInput(
+                    f"The column '{shown(name)}' of '{path}' must be integers within 2**53. "
+                    f"Got {column[outside][0]} instead."
+                )
+    return np.column_stack([x, y])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 
 from clgeom.errors import InvalidInput
+from clgeom.io.messages import printable
 
 
 def check_output(path, formats) -> Path:
@@ -23,32 +25,83 @@ def check_output(path, formats) -> Path:
     Path
         The path, links followed.
     """
-    given = Path(path)
-    if given.suffix.lower() not in formats:
+    given = printable(os.fspath(path))
+    if Path(path).suffix.lower() not in formats:
         known = ", ".join(sorted(formats))
         raise InvalidInput(f"The output '{given}' must end in one of {known}.")
-    target = Path(os.path.realpath(given))
-    if not target.parent.is_dir():
-        raise InvalidInput(f"The output '{given}' cannot be written: there is no folder '{target.parent}'.")
-    if target.exists() and not target.is_file():
-        raise InvalidInput(f"The output '{given}' cannot be written: it is not a file.")
-    if not os.access(target.parent, os.W_OK):
-        raise InvalidInput(
-            f"The output '{given}' cannot be written: the folder '{target.parent}' is read-only."
-        )
+    try:
+        target = Path(os.path.realpath(path))
+        wrong = _why_not(target)
+    except (OSError, ValueError) as error:  # too long a name, a null character
+        wrong = getattr(error, "strerror", None) or str(error)
+    if wrong:
+        raise InvalidInput(f"The output '{given}' cannot be written: {wrong}.")
     return target
+
+
+def check_outputs(source, *outputs) -> None:
+    """As `check_output` for all outputs of a command; no two may be one file, nor any of them its input.
+
+    Parameters
+    ----------
+    source : path-like or None
+        The input file, if there is one.
+    outputs : pair of (path-like or None, collection of str)
+        Each output, None where there is none, and the suffixes allowed.
+    """
+    taken = {} if source is None else {os.path.realpath(source): "the input file"}
+    for path, formats in outputs:
+        if path is None:
+            continue
+        target = os.fspath(check_output(path, formats))
+        if target in taken:
+            raise InvalidInput(f"The output '{printable(os.fspath(path))}' is {taken[target]}.")
+        taken[target] = f"the output '{printable(os.fspath(path))}', too"
+
+
+def _why_not(target):
+    """Why a file cannot be written, None where it can."""
+    if not target.parent.is_dir():
+        return f"there is no folder '{printable(str(target.parent))}'"
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(target).st_mode):
+            return "it is not a file"
+        if not os.access(target, os.W_OK):
+            return "it is read-only"
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        return f"the folder '{printable(str(target.parent))}' is read-only"
+    return None
 
 
 @contextlib.contextmanager
 def replacing(path):
-    """A binary file to write in the folder of `path`; it takes that name when the block ends without an error."""
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    """A binary file to write in the folder of `path`; it takes that name when the block ends without an error.
+
+    A file that was there keeps its permissions, and its owner and group where the system lets it. A link is followed.
+    """
+    target = os.path.realpath(path)
+    temporary = os.path.join(os.path.dirname(target), f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
         with open(temporary, "xb") as file:  # "x": as new as its name, and with the user's usual permissions
+            _keep_access(temporary, target)
             yield file
         os.replace(temporary, target)
     except OSError as error:
-        raise InvalidInput(f"The output '{path}' cannot be written: {error.strerror or error}.") from error
+        raise InvalidInput(
+            f"The output '{printable(os.fspath(path))}' cannot be written: {error.strerror or error}."
+        ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _keep_access(new, old) -> None:
+    """Give the file `new` the owner, group and permissions of `old`, as far as the system lets us."""
+    try:
+        kept = os.stat(old)
+    except FileNotFoundError:
+        return
+    for owner, group in ((-1, kept.st_gid), (kept.st_uid, -1)):
+        with contextlib.suppress(OSError, AttributeError):  # AttributeError: Windows has no chown
+            os.chown(new, owner, group)
+    os.chmod(new, stat.S_IMODE(kept.st_mode))

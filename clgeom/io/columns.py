@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from clgeom.errors import InvalidInput
+from clgeom.io.messages import listed, shown
 
+LONGITUDES, LATITUDES = ("lon", "lng", "long", "longitude"), ("lat", "latitude")
 #: Names of x and y that are found without being asked for, best first; compared in lower case.
 KNOWN_PAIRS = (
-    ("lon", "lat"),
-    ("lng", "lat"),
-    ("long", "lat"),
-    ("longitude", "latitude"),
+    *((x, y) for y in LATITUDES for x in LONGITUDES),
     ("x", "y"),
     ("easting", "northing"),
     ("east", "north"),
@@ -17,7 +16,7 @@ KNOWN_PAIRS = (
 )
 
 
-def choose_columns(path, names, width, wanted):
+def choose_columns(path, names, width, wanted, *, by=None):
     """Positions, from 0, of the columns that hold x and y.
 
     Parameters
@@ -30,35 +29,56 @@ def choose_columns(path, names, width, wanted):
         How many columns there are.
     wanted : pair of str or None
         What the caller asked for: names, or numbers from 1.
+    by : int, optional
+        Position of the column of the groups, which is x or y only when that is asked for.
     """
     if wanted is not None:
-        return tuple(position_of(path, names, width, str(column).strip()) for column in wanted)
+        x, y = (position_of(path, names, width, column) for column in wanted)
+        if x == y:
+            raise InvalidInput(
+                f"The columns of x and y in '{path}' must be two. Got column {x + 1} for both instead."
+            )
+        return x, y
+    others = [position for position in range(width) if position != by]
     if names is not None:
-        lower = [name.strip().lower() for name in names]
+        lower = {position: names[position].strip().lower() for position in others}
         for pair in KNOWN_PAIRS:
-            if all(lower.count(name) == 1 for name in pair):
-                return tuple(lower.index(name) for name in pair)
-    if width == 2 or (names is None and width > 2):
-        return 0, 1
-    if width < 2:
-        raise InvalidInput(f"The file '{path}' must have two columns at least. Got {width} instead.")
+            found = [[position for position in others if lower[position] == name] for name in pair]
+            if all(len(positions) == 1 for positions in found):
+                return found[0][0], found[1][0]
+    if len(others) == 2 or (names is None and len(others) > 2):
+        return others[0], others[1]
+    if len(others) < 2:
+        besides = "" if by is None else " besides that of the groups"
+        raise InvalidInput(
+            f"The file '{path}' must have two columns at least{besides}. Got {len(others)} instead."
+        )
     raise InvalidInput(
         f"The columns of x and y in '{path}' cannot be told from its header; name them (--columns X,Y). "
-        f"It has: {', '.join(names)}."
+        f"It has: {listed(names)}."
     )
 
 
 def position_of(path, names, width, column):
     """The position of one column given by name (as written, else in any case) or by number."""
+    column = str(column).strip()
     for same in (str, str.lower):
         found = [i for i, name in enumerate(names or ()) if same(name.strip()) == same(column)]
         if len(found) == 1:
             return found[0]
         if found:
             raise InvalidInput(
-                f"The file '{path}' has {len(found)} columns named '{column}'; give a number from 1."
+                f"The file '{path}' has {len(found)} columns named '{shown(column)}'; give a number from 1."
             )
-    if column.isdecimal() and 1 <= int(column) <= width:
-        return int(column) - 1
-    has = f"It has: {', '.join(names)}." if names else f"It has no header; its columns are 1 to {width}."
-    raise InvalidInput(f"The file '{path}' has no column '{column}'. {has}")
+    number = number_from_1(column, width)
+    if number is not None:
+        return number - 1
+    has = f"It has: {listed(names)}." if names else f"It has no header; its columns are 1 to {width}."
+    raise InvalidInput(f"The file '{path}' has no column '{shown(column)}'. {has}")
+
+
+def number_from_1(text: str, most: int) -> int | None:
+    """A number from 1 to `most` written in digits, None for any other text."""
+    if text.isascii() and text.isdecimal() and len(text) <= 20 and 1 <= int(text) <= most:
+        return int(text)
+    return None

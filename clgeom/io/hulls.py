@@ -1,19 +1,91 @@
-"""Hulls to files: GeoJSON, CSV, WKT, NumPy. Coordinates keep every bit."""
+"""Hulls to files: GeoJSON, CSV, WKT, NumPy. Coordinates keep every bit, unless GeoJSON is reprojected."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
 
+from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
+from clgeom.io.columns import LATITUDES, LONGITUDES
+from clgeom.io.lonlat import named_lonlat, to_lonlat
+from clgeom.io.messages import printable, shown
+
+GEOJSON = (".geojson", ".json")
 
 
-def write_hull(hull, path) -> None:
-    """Write a hull to a file, whole or not at all.
+def check_lonlat(path, names, crs) -> None:
+    """Raise `InvalidInput` where a GeoJSON file would hold what is not known to be longitude and latitude.
+
+    Parameters
+    ----------
+    path : path-like or None
+        The output; other formats take any coordinates.
+    names : pair of str or None
+        Of the columns of x and y, None where they have none.
+    crs : str or None
+        The coordinate reference system, if it was named.
+    """
+    if path is None or Path(path).suffix.lower() not in GEOJSON:
+        return
+    given = printable(os.fspath(path))
+    if crs is None and (names is None or not named_lonlat(*names)):
+        got = "columns without names" if names is None else f"'{shown(names[0])}' and '{shown(names[1])}'"
+        raise InvalidInput(
+            f"The output '{given}' is in longitude and latitude, and the coordinates may not be: name their reference "
+            f"system (--crs EPSG:32632), or write .csv or .wkt. The columns must be lon and lat. Got {got} instead."
+        )
+    if names is not None and names[0].lower() in LATITUDES and names[1].lower() in LONGITUDES:
+        raise InvalidInput(
+            f"The output '{given}' needs longitude as x and latitude as y. Got '{shown(names[0])}' and "
+            f"'{shown(names[1])}' instead."
+        )
+
+
+def as_lonlat(feature, crs, path):
+    """A GeoJSON feature in longitude and latitude: as it is without a `crs`, else reprojected.
+
+    Raises
+    ------
+    InvalidInput
+        Coordinates are none of longitude and latitude, or cannot be reprojected.
+    """
+    given = printable(os.fspath(path))
+    if crs is not None:
+        geometry = to_lonlat(feature["geometry"], crs, of=f"Writing '{given}'")
+        return {**feature, "properties": {**feature["properties"], "crs": str(crs)}, "geometry": geometry}
+    for x, y in _positions(feature["geometry"]):
+        if not (abs(x) <= 180 and abs(y) <= 90):
+            raise InvalidInput(
+                f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
+                "instead: name the coordinates' reference system (--crs EPSG:32632), or write .csv or .wkt."
+            )
+    return feature
+
+
+def _positions(geometry):
+    """The positions of a geometry of one part."""
+    coordinates = geometry.get("coordinates", ())
+    if geometry["type"] == "Point":
+        return [coordinates]
+    return coordinates[0] if geometry["type"] == "Polygon" else coordinates
+
+
+def write_hull(hull, path, *, crs=None) -> None:
+    """Write a hull to a file, whole or not at all. The parameters and errors of `encode_hull`."""
+    check_output(path, HULL_FORMATS)
+    content = encode_hull(hull, path, crs=crs)
+    with replacing(path) as file:
+        file.write(content)
+
+
+def encode_hull(hull, path, *, crs=None) -> bytes:
+    """The content of a file that holds a hull.
 
     Parameters
     ----------
@@ -21,16 +93,16 @@ def write_hull(hull, path) -> None:
     path : path-like
         Its ending chooses the format: .geojson or .json (a Feature), .csv (index, x, y of each vertex), .wkt,
         .npy (the vertices' coordinates), .npz (arrays "vertices" and "points").
+    crs : optional
+        Coordinate reference system of the hull, as anything that pyproj takes; GeoJSON is then reprojected to longitude
+        and latitude. None: the coordinates are longitude and latitude already. The other formats keep them as they are.
 
     Raises
     ------
     InvalidInput
-        The file cannot be written.
+        The coordinates are not, or cannot become, longitude and latitude.
     """
-    target = check_output(path, HULL_FORMATS)
-    content = HULL_FORMATS[Path(path).suffix.lower()](hull)
-    with replacing(target) as file:
-        file.write(content)
+    return HULL_FORMATS[Path(path).suffix.lower()](hull, crs, path)
 
 
 def finite(number: float) -> float | None:
@@ -38,7 +110,7 @@ def finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def as_geojson(hull) -> bytes:
+def as_geojson(hull, crs, path) -> bytes:
     properties = {
         "points": int(hull.n),
         "area": finite(hull.area),
@@ -46,15 +118,17 @@ def as_geojson(hull) -> bytes:
         "vertices": hull.vertices.tolist(),
     }
     feature = {"type": "Feature", "properties": properties, "geometry": hull.__geo_interface__}
-    return (json.dumps(feature, allow_nan=False) + "\n").encode()
+    return (json.dumps(as_lonlat(feature, crs, path), allow_nan=False) + "\n").encode()
 
 
-def as_csv(hull) -> bytes:
+def as_csv(hull, crs, path) -> bytes:
+    del crs, path
     rows = zip(hull.vertices.tolist(), hull.points.tolist())
     return "".join(["index,x,y\n", *(f"{index},{x!r},{y!r}\n" for index, (x, y) in rows)]).encode()
 
 
-def as_wkt(hull) -> bytes:
+def as_wkt(hull, crs, path) -> bytes:
+    del crs, path
     kind, corners = hull.__geo_interface__["type"].upper(), hull.points.tolist()
     if not corners:
         return f"{kind} EMPTY\n".encode()
@@ -67,13 +141,15 @@ def _wkt(corners):
     return "({})".format(", ".join(f"{x!r} {y!r}" for x, y in corners))
 
 
-def as_npy(hull) -> bytes:
+def as_npy(hull, crs, path) -> bytes:
+    del crs, path
     out = io.BytesIO()
     np.save(out, hull.points)
     return out.getvalue()
 
 
-def as_npz(hull) -> bytes:
+def as_npz(hull, crs, path) -> bytes:
+    del crs, path
     out = io.BytesIO()
     np.savez(out, vertices=hull.vertices, points=hull.points)
     return out.getvalue()

@@ -45,26 +45,41 @@ def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
     ------
     InvalidInput
         The file cannot be read; names the line of the first malformed row.
+
+    Notes
+    -----
+    The first line of a table that is not a comment (#) is a header if none of its fields is a number. A number is what
+    Python's ``float`` takes, in ASCII and without underscores; an integer that float64 cannot hold is an error. A
+    quoted field ends in its line.
+    """
+    return read_named_points(path, columns=columns, array=array, progress=progress)[0]
+
+
+def read_named_points(path, *, columns=None, array=None, progress=None):
+    """As `read_points`, with the names of the two columns.
+
+    Returns
+    -------
+    points : ndarray, shape (n, 2)
+    names : pair of str or None
+        None where the columns have no names: in a table without a header, or a plain array.
     """
     path = Path(path)
+    reader = reader_of(path, columns, array, of="read_points")
+    if reader is arrays.read_npz:
+        return reader(path, columns=columns, array=array)
+    if reader is arrays.read_npy:
+        return reader(path, columns=columns)
+    return reader(path, columns=columns, progress=progress)
+
+
+def reader_of(path, columns, array, *, of):
+    """The function that reads a file of this name; `InvalidInput` where there is none, or it takes no such options."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InvalidInput(f"The file '{path}' must end in one of {', '.join(READERS)}.")
     if columns is not None and len(columns) != 2:
-        raise InvalidInput(
-            f"The 'columns' parameter of read_points must name two columns. Got {columns!r} instead."
-        )
+        raise InvalidInput(f"The 'columns' parameter of {of} must name two columns. Got {columns!r} instead.")
     if array is not None and reader is not arrays.read_npz:
-        raise InvalidInput(
-            f"The 'array' parameter of read_points is for .npz files. Got the file '{path}' instead."
-        )
-    try:
-        if reader is arrays.read_npz:
-            return reader(path, columns=columns, array=array)
-        if reader is arrays.read_npy:
-            return reader(path, columns=columns)
-        return reader(path, columns=columns, progress=progress)
-    except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
-    except MemoryError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: its points do not fit into memory.") from error
+        raise InvalidInput(f"The 'array' parameter of {of} is for .npz files. Got the file '{path}' instead.")
+    return reader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
 import time
 
@@ -14,7 +15,9 @@ device_option = click.option(
     metavar="NAME",
     help="Part of a device's name, platform or kind; default: $CLGEOM_DEVICE, else the fastest.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON for machines; null for numbers that overflow."
+)
 
 
 def columns_option(help):
@@ -54,7 +57,16 @@ def print_facts(*facts):
 
 
 def print_json(value):
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+    """Print a value as JSON, null for what is no finite number."""
+    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def print_table(headings, rows):

@@ -1,37 +1,60 @@
 """Points from tables written as text: comma, tab, semicolon or blank separated.
 
-A file is read in blocks. NumPy's own parser reads a block fast; when it refuses, or when the number of fields does
-not add up, the block is read once more line by line, which is exact about quotes and names the malformed line.
+A file is read in blocks of whole lines. Where every line of a block has the same number of fields, by a count over its
+bytes, NumPy's own parser reads it fast. Any other block is read line by line, which is exact about quotes and numbers
+and names the malformed line. Both give the same numbers: what Python's ``float`` makes of each field.
 """
 
 from __future__ import annotations
 
-import csv
+import functools
 import io
 import itertools
 import os
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import choose_columns, position_of
+from clgeom.io.files import reading
+from clgeom.io.messages import shown
 
 BLOCK_BYTES = 1 << 24
 TABS = (".tsv", ".tab")
+#: First bytes of files that are no text, and what they are.
+NOT_TEXT = (
+    (b"\x1f\x8b", "it is compressed (gzip): unpack it first"),
+    (b"PK\x03\x04", "it is an archive (zip)"),
+    (b"\xff\xfe", "it is not text in UTF-8 or a code page"),
+    (b"\xfe\xff", "it is not text in UTF-8 or a code page"),
+)
+#: A number: an integer (group 1), or what else there is. No hexadecimal digits, no underscores, ASCII only.
+NUMBER = re.compile(
+    r"(?:([+-]?[0-9]+)|[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity))\Z", re.I
+)
+#: What was meant as a number, but is none: "1,5", "1 000", "1'000", "0x1F", "12°30'N", digits of other scripts.
+ALMOST_NUMBER = re.compile(r"[+-]?(?:0x.*|[.,]?\d[\d\s.,:'’_°′″%+-]*(?:[ed][+-]?\d+)?\s*[nsewo]?)\Z", re.I)
+#: Every integer up to here is a float64.
+EXACT = 2**53
+#: Blanks, for NumPy's parser, besides the space and the tab: they become what no number holds.
+NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
 
 
 @dataclass(frozen=True)
 class Layout:
     """How the rows of a file are written. `delimiter` None means any run of blanks.
 
-    `by` is the column of the groups' names, if they are wanted, and `by_name` its own name.
+    `names` are the names of the columns of x and y, None without a header. `by` is the column of the groups' names, if
+    they are wanted, and `by_name` its own name.
     """
 
     path: object
     delimiter: str | None
     width: int
     columns: tuple[int, int]
+    names: tuple[str, str] | None = None
     by: int | None = None
     by_name: str = "group"
 
@@ -39,43 +62,52 @@ class Layout:
         return split(line, self.delimiter)
 
 
-def split(line: str, delimiter: str | None) -> list[str]:
-    """The fields of a line, quotes removed."""
-    if delimiter is None:
-        return line.split()
-    return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
-
-
-def read_text(path, *, columns=None, progress=None) -> np.ndarray:
-    """Two columns of a table as float64 points, shape (n, 2)."""
-    parts = [points for points, _, _ in _read(path, columns, None, progress)]
-    return np.concatenate(parts) if parts else np.empty((0, 2))
-
-
-def read_grouped_text(path, by, *, columns=None, progress=None):
-    """Two columns of a table as float64 points, a third one as text: the names of the groups that points are in.
+def read_text(path, *, columns=None, progress=None):
+    """Two columns of a table.
 
     Returns
     -------
-    points : ndarray, shape (n, 2)
-    names : list of n str
-    title : str
-        The name of that column, "group" where it has none.
+    points : ndarray of float64, shape (n, 2)
+    names : pair of str or None
+        Of the two columns, None where there is no header.
     """
-    parts, names, title = [], [], "group"
+    parts, names = [], None
+    for points, _, layout in _read(path, columns, None, progress):
+        parts.append(points)
+        names = layout.names
+    return _joined(parts), names
+
+
+def read_grouped_text(path, by, *, columns=None, progress=None):
+    """Two columns of a table, a third one as text: the names of the groups that points are in.
+
+    Returns
+    -------
+    points : ndarray of float64, shape (n, 2)
+    names : pair of str or None
+        Of the two columns, None where there is no header.
+    groups : list of n str
+    title : str
+        The name of their column, "group" where it has none.
+    """
+    parts, names, groups, title = [], None, [], "group"
     for points, of_block, layout in _read(path, columns, by, progress):
         parts.append(points)
-        names += of_block
-        title = layout.by_name
-    return np.concatenate(parts) if parts else np.empty((0, 2)), names, title
+        groups += of_block
+        names, title = layout.names, layout.by_name
+    return _joined(parts), names, groups, title
+
+
+def _joined(parts):
+    return np.concatenate(parts) if parts else np.empty((0, 2))
 
 
 def _read(path, columns, by, progress):
     """(points, names of groups, layout) of each block of a file."""
-    with open(path, "rb") as file:
+    with reading(path), open(path, "rb") as file:
         total = os.fstat(file.fileno()).st_size
         layout, line = None, 1
-        for block in _blocks(file):
+        for block in _blocks(file, path):
             if layout is None:
                 layout, header_lines = _layout(path, block, columns, by)
                 if layout is None:  # nothing but comments so far
@@ -84,35 +116,38 @@ def _read(path, columns, by, progress):
                 block = _without_lines(block, header_lines)
                 line += header_lines
             points = _parse(block, layout, line)
-            yield points, [] if by is None else _names(block, layout, line), layout
+            yield points, [] if by is None else _groups(block, layout, line), layout
             line += block.count("\n")
             if progress is not None:
                 progress(file.tell(), total)
 
 
-def _blocks(file):
+def _blocks(file, path):
     """The text in pieces that end with a line; line ends become a plain newline, each."""
-    rest = b""
+    rest = []
     for number in itertools.count():
         data = file.read(BLOCK_BYTES)
+        last = not data
         if number == 0:
-            if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4096]:
-                raise InvalidInput(f"The file '{file.name}' is not text in UTF-8 or a code page.")
+            for start, what in NOT_TEXT:
+                if data.startswith(start):
+                    raise InvalidInput(f"The file '{path}' cannot be read: {what}.")
+            if b"\0" in data[:4096]:
+                raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
             data = data.removeprefix(b"\xef\xbb\xbf")
         whole, newline, tail = data.rpartition(b"\n")
         if newline:
-            yield _text(rest + whole + newline)
-            rest = tail
-        else:
-            rest += tail
-        if len(data) < BLOCK_BYTES - 3:
+            yield _text(b"".join([*rest, whole, newline]))
+            rest = []
+        rest.append(tail)
+        if last:
             break
-    if rest:
-        yield _text(rest)
+    if any(rest):
+        yield _text(b"".join(rest))
 
 
 def _text(data: bytes) -> str:
-    """Bytes as text, one character each: numbers are ASCII, and names are only needed from the header."""
+    """Bytes as text, one character each: numbers are ASCII, and names are decoded where they are wanted."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data.decode("latin-1")
@@ -120,12 +155,74 @@ def _text(data: bytes) -> str:
 
 def _is_row(line: str) -> bool:
     """Whether a line is data: not blank, not a comment."""
-    start = line.lstrip()[:1]
+    start = line.lstrip(" \t\n")[:1]
     return start != "" and start != "#"
 
 
 def _without_lines(block: str, count: int) -> str:
     return block.split("\n", count)[count] if block.count("\n") >= count else ""
+
+
+# Lines ----------------------------------------------------------------------------------------------------------
+
+
+def split(line: str, delimiter: str | None) -> list[str]:
+    """The fields of a line: blanks around them left out, quotes removed and what is in them kept.
+
+    A quote counts at the beginning of a field; within quotes "" stands for one. ValueError says what is wrong.
+    """
+    if '"' not in line:
+        if delimiter is None:
+            return re.findall(r"[^ \t]+", line)
+        return [field.strip(" \t") for field in line.split(delimiter)]
+    pattern, fields, place = _field_pattern(delimiter), [], 0
+    if delimiter is None:
+        line = line.strip(" \t")
+    while True:
+        found = pattern.match(line, place)
+        if found is None:
+            raise ValueError("a quote is not closed in its line, or text follows it")
+        quoted, plain = found.groups()
+        fields.append(plain.strip(" \t") if quoted is None else quoted.replace('""', '"'))
+        place = found.end()
+        if place == len(line) and (delimiter is None or not found[0].endswith(delimiter)):
+            return fields
+
+
+@functools.lru_cache
+def _field_pattern(delimiter):
+    """One field with what ends it: a quoted one, else a plain one."""
+    quoted = r'"([^"]*(?:""[^"]*)*)"'
+    if delimiter is None:
+        return re.compile(rf'(?:{quoted}|([^" \t][^ \t]*))(?:[ \t]+|\Z)')
+    blanks = " *" if delimiter == "\t" else "[ \t]*"
+    return re.compile(rf'{blanks}(?:{quoted}{blanks}|([^"{delimiter}][^{delimiter}]*|))(?:{delimiter}|\Z)')
+
+
+def _name(field: str) -> str:
+    """A field as its author wrote it: UTF-8 where it is."""
+    try:
+        return field.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return field
+
+
+def _number(field: str) -> float:
+    """A field as a float; ValueError where it is none, or an integer that float64 does not hold."""
+    field = field.strip(" \t")
+    found = NUMBER.match(field)
+    if found is None:
+        raise ValueError("is not a number")
+    value = float(field)
+    if found[1] is not None and abs(value) >= EXACT:
+        digits = found[1].lstrip("+-0")
+        if len(digits) > 309 or int(digits) != abs(value):
+            raise ValueError("is beyond the integers that float64 holds (2**53)")
+    return value
+
+
+def _is_number(field: str) -> bool:
+    return NUMBER.match(field.strip(" \t")) is not None
 
 
 # The header -----------------------------------------------------------------------------------------------------
@@ -140,46 +237,34 @@ def _layout(path, block, wanted, by):
     number, first = next(lines, (0, None))
     if first is None:
         return None, 0
+    first = first.rstrip("\n")
     delimiter = _delimiter(path, first)
-    fields = split(first.rstrip("\n"), delimiter)
-    names = None if any(_is_number(field) for field in fields) else [_name(field) for field in fields]
-    layout = Layout(path, delimiter, len(fields), choose_columns(path, names, len(fields), wanted))
-    if by is not None:
-        column = position_of(path, names, len(fields), by.strip())
-        layout = replace(layout, by=column, by_name=names[column] if names else "group")
-    return layout, number if names is None else number + 1
+    try:
+        fields = split(first, delimiter)
+    except ValueError as error:
+        raise _malformed(path, number + 1, error, first) from None
+    width = len(fields)
+    names = None if any(map(_is_number, fields)) else [_name(field).strip() for field in fields]
+    column = None if by is None else position_of(path, names, width, by)
+    x, y = choose_columns(path, names, width, wanted, by=column)
+    layout = Layout(path, delimiter, width, (x, y), by=column)
+    if names is None:
+        return layout, number
+    for position in (x, y):  # a row whose numbers cannot be read is no header
+        if ALMOST_NUMBER.match(names[position]) or names[x] == names[y] == "":
+            raise _malformed(path, number + 1, _what_is_wrong(fields[position]), first)
+    layout = replace(layout, names=(names[x], names[y]))
+    return layout if by is None else replace(layout, by_name=names[column] or "group"), number + 1
 
 
 def _delimiter(path, line):
     """What separates the fields: as the file's ending says, unless its first line says otherwise."""
+    line = re.sub('"[^"]*"', "", line).strip(" \t")
     suffix = os.path.splitext(path)[1].lower()
     for delimiter in ("\t", ",", ";") if suffix in TABS else (",", ";", "\t"):
-        if delimiter in line.strip(" \n"):
+        if delimiter in line:
             return delimiter
     return None
-
-
-def _name(field: str) -> str:
-    """A header's field as its author wrote it: UTF-8 where it is."""
-    try:
-        return field.encode("latin-1").decode("utf-8").strip()
-    except UnicodeError:
-        return field.strip()
-
-
-def _number(field: str) -> float:
-    """A field as a float; as NumPy's parser has it, which knows no underscores and no other scripts' digits."""
-    if "_" in field or not field.isascii():
-        raise ValueError(field)
-    return float(field)
-
-
-def _is_number(field: str) -> bool:
-    try:
-        _number(field)
-    except ValueError:
-        return False
-    return True
 
 
 # The rows -------------------------------------------------------------------------------------------------------
@@ -190,11 +275,15 @@ def _parse(block: str, layout: Layout, first_line: int) -> np.ndarray:
     text = block
     if "#" in text:
         text = "".join(line for line in io.StringIO(text) if _is_row(line))
-    if not text or text.isspace():
+    data = text.encode("latin-1").translate(NO_BLANKS)
+    rows = _even_rows(data, layout)
+    if rows == 0:
         return np.empty((0, 2))
+    if rows is None:
+        return _parse_lines(block, layout, first_line)
     try:
         points = np.loadtxt(
-            io.StringIO(text),
+            io.StringIO(data.decode("latin-1")),
             delimiter=layout.delimiter,
             usecols=layout.columns,
             comments=None,
@@ -203,27 +292,58 @@ def _parse(block: str, layout: Layout, first_line: int) -> np.ndarray:
         )
     except ValueError:
         return _parse_lines(block, layout, first_line)
-    if _fields_between(text, layout.delimiter) != len(points) * (layout.width - 1):
+    if points.shape != (rows, 2) or (np.abs(points) >= EXACT).any():  # large ones may be integers
         return _parse_lines(block, layout, first_line)
     return points
 
 
-def _fields_between(text: str, delimiter: str | None) -> int:
-    """How many delimiters the text has (of blanks: as many as part the fields of its lines)."""
-    if delimiter is not None:
-        return text.count(delimiter)
-    return sum(max(len(line.split()) - 1, 0) for line in io.StringIO(text))
+def _even_rows(data: bytes, layout: Layout) -> int | None:
+    """How many rows a text without comments has; None unless all have the layout's fields and plain quotes."""
+    if b"\0" in data:
+        return None
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    codes = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(codes == ord("\n"))
+    if layout.delimiter is not None:
+        marks = codes == ord(layout.delimiter)
+    else:  # the first blank after each field
+        blank = (codes == ord(" ")) | (codes == ord("\t")) | (codes == ord("\n"))
+        marks = blank & ~np.concatenate([[True], blank[:-1]])
+    marks = np.flatnonzero(marks)
+    if b'"' in data:
+        quotes = np.flatnonzero(codes == ord('"'))
+        if len(quotes) % 2 or not _quotes_fields(codes, quotes, layout.delimiter):
+            return None
+        if (np.searchsorted(quotes, ends) % 2).any():
+            return None
+        marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
+    counts = np.diff(np.searchsorted(marks, ends, side="right"), prepend=0)
+    if layout.delimiter is None:
+        counts = counts[counts > 0]  # lines of blanks only are no rows
+        return len(counts) if (counts == layout.width).all() else None
+    counts = counts[np.diff(ends, prepend=-1) > 1]
+    return len(counts) if (counts == layout.width - 1).all() else None
 
 
-def _names(block: str, layout: Layout, first_line: int) -> list[str]:
+def _quotes_fields(codes, quotes, delimiter) -> bool:
+    """Whether each pair of quotes holds a whole field, or ends where the next one begins ("")."""
+    around = [ord(c) for c in '"\n' + (delimiter or " \t")]
+    before = codes[np.maximum(quotes[0::2] - 1, 0)]
+    after = codes[quotes[1::2] + 1]  # the text ends with a newline
+    return bool((np.isin(before, around) | (quotes[0::2] == 0)).all() and np.isin(after, around).all())
+
+
+def _groups(block: str, layout: Layout, first_line: int) -> list[str]:
     """The groups' names in the rows of a block that `_parse` has found well-formed."""
     names = []
     for number, line in enumerate(io.StringIO(block), first_line):
         if _is_row(line):
             line = line.rstrip("\n")
             names.append(_name(layout.split(line)[layout.by]))
-            if not names[-1]:
-                raise _malformed(layout.path, number, f"the group in '{layout.by_name}' is missing", line)
+            if not names[-1].strip():
+                what = f"the group in '{shown(layout.by_name)}' is missing"
+                raise _malformed(layout.path, number, what, line)
     return names
 
 
@@ -234,25 +354,37 @@ def _parse_lines(block: str, layout: Layout, first_line: int) -> np.ndarray:
         if not _is_row(line):
             continue
         line = line.rstrip("\n")
-        fields = layout.split(line)
-        if len(fields) != layout.width:
-            raise _malformed(
-                layout.path, number, f"{layout.width} fields are expected, it has {len(fields)}", line
-            )
+        if "\0" in line:
+            raise _malformed(layout.path, number, "it holds a null character", line)
         try:
-            rows.append([_number(fields[column]) for column in layout.columns])
-        except ValueError:
-            wrong = next(fields[column] for column in layout.columns if not _is_number(fields[column]))
-            what = f"'{_shown(wrong)}' is not a number" if wrong.strip() else "a coordinate is missing"
-            raise _malformed(layout.path, number, what, line) from None
+            fields = layout.split(line)
+        except ValueError as error:
+            raise _malformed(layout.path, number, error, line) from None
+        if len(fields) != layout.width:
+            what = f"{layout.width} fields are expected, it has {len(fields)}"
+            raise _malformed(layout.path, number, what, line)
+        row = []
+        for column in layout.columns:
+            try:
+                row.append(_number(fields[column]))
+            except ValueError:
+                raise _malformed(layout.path, number, _what_is_wrong(fields[column]), line) from None
+        rows.append(row)
     return np.array(rows, np.float64).reshape(-1, 2)
 
 
+def _what_is_wrong(field: str) -> str:
+    """What is wrong with a field that is no coordinate."""
+    if not field.strip():
+        return "a coordinate is missing"
+    try:
+        _number(field)
+    except ValueError as error:
+        return f"'{shown(_name(field))}' {error}"
+    return ""
+
+
 def _malformed(path, number, what, line):
-    return InvalidInput(f"The file '{path}' is malformed in line {number}: {what} ('{_shown(line)}').")
-
-
-def _shown(text: str, most: int = 60) -> str:
-    """Text fit for one line of a message."""
-    text = _name(text).encode("unicode_escape").decode() if not text.isprintable() else _name(text)
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return InvalidInput(
+        f"The file '{path}' is malformed in line {number}: {what} ('{shown(_name(line[:300]))}')."
+    )
