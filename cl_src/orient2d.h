@@ -181,10 +181,18 @@ inline int orient2d_flushable(coord_t v)
 #endif
 }
 
+inline int orient2d_any_flushable(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
+{
+    return orient2d_flushable(ax) | orient2d_flushable(ay) | orient2d_flushable(bx) | orient2d_flushable(by) |
+           orient2d_flushable(cx) | orient2d_flushable(cy);
+}
+
 // Stages 2 to 4. Called, not inlined: kernels test orientation in many places, and need this seldom.
 int __attribute__((noinline)) orient2d_undecided(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
 {
 #if CLGEOM_FILTERED && CLGEOM_FP64
+    if (orient2d_any_flushable(ax, ay, bx, by, cx, cy))    // a conversion to double may flush, too
+        return orient2d_integer(ax, ay, bx, by, cx, cy);
     const int sign = orient2d_of_differences(ax, ay, bx, by, cx, cy);
     if (sign != 2)
         return sign;
@@ -198,12 +206,10 @@ int __attribute__((noinline)) orient2d_undecided(coord_t ax, coord_t ay, coord_t
 inline int orient2d(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
 {
 #if CLGEOM_FILTERED
-    const int flushable = orient2d_flushable(ax) | orient2d_flushable(ay) | orient2d_flushable(bx) |
-                          orient2d_flushable(by) | orient2d_flushable(cx) | orient2d_flushable(cy);
 #if defined(CLGEOM_COORD_double)
     CLGEOM_FILTER(double, DBL_MIN)
 #else
-    if (!flushable)
+    if (!orient2d_any_flushable(ax, ay, bx, by, cx, cy))
         CLGEOM_FILTER(float, FLT_MIN)
 #endif
 #endif

@@ -45,7 +45,8 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
     alike = given if on_device else _alike(given)
     single = not on_device and all(np.ndim(value) == 1 for value in given.values())
     arrays = {
-        name: as_device_points(session, value, of="orient2d", name=name) for name, value in alike.items()
+        name: as_device_points(session, value, of="orient2d", name=name, compared=False)
+        for name, value in alike.items()
     }
     sizes = {name: array.n for name, array in arrays.items()}
     types = {array.dtype for array in arrays.values()}

@@ -15,6 +15,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.subnormals import refuse_flushed
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 C_NAMES = {
@@ -109,7 +110,7 @@ def session_of(value, device):
 # Points ---------------------------------------------------------------------------------------------------------
 
 
-def as_device_points(session, points, *, of: str, name: str = "points") -> DeviceArray:
+def as_device_points(session, points, *, of: str, name: str = "points", compared: bool = True) -> DeviceArray:
     """2D points in memory that kernels of this session read.
 
     Parameters
@@ -118,10 +119,16 @@ def as_device_points(session, points, *, of: str, name: str = "points") -> Devic
     points : array_like or pyopencl.array.Array, shape (n, 2)
     of, name : str
         The public function and its parameter, for error messages.
+    compared : bool
+        Whether kernels compare coordinates as floats, so that a device must not take any of them for zero.
     """
     if is_device_array(points):
-        return _adopt(session, points, of=of, name=name, width=2, types=POINT_TYPES)
-    return to_device(session, canonical_points(points, of=of, name=name), of=of)
+        array = _adopt(session, points, of=of, name=name, width=2, types=POINT_TYPES)
+    else:
+        array = to_device(session, canonical_points(points, of=of, name=name), of=of)
+    if compared:
+        refuse_flushed(array, of=of, name=name)
+    return array
 
 
 def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:

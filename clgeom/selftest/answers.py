@@ -1,9 +1,9 @@
 """Fixed questions to the public functions, whose answers every device must give alike.
 
 Inputs are made of integers and of operations that IEEE 754 rounds correctly, so that they are the same everywhere; the
-digest of an answer is that of the bytes of its arrays. Functions that are not exact (transcendental ones; division where
-it is not correctly rounded) give numbers instead, and a bound. ``answers.json`` has the right answers; ``python -m
-clgeom.selftest`` prints those of the default device in its form.
+digest of an answer is that of the bytes of its arrays. Functions that are not exact (transcendental ones; division
+where it is not correctly rounded) give numbers instead, and a bound. ``answers.json`` has the right answers; ``python
+-m clgeom.selftest`` prints those of the default device in its form.
 """
 
 from __future__ import annotations
