@@ -1,7 +1,7 @@
 """Numbers that some devices take for zero: float32 below 2**-126, where float arithmetic flushes subnormals.
 
 The orientation of such points is decided in integers and stays exact, but sorting points, finding equal ones and
-comparing them with bounds is done in float32. So a device that flushes refuses them, rather than answer for other points.
+comparing them with bounds is done in float32. So a device that flushes refuses them: it would answer for other points.
 """
 
 from __future__ import annotations
@@ -25,5 +25,6 @@ def refuse_flushed(array, *, of: str, name: str) -> None:
         remedy = "Pass float64" if profile.fp64 else "Scale the numbers up by a power of two"
         raise DeviceLimit(
             f"The '{name}' parameter of {of} must have no numbers below 2**-126 in size other than 0 on "
-            f"{profile.name}, which takes them for 0. Got {values[row, column]} at {place} instead. {remedy}, or choose another device."
+            f"{profile.name}, which takes them for 0. Got {values[row, column]} at {place} instead. "
+            f"{remedy}, or choose another device."
         )
