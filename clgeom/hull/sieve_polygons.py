@@ -91,7 +91,7 @@ class Polygons:
             groups=groups, directions=DIRECTIONS, fine=FINE,
         )  # fmt: skip
         whole = self._step(
-            "extreme_polygon", (candidates, np.uint32(groups), "sizes", *kept.arguments[1:], polygon),
+            "extreme_polygon", (candidates, np.uint32(groups), "sizes", *kept.arguments[1:], corners, polygon),
             groups=FINE, directions=slots, span=DIRECTIONS, share=caps.wg_size, result="corners",
         )  # fmt: skip
         outside = self._step(

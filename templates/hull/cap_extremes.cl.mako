@@ -79,7 +79,7 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
         }
         for (uint steps = 0; steps < corners && (reach.x > 0 || reach.y > 0); ++steps) {
             const int gathers = max(caps[corner].length, caps[AHEAD_OF(corner)].length) > LONG;
-            uint known[FINE];                // all at once
+            uint known[FINE];                // all at once; one that another item raises meanwhile costs an atomic more
 #pragma unroll
             for (uint k = 0; k < FINE; ++k)
                 known[k] = reached[AT(corner, k)];
@@ -88,7 +88,7 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
                 const uint far = BETWEEN(reach, gathers ? ${gathered[k]}f : ${k / fine}f);
 % if passing:
                 if (far == known[${k}])
-                    who[AT(corner, ${k})] = row;
+                    atomic_xchg(&who[AT(corner, ${k})], row);
 % else:
                 if (far > known[${k}]) {
                     atomic_max(&reached[AT(corner, ${k})], far);

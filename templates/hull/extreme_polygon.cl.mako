@@ -8,7 +8,7 @@
 //
 // Every work-group finds all corners. The last one makes caps of them, the others do their share of the bins.
 % else:
-//   corners     the row of the farthest in each direction, counter-clockwise; equal ones side by side
+//   corners     the row of the farthest in each of *slots directions, counter-clockwise; equal ones side by side
 //
 // A work-group for ${span} directions.
 % endif
@@ -52,22 +52,23 @@ void extreme_polygon(global const real_t *points, global const uint2 *candidates
                      global float2 *bounds)
 % else:
 void extreme_polygon(global const uint2 *candidates, const uint most, global const uint *sizes, const uint in,
-                     const uint capacity, global uint *corners)
+                     const uint capacity, global const uint *slots, global uint *corners)
 % endif
 {
     local uint2 found[PARTS * SPAN];
     const uint lid = get_local_id(0), part = PARTS > 1 ? lid / SPAN : 0;
 % if result == "bounds":
-    const uint first = 0;
+    const uint first = 0, known = SPAN;
     const affine_t map = *map_found;
 % else:
     const uint first = get_group_id(0) * SPAN, total = sizes[in] > capacity ? 0 : sizes[in];
     const uint groups = clamp((total + ${share - 1}) / ${share}, 1u, most);
+    const uint known = *slots > first ? min(*slots - first, (uint)SPAN) : 0;      // of the directions here
 % endif
     for (uint k = PARTS > 1 ? lid % SPAN : lid; k < SPAN; k += WG_SIZE) {
         uint2 best = (uint2)(0, 0);
 #pragma unroll 8
-        for (uint group = part; group < groups; group += PARTS) {
+        for (uint group = part; group < groups && k < known; group += PARTS) {
             const uint2 other = candidates[group * DIRECTIONS + first + k];
             best = other.x > best.x ? other : best;
         }
@@ -88,7 +89,8 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
             best = other.x > best.x ? other : best;
         }
 % if result == "corners":
-        corners[first + k] = best.y;
+        if (k < known)
+            corners[first + k] = best.y;
 % else:
         rows[k] = best.y;
         const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)best.y);

@@ -8,6 +8,7 @@
 % else:
 //   by insertion
 % endif
+//   only y is written: other work-items read the x of a run meanwhile, which is one but for the sign of zero
 //   found becomes 1 when a run of more than LIMIT points may be out of order and stays so
 //
 // Reads every point once; runs are rare and short where coordinates are not on a grid.
@@ -42,10 +43,10 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
         point_t low = vload2(i, points), high = low;
         uint low_id = ids[i], high_id = low_id;
         for (; last < n && last - i < LIMIT; ++last) {
+            if (points[2 * (size_t)last] != x)
+                break;
             const point_t p = vload2(last, points);
             const uint id = ids[last];
-            if (p.x != x)
-                break;
             if (after(low, low_id, p, id)) {
                 low = p;
                 low_id = id;
@@ -59,7 +60,7 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
             *found = 1;
         else
             for (uint k = i; k < last; ++k) {
-                vstore2(k + 1 < last ? low : high, k, points);
+                points[2 * (size_t)k + 1] = k + 1 < last ? low.y : high.y;
                 ids[k] = k + 1 < last ? low_id : high_id;
             }
 % else:
@@ -82,12 +83,12 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
                     const point_t q = vload2(at - 1, points);
                     if (!after(q, ids[at - 1], p, id))
                         break;
-                    vstore2(q, at, points);
+                    points[2 * (size_t)at + 1] = q.y;
                     ids[at] = ids[at - 1];
                     --at;
                 }
                 if (at < k) {
-                    vstore2(p, at, points);
+                    points[2 * (size_t)at + 1] = p.y;
                     ids[at] = id;
                 }
             }

@@ -142,7 +142,7 @@ void radix_segments(global const key_t *keys,
                     number[k] = order[i];
                     while (low < high) {                       // no barrier inside
                         const uint middle = (low + high) / 2;
-                        const bool before = is_left ? codes[middle] < code[k] : codes[middle] <= code[k];
+                        const int before = is_left ? codes[middle] < code[k] : codes[middle] <= code[k];
                         low = before ? middle + 1 : low;
                         high = before ? high : middle;
                     }

@@ -1,0 +1,284 @@
+"""Data races, uninitialised values and wrong API calls, found by Oclgrind (apt-get install oclgrind). Opt-in, slow.
+
+    python tests/races.py                   # every family, in the shapes of GPUs and of CPUs
+    python tests/races.py hull sorting      # some
+
+Each family runs in a process of its own under the simulator, with small inputs that need several work-groups. Exits with 1
+on any report: a race, an uninitialised value that decides something, an access out of bounds, a wrong result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+#: Oclgrind does not know newer questions about a device, which pyopencl asks; and the padding of records, which is copied
+#: with them, is uninitialised.
+IGNORED = re.compile(r"Function: clGet(Device|Platform)Info\b|^Uninitialized value written")
+#: What a kernel may do, and why.
+ALLOWED = {
+    # A bound that others raise is read to save an atomic_max; an old one costs one more.
+    ("Read-write data race at local memory", "cap_extremes"),
+}
+SHAPES = ("gpu", "cpu")
+#: The simulator itself crashes now and then.
+ATTEMPTS = 4
+
+
+def session_and_policies(shape):
+    """A session that copies its input, so that the simulator knows what is initialised, and small shapes."""
+    from conftest import policies
+
+    from clgeom.runtime.device import Session
+
+    session = Session("oclgrind")
+    session.profile = replace(session.profile, kind="gpu")
+    session.build_options = ("-cl-opt-disable",)  # else it meets instructions that it does not know
+    if shape == "cpu":
+        return session, policies("cpu")
+    return session, {name: _small(policy) for name, policy in policies("any", wg_sizes=(16, 8)).items()}
+
+
+def _small(policy):
+    return replace(policy, groups_per_unit=min(policy.groups_per_unit, 2))
+
+
+# Families -------------------------------------------------------------------------------------------------------
+
+
+def hull(session):
+    from reference import hull as reference
+
+    from clgeom import conformance
+    from clgeom.hull.convex import convex_hull
+
+    for dtype in conformance.TYPES:
+        for family, n in (("nearly_round", 100), ("heavy_tails", 900), ("crowded_edge", 700)):
+            points = conformance.family_points(family, n, dtype)
+            for filter in ("auto", "octagon", "none"):
+                vertices = convex_hull(points, filter=filter, device=session).vertices
+                assert vertices.tolist() == reference.convex_hull(points), (family, dtype, filter)
+
+
+def batch(session):
+    import numpy as np
+    from reference import batch as reference
+
+    from clgeom import conformance
+    from clgeom.hull.batch import convex_hulls
+
+    offsets = np.array([0, 0, 1, 3, 20, 150, 900])
+    for dtype in conformance.TYPES:
+        points = conformance.family_points("two_scales", 900, dtype)
+        found = convex_hulls(points, offsets, device=session)
+        expected = reference.convex_hulls(points, offsets.tolist())
+        assert found.vertices.tolist() == sum(expected, [])
+
+
+def hoods(session):
+    import numpy as np
+
+    from clgeom import conformance
+    from clgeom.hull.hoods import lower_hood, upper_hood
+
+    points = conformance.family_points("nearly_round", 150, "float32")
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    for hood in (upper_hood, lower_hood):
+        found = [
+            hood(points, method=method, device=session).vertices.tolist() for method in ("published", "runs")
+        ]
+        assert found[0] == found[1]
+
+
+def sorting(session):
+    import numpy as np
+
+    from clgeom.selftest.answers import keys
+    from clgeom.sort.radix import argsort, sort, sort_by_key
+
+    for dtype in ("uint8", "float32", "int64"):
+        for n in (40, 3000):
+            given = keys(dtype, n)
+            np.testing.assert_array_equal(sort(given, device=session), np.sort(given))
+            np.testing.assert_array_equal(argsort(given, device=session), np.argsort(given, kind="stable"))
+            sort_by_key(given, values=np.arange(n), device=session)
+    sort(given, offsets=[0, 10, 10, 500, n], device=session)
+
+
+def shellsort(session):
+    import numpy as np
+
+    from clgeom.selftest.answers import keys
+    from clgeom.sort.shellsort import shellsort as sort
+
+    for variant in ("0", "A", "B", "C", "D", "E", "F", "auto"):
+        given = keys("int32", 300 if variant != "auto" else 3000)
+        found = sort(given, variant=variant, device=session).keys
+        np.testing.assert_array_equal(np.sort(found) if variant in "BC" else found, np.sort(given))
+
+
+def region(session):
+    import numpy as np
+
+    from clgeom import conformance
+    from clgeom.region.arc import adaptive_region
+
+    for dtype in conformance.TYPES:
+        points = conformance.family_points("unsampled_hull", 700, dtype)
+        for segments in (1, 5, 90):
+            found = [
+                adaptive_region(points, segments, kernel=kernel, device=session)
+                for kernel in ("naive", "local")
+            ]
+            np.testing.assert_array_equal(found[0].upper, found[1].upper)
+            assert found[0].contains(points).all()
+
+
+def coverage(session):
+    import numpy as np
+
+    from clgeom.region.coverage import coverage_regions
+
+    rows, columns = np.ogrid[:25, :40]
+    maps = np.stack([(rows * rows + columns * 7) % 53, (rows + columns) % 2 * 60]).astype(np.float32)
+    for options in ({"parts": False}, {"holes": 0}):
+        for found in coverage_regions(maps, (20, 40), device=session, **options):
+            cells = np.argwhere(maps[found.map] >= found.level)[:, ::-1]
+            assert options == {"holes": 0} or found.contains(cells).all()
+
+
+def radio(session):
+    import numpy as np
+
+    from clgeom.radio import free_space
+
+    assert np.isfinite(
+        free_space(np.linspace(0.1, 5, 300, dtype=np.float32), frequency=900, device=session)
+    ).all()
+
+
+def dp(session):
+    import numpy as np
+
+    from clgeom.dp import equation, fill, maximum, min_over, problems, where
+
+    @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
+    def common(M, i, j, a, b):
+        apart = maximum(M[i - 1, j], M[i, j - 1])
+        return where((i == 0) | (j == 0), 0, where(a[i - 1] == b[j - 1], M[i - 1, j - 1] + 1, apart))
+
+    @equation(parameters={"w": "int32[]"}, pattern="RUD")
+    def sack(M, i, j, w):
+        without, weight = M[i - 1, j], w[i - 1]
+        packed = maximum(without, M[i - 1, j - weight] + weight)
+        return where(i == 0, 0, where(j < weight, without, packed))
+
+    @equation(parameters={"p": "int32[]"}, pattern="SONE")
+    def chain(M, i, j, p):
+        cost = min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
+        return where(i >= j, 0, cost)
+
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(0, 4, n).astype(np.uint8) for n in (70, 90))
+    for eq, shape, path, given in (
+        (common, (71, 91), "tiles", {"a": a, "b": b}),
+        (sack, (9, 300), "rows", {"w": rng.integers(1, 30, 8).astype(np.int32)}),
+        (chain, (40, 40), "splits", {"p": rng.integers(1, 9, 41).astype(np.int32)}),
+    ):
+        found = [fill(eq, shape, path=p, device=session, **given).numpy() for p in (path, "stages")]
+        np.testing.assert_array_equal(*found)
+    letters = ["".join("ACGT"[k] for k in row[:60]) for row in (a, b)]
+    problems.lcs(*letters, device=session)
+    problems.edit_distance(*letters, device=session)
+
+
+FAMILIES = {f.__name__: f for f in (hull, batch, hoods, sorting, shellsort, region, coverage, radio, dp)}
+
+
+# Under the simulator --------------------------------------------------------------------------------------------
+
+
+def reports(log: str) -> Counter:
+    """The reports of a log, by their first lines."""
+    blocks = [block.strip() for block in re.split(r"\n\s*\n", log)]
+    found = Counter()
+    for block in blocks:
+        if block and not IGNORED.search(block) and ("Kernel:" in block or "error" in block.lower()):
+            lines = [line.strip() for line in block.splitlines()]
+            if any(lines[0].startswith(text) and f"Kernel: {kernel}" in lines for text, kernel in ALLOWED):
+                continue
+            found["; ".join(line for line in lines if not line.startswith(("Entity", "In file")))[:300]] += 1
+    return found
+
+
+def simulate(family, shape) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "log")
+        log.touch()
+        command = [
+            "oclgrind",
+            "--num-threads",
+            "1",
+            "--data-races",
+            "--uninitialized",
+            "--check-api",
+            "--max-errors",
+            "100000",
+            "--log",
+            str(log),
+        ]
+        child = [sys.executable, __file__, "--child", family, shape]
+        for _ in range(ATTEMPTS):
+            done = subprocess.run([*command, *child], capture_output=True, text=True)
+            if done.returncode != -signal.SIGSEGV:
+                break
+        found = reports(log.read_text(encoding="utf-8", errors="replace"))
+    ok = done.returncode == 0 and not found
+    print(f"{'ok  ' if ok else 'FAIL'} {family} {shape}", flush=True)
+    for text, count in found.most_common(20):
+        print(f"     {count} x {text}")
+    if done.returncode:
+        print(f"     ended with {done.returncode}")
+        print(
+            re.sub(
+                r"Oclgrind - OpenCL runtime error detected\n\tFunction: clGetDeviceInfo\n(\t.*\n)*\n*",
+                "",
+                done.stderr,
+            )[-1500:]
+        )
+    return ok
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("families", nargs="*", choices=[*FAMILIES, []])
+    parser.add_argument("--child", nargs=2, metavar=("FAMILY", "SHAPE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        from clgeom.runtime.tuning import override
+
+        session, policies = session_and_policies(options.child[1])
+        with override(policies):
+            FAMILIES[options.child[0]](session)
+        return 0
+    if not shutil.which("oclgrind"):
+        sys.exit("races.py needs Oclgrind: apt-get install oclgrind")
+    done = [simulate(family, shape) for family in options.families or FAMILIES for shape in SHAPES]
+    return int(not all(done))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
