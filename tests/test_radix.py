@@ -581,6 +581,11 @@ def test_other_types_are_refused(wrong):
         ({"offsets": [-1, 4]}, r"Got -1 at \[0\]"),
         ({"offsets": [0.0, 4.0]}, "Got float64 of shape"),
         ({"offsets": []}, r"shape \(0,\)"),
+        (
+            {"descending": "ascending"},
+            "'descending' parameter of sort must be True or False. Got 'ascending'",
+        ),
+        ({"descending": None}, "'descending' .* Got None"),
         ({"key_bits": 0}, "Got 0 instead"),
         ({"key_bits": 65}, "from 1 to 64.* Got 65"),
         ({"key_bits": (8, 8)}, r"Got \(8, 8\)"),
