@@ -265,6 +265,16 @@ def test_hulls_of_any_layout(session, form, dtype):
         assert found.vertices.get().tolist() == batch.vertices.tolist()
 
 
+def test_scalars_on_the_device_are_refused(session):
+    scalar = there(session, np.array(3.0, np.float32))
+    for function, arguments in ((clgeom.convex_hull, ()), (clgeom.convex_hulls, ([0],)), (clgeom.ConvexHull, ()),
+                                (clgeom.convex_hulls_by_label, ([0],)), (clgeom.heaphull_filter, ())):  # fmt: skip
+        with pytest.raises(
+            InvalidInput, match=r"'points' parameter of \w+ must have shape \(n, 2\). Got \(\)"
+        ):
+            function(scalar, *arguments)
+
+
 def test_negative_labels_in_any_byte_order_are_refused(session):
     points, labels = there(session, some("float32", 20).reshape(10, 2)), np.append(-256, np.arange(9))
     for dtype in ("<i8", ">i8"):

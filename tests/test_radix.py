@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import sort as reference
 
@@ -153,6 +153,63 @@ def test_argsort_of_any_bits(data):
         argsort(keys, descending=descending).tolist()
         == reference.argsort(keys, descending=descending).tolist()
     )
+
+
+#: Ways to lay out n words of so many bits; "digits" vary in some bytes only, so that passes are skipped.
+ORDERS = {
+    "equal": lambda rng, n, bits: np.full(n, rng.integers(0, 1 << bits, dtype=np.uint64)),
+    "two": lambda rng, n, bits: rng.choice(rng.integers(0, 1 << bits, 2, dtype=np.uint64), n),
+    "sorted": lambda rng, n, bits: np.sort(words(rng, n, bits)),
+    "reversed": lambda rng, n, bits: np.sort(words(rng, n, bits))[::-1],
+    "organ_pipe": lambda rng, n, bits: np.sort(words(rng, n, bits))[
+        np.minimum(np.arange(n), n - 1 - np.arange(n))
+    ],
+    "nearly": lambda rng, n, bits: np.sort(words(rng, n, bits))[
+        np.clip(np.arange(n) + rng.integers(-2, 3, n), 0, n - 1)
+    ],
+    "digits": lambda rng, n, bits: (
+        words(rng, n, bits) & rng.choice(np.array([0, 255], np.uint8), 8).view(np.uint64)
+    ),
+    "any": lambda rng, n, bits: words(rng, n, bits),
+}
+#: Where a kernel's path or its number of tiles changes: runs, merged runs, capacities of one launch, tiles.
+EDGES = (1, 16, 32, 256, 512, 2048, 4096, 8192, 16_384)
+
+
+def words(rng, n, bits):
+    return rng.integers(0, 1 << bits, n, dtype=np.uint64)
+
+
+def drawn_keys(data, names):
+    """Keys of any bits around an edge: floats have NaNs of any payload, zeros, infinities, subnormal numbers."""
+    dtype = np.dtype(data.draw(st.sampled_from(names)))
+    bits = 8 * dtype.itemsize
+    n = data.draw(st.sampled_from(EDGES)) * data.draw(st.integers(1, 3)) + data.draw(st.integers(-1, 1))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
+    keys = (
+        ORDERS[data.draw(st.sampled_from(sorted(ORDERS)))](rng, n, bits)
+        .astype(f"u{dtype.itemsize}")
+        .view(dtype)
+    )
+    if dtype.kind == "f" and data.draw(st.booleans()):
+        keys = np.where(rng.random(n) < 0.5, special_keys(rng, n, dtype), keys)
+    return keys
+
+
+@pytest.mark.settings("as_is", "small_allocations", "as_gpu", "odd_shapes")
+@given(data=st.data())
+def test_any_keys_sort_in_every_setting(any_session, request, data):
+    """CI builds kernels for three types, in odd shapes for one; the profile "long" for all."""
+    names = ("float32",) if "odd_shapes" in request.node.name else ("float32", "uint64", "float16")
+    names = NAMES if settings().max_examples > 100 else names
+    keys, descending = drawn_keys(data, names), data.draw(st.booleans())
+    check(keys, descending, any_session)
+    if settings().max_examples > 100:
+        values = np.arange(len(keys), dtype=data.draw(st.sampled_from(("u1", "u2", "u4", "u8"))))
+        order = expected_order(keys, descending)
+        found, moved = sort_by_key(keys, values, descending=descending, device=any_session)
+        np.testing.assert_array_equal(bits_of(found), bits_of(keys[order]))
+        np.testing.assert_array_equal(moved, values[order])
 
 
 def test_equal_keys_keep_their_order(session):
@@ -315,6 +372,63 @@ def test_out_may_be_the_keys(session, n, dtype):
     np.testing.assert_array_equal(keys, expected)
 
 
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+@pytest.mark.parametrize("n", (50, 17_000, 300_001))
+def test_outs_may_be_the_values_and_the_keys(any_session, n):
+    """Results are written when nothing is left to be read from where they go."""
+    if n > 17_000 and any_session.profile.max_alloc_bytes > 1 << 20:
+        pytest.skip("in chunks with small allocations only")
+    for dtype in (np.float32, np.float64):  # values that kernels move
+        keys, values = keys_of("random", n, dtype), np.arange(n).astype(dtype)
+        order = expected_order(keys)
+        wanted = keys[order], values[order]
+        sorted_keys, moved = sort_by_key(keys, values, out=(values, keys), device=any_session)
+        assert sorted_keys is values and moved is keys
+        np.testing.assert_array_equal(sorted_keys, wanted[0])
+        np.testing.assert_array_equal(moved, wanted[1])
+    keys = keys_of("random", n, np.float64)  # rows, which the host picks
+    order, rows = expected_order(keys), np.arange(3.0 * n).reshape(n, 3)
+    wanted, out = rows[order], np.empty((n, 3))
+    sort_by_key(keys, rows, out=(rows[:, 1], out), device=any_session)
+    np.testing.assert_array_equal(out, wanted)
+    np.testing.assert_array_equal(rows[:, 1], keys[order])
+    sort_by_key(keys, out, out=(keys, out), device=any_session)
+    indices = np.arange(n)[::-1].copy()
+    expected = expected_order(indices)
+    np.testing.assert_array_equal(argsort(indices, out=indices, device=any_session), expected)
+
+
+def test_outs_that_share_memory_are_refused(session):
+    keys, memory = keys_of("random", 100, np.float32), np.empty(150, np.float32)
+    with pytest.raises(
+        InvalidInput, match="'out' parameter of sort_by_key must be two arrays that share no memory"
+    ):
+        sort_by_key(keys, keys.copy(), out=(memory[:100], memory[50:]), device=session)
+    sort_by_key(keys, keys.copy(), out=(np.empty((100, 2), np.float32).T[0], memory[:100]), device=session)
+    there, room = device_array(session, keys), device_array(session, np.empty(200, np.float32))
+    with pytest.raises(InvalidInput, match="share no memory"):
+        sort_by_key(there, there, out=(room[:100], room[99:199]))
+    sorted_keys, moved = sort_by_key(there, there, out=(room[:100], room[100:]))
+    for found in (sorted_keys, moved, room[:100], room[100:]):
+        np.testing.assert_array_equal(found.get(), np.sort(keys))
+    sorted_keys, moved = sort_by_key(there, room[:100], out=(room[:100], there))
+    np.testing.assert_array_equal(sorted_keys.get(), np.sort(keys))
+    np.testing.assert_array_equal(moved.get(), np.sort(keys)[expected_order(keys)])
+
+
+@pytest.mark.parametrize("n", (1000, 17_000))
+def test_out_may_share_the_keys_memory_by_sub_buffers(session, n):
+    import pyopencl as cl
+    import pyopencl.array as cl_array
+
+    keys = keys_of("random", n, np.float32)
+    whole = cl.Buffer(session.context, cl.mem_flags.READ_WRITE, 8 * n)
+    parts = (whole.get_sub_region(start, 4 * n) for start in (0, session.device.mem_base_addr_align // 8))
+    there, out = (cl_array.Array(session.queue, (n,), np.float32, data=part) for part in parts)
+    there.set(keys)
+    np.testing.assert_array_equal(sort(there, out=out).get(), np.sort(keys))
+
+
 def test_callers_keys_stay(session):
     for n in (50, 17_000):
         keys = keys_of("special", n, np.float32)
@@ -467,6 +581,11 @@ def test_other_types_are_refused(wrong):
         ({"offsets": [-1, 4]}, r"Got -1 at \[0\]"),
         ({"offsets": [0.0, 4.0]}, "Got float64 of shape"),
         ({"offsets": []}, r"shape \(0,\)"),
+        (
+            {"descending": "ascending"},
+            "'descending' parameter of sort must be True or False. Got 'ascending'",
+        ),
+        ({"descending": None}, "'descending' .* Got None"),
         ({"key_bits": 0}, "Got 0 instead"),
         ({"key_bits": 65}, "from 1 to 64.* Got 65"),
         ({"key_bits": (8, 8)}, r"Got \(8, 8\)"),

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.build import build
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Step, allocate, read, run, write
+from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run, write
 from clgeom.runtime.policies import Policy
+from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import override
 from clgeom.sort import shellsort
 from clgeom.sort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sort.keys import KEY_TYPES
 from clgeom.sort.shellsort import VARIANTS
 from clgeom.sort.shellsort_auto import auto_passes, ladder_of
+from clgeom.sort.shellsort_codes import Codes
 from clgeom.sort.shellsort_result import ShellsortResult
 from tests.reference import shellsort as reference
 
@@ -285,6 +288,87 @@ def test_counts_match_the_simulation(session, variant, wg_size):
                     for p in result.phases
                 ]
                 assert found == phases
+
+
+#: Every item sorts `rows` keys, and adds what that takes to what it counted before: `reads` and its number, `writes`.
+COUNTING = """
+#define WG_SIZE {wg_size}
+typedef uint code_t;
+#define COUNTING 1
+#include "shell_chunk.h"
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void counted(global uint *codes, const uint rows, const ulong reads, const ulong writes, global ulong *counts)
+{{
+    traffic_t traffic = {{reads + get_global_id(0), writes}};
+    insertion_{way}(codes + get_global_id(0) * rows, 0, 1, rows, &traffic);
+    COUNT_GROUP(counts, get_group_id(0), traffic, 1);
+}}
+"""
+
+
+@pytest.mark.parametrize("wg_size", (1, 8, 64))
+@pytest.mark.parametrize("way", ("upwards", "downwards", "carrying"))
+def test_counts_have_64_bits(session, wg_size, way):
+    """Sums of a work-item, of a group, and of several launches, each beyond 2**32 and carrying into its upper half."""
+    groups, rows, launches = 2, 10, 3
+    items = wg_size * groups
+    reads, writes = (1 << 32) - 2, (1 << 35) + (1 << 32) - 1
+    source = render_text(COUNTING.format(wg_size=wg_size, way=way))
+    kernel = build(session, source).counted
+    keys, counts = allocate(session, 4 * rows * items), allocate(session, 24 * groups)
+    fill(session, counts, np.uint64(0), 3 * groups)
+    for _ in range(launches):
+        write(session, keys, np.tile(np.arange(rows, dtype=np.uint32)[::-1], items))
+        kernel(
+            session.queue,
+            (items,),
+            (wg_size,),
+            keys,
+            np.uint32(rows),
+            np.uint64(reads),
+            np.uint64(writes),
+            counts,
+        )
+    # In a reversed column each element meets all before it; the one that is carried along is not read again.
+    written = rows * (rows - 1) // 2 + rows - 1
+    met = rows * (rows - 1) // 2 + 1 if way == "carrying" else written
+    found = read(session, counts, np.uint64, 3 * groups).reshape(-1, 3).tolist()
+    for group, counted in enumerate(found):
+        numbers = sum(range(group * wg_size, (group + 1) * wg_size))
+        per_item = launches * wg_size
+        assert counted == [
+            per_item * (reads + met) + launches * numbers, per_item * (writes + written), launches
+        ]  # fmt: skip
+
+
+@pytest.mark.large
+def test_counts_of_a_column_of_93000_keys(session):
+    if not session.profile.is_cpu:
+        pytest.skip("one work-item of a GPU would take many minutes")
+    keys = np.arange(93_000, dtype=np.uint32)
+    result = shellsort(keys[::-1], variant="A", gaps=[1], stats=True, device=session)
+    assert np.array_equal(result.keys, keys)
+    accesses = 93_000 * 92_999 // 2 + 92_999
+    assert accesses > 1 << 32 and (result.phases[0].reads, result.phases[0].writes) == (accesses, accesses)
+
+
+@pytest.mark.parametrize("variant", ["0", "A", "D", "F"])
+def test_counts_of_a_phase_go_beyond_32_bits(session, variant, monkeypatch):
+    """What is counted before 2**32 and after it adds up to one number."""
+    before = (1 << 32) - 5
+    clear = Codes.clear
+
+    def preloaded(codes, name, count, number=np.uint32):
+        clear(codes, name, count, number)
+        if name == "counts":
+            fill(codes.session, codes.buffers[name], number(before), count)
+
+    keys = random(np.random.default_rng(15), 300, np.dtype(np.uint32))
+    plain = shellsort(keys, variant=variant, stats=True, device=session)
+    monkeypatch.setattr(Codes, "clear", preloaded)
+    found = shellsort(keys, variant=variant, stats=True, device=session)
+    for a, b in zip(plain.phases, found.phases):
+        assert (b.reads, b.writes) == (a.reads + before * b.groups, a.writes + before * b.groups)
 
 
 def test_items_are_those_of_the_study(session):

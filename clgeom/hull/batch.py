@@ -225,7 +225,7 @@ class _Call:
                 f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
             )
         try:
-            single = not is_device_array(points) and np.ndim(points) == 0
+            single = np.ndim(points) == 0
         except ValueError as error:  # ragged lists
             raise InvalidInput(
                 f"The 'points' parameter of {of} must be an array of numbers. {error}"

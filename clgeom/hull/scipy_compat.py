@@ -253,7 +253,9 @@ def _checked(points, *, of):
         raise InvalidInput(
             f"The 'points' parameter of {of} must not be a masked array. Take masked points out first."
         )
-    return points if is_device_array(points) else canonical_points(points, of=of)
+    if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
+        return points
+    return canonical_points(fetched(points) if is_device_array(points) else points, of=of)
 
 
 def _on_host(points):

@@ -49,6 +49,8 @@ class Call:
         self.n = len(self.keys)
         self.on_device = is_device_array(self.keys)
         self.session = session_of(self.keys, device)
+        if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
+            raise self._wrong("descending", "be True or False", repr(descending))
         self.order = KeyOrder(self.keys.dtype.newbyteorder("="), bool(descending))
         self.significant = self._significant(key_bits)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)

@@ -47,19 +47,20 @@ class Codes:
         """Memory for so many codes."""
         return allocate(self.session, count * self.dtype.itemsize)
 
-    def clear(self, name, count):
-        """Bind a name to so many uint32, all 0."""
-        self.buffers[name] = allocate(self.session, 4 * count)
-        fill(self.session, self.buffers[name], np.uint32(0), count)
+    def clear(self, name, count, number=np.uint32):
+        """Bind a name to so many unsigned integers, all 0."""
+        zero = number(0)
+        self.buffers[name] = allocate(self.session, zero.nbytes * count)
+        fill(self.session, self.buffers[name], zero, count)
 
     def run(self, *steps):
         """Enqueue steps; their seconds when profiled."""
         result = run(self.session, Plan(*steps), profile=self.profiled, **self.buffers)
         return sum(phase.seconds for phase in result.phases) if self.profiled else None
 
-    def read(self, name, count=1) -> np.ndarray:
-        """The uint32 that a name is bound to."""
-        return read(self.session, self.buffers[name], np.uint32, count)
+    def read(self, name, count=1, number=np.uint32) -> np.ndarray:
+        """The unsigned integers that a name is bound to."""
+        return read(self.session, self.buffers[name], number, count)
 
     def in_order(self) -> bool:
         """Whether the codes are sorted."""

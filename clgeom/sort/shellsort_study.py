@@ -80,23 +80,26 @@ class Study:
         codes, phases = self.codes, self.phases
         shared = max((phase.groups for phase in phases if phase.parts > 1), default=0)
         codes.buffers["ends"] = codes.room(max(2 * shared, 1))
-        codes.clear("counts", 3 * sum(phase.groups for phase in phases) if self.stats else 1)
+        codes.clear("counts", 1, np.uint64)
         codes.clear("changed", 1)
-        made, slot, name = [], 0, self.kernel.rsplit("/", 1)[-1]
+        made, name = [], self.kernel.rsplit("/", 1)[-1]
         for phase in phases:
-            seconds = self._sort(phase, np.uint64(slot if self.stats else 0))
+            if self.stats:
+                codes.clear("counts", 3 * phase.groups, np.uint64)
+            seconds, counted = self._sort(phase), self._counted(phase) if self.stats else {}
             each = codes.n / (phase.groups * phase.items)
             made.append(
-                ShellPhase((phase.gap,), phase.groups, phase.items, each, kernel=name, seconds=seconds)
+                ShellPhase(
+                    (phase.gap,), phase.groups, phase.items, each, kernel=name, seconds=seconds, **counted
+                )
             )
-            slot += phase.groups
-        return tuple(self._counted(made) if self.stats else made)
+        return tuple(made)
 
-    def _sort(self, phase, slot):
+    def _sort(self, phase):
         """Sort all columns; where several groups share one, until no neighbours have to exchange anything."""
         codes, parts = self.codes, phase.parts
         if parts == 1:
-            return codes.run(*self._launches(phase, slot))
+            return codes.run(*self._launches(phase))
         seconds, again = 0.0 if codes.profiled else None, 0
         while True:
             self.rounds += 1
@@ -104,49 +107,44 @@ class Study:
                 Step(
                     "shellsort/shell_exchange", self.exchange,
                     ("ends", np.uint32(codes.n), np.uint32(phase.gap), np.uint32(parts), np.uint32(parity),
-                     np.uint32(self.rounds), "changed", "counts", slot),
+                     np.uint32(self.rounds), "changed", "counts"),
                     ceil_div(phase.gap * (parts // 2), self.exchange.wg_size), self.params,
                 )
                 for parity in (0, 1)
             ]  # fmt: skip
-            took = codes.run(*self._launches(phase, slot, again), *exchanges)
+            took = codes.run(*self._launches(phase, again), *exchanges)
             seconds = seconds + took if codes.profiled else None
             if codes.read("changed")[0] < self.rounds:
                 return seconds
             again = 1
 
-    def _launches(self, phase, slot, again=0) -> list[Step]:
+    def _launches(self, phase, again=0) -> list[Step]:
         """What sorts every column or, once more (`again`), every part of one."""
         gap, items, parts = phase.gap, np.uint32(phase.items), np.uint32(phase.parts)
         if self.variant == "0":
             each = ceil_div(gap, MOST_LAUNCHES)
             columns = [(i, min(i + each, gap)) for i in range(0, gap, each)]
-            return [
-                self._step(phase, map(np.uint32, ends), slot, phase.groups, self.policy) for ends in columns
-            ]
+            return [self._step(phase, map(np.uint32, ends), phase.groups, self.policy) for ends in columns]
         if self.variant == "A":
-            return [self._step(phase, (), slot, ceil_div(gap, self.policy.wg_size), self.policy)]
+            return [self._step(phase, (), ceil_div(gap, self.policy.wg_size), self.policy)]
         if self.variant == "E":
             own, policy = (parts, np.uint32(again), "ends"), self.policy
         else:
             own = (items, parts, np.uint32(again), "ends") if self.variant == "F" else (items,)
             fitting = next((size for size in GROUP_SIZES if size >= phase.items), self.policy.wg_size)
             policy = replace(self.policy, wg_size=min(fitting, self.policy.wg_size))
-        return [self._step(phase, own, slot, phase.groups, policy)]
+        return [self._step(phase, own, phase.groups, policy)]
 
-    def _step(self, phase, own, slot, groups, policy):
-        args = ("codes", np.uint32(self.codes.n), np.uint32(phase.gap), *own, "counts", slot)
+    def _step(self, phase, own, groups, policy):
+        args = ("codes", np.uint32(self.codes.n), np.uint32(phase.gap), *own, "counts")
         params = {**self.params, "capacity": self.capacity} if self.variant in "EF" else self.params
         moved = 2 * self.codes.n * self.codes.dtype.itemsize
         return Step(self.kernel, policy, args, groups, params, moved)
 
-    def _counted(self, made):
-        """The phases, with what their groups counted."""
-        counts, slot = self.codes.read("counts", 3 * sum(phase.groups for phase in made)).reshape(-1, 3), 0
-        for phase in made:
-            reads, writes, passes = counts[slot:][: phase.groups].sum(axis=0, dtype=np.int64).tolist()
-            # Passes of 0 and E are counted once a column or phase, those of A to D and F once a group.
-            once = {"0": 1, "A": ceil_div(phase.gap, self.policy.wg_size), "F": phase.groups}
-            passes /= once.get(self.variant, phase.gap)
-            yield replace(phase, reads=reads, writes=writes, passes=passes)
-            slot += phase.groups
+    def _counted(self, phase):
+        """What the groups of a phase counted."""
+        counts = self.codes.read("counts", 3 * phase.groups, np.uint64).reshape(-1, 3)
+        reads, writes, passes = counts.sum(axis=0, dtype=np.uint64).tolist()
+        # Passes of 0 and E are counted once a column or phase, those of A to D and F once a group.
+        once = {"0": 1, "A": ceil_div(phase.gap, self.policy.wg_size), "F": phase.groups}
+        return {"reads": reads, "writes": writes, "passes": passes / once.get(self.variant, phase.gap)}

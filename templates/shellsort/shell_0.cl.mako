@@ -12,10 +12,10 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void shell_0(global code_t *codes, const uint n, const uint gap, const uint begin, const uint end,
-             global uint *counts, const ulong slot)
+             global ulong *counts)
 {
     traffic_t traffic = {0, 0};
     for (uint subsequence = begin; subsequence < end; ++subsequence)
         insertion_upwards(codes, subsequence, gap, subsequence_rows(n, gap, subsequence), &traffic);
-    COUNT_GROUP(counts, slot, traffic, begin == 0);
+    COUNT_GROUP(counts, 0, traffic, begin == 0);
 }

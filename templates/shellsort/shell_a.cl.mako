@@ -10,11 +10,11 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #include "shell_chunk.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void shell_a(global code_t *codes, const uint n, const uint gap, global uint *counts, const ulong slot)
+void shell_a(global code_t *codes, const uint n, const uint gap, global ulong *counts)
 {
     const uint subsequence = get_global_id(0);
     traffic_t traffic = {0, 0};
     if (subsequence < gap)
         insertion_upwards(codes, subsequence, gap, subsequence_rows(n, gap, subsequence), &traffic);
-    COUNT_GROUP(counts, slot + get_group_id(0), traffic, 1);
+    COUNT_GROUP(counts, get_group_id(0), traffic, 1);
 }

@@ -12,8 +12,7 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #include "shell_chunk.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void shell_b(global code_t *codes, const uint n, const uint gap, const uint items, global uint *counts,
-             const ulong slot)
+void shell_b(global code_t *codes, const uint n, const uint gap, const uint items, global ulong *counts)
 {
     const uint subsequence = get_group_id(0);
     const uint rows = subsequence_rows(n, gap, subsequence), chunks = min(items, rows);
@@ -22,5 +21,5 @@ void shell_b(global code_t *codes, const uint n, const uint gap, const uint item
         const uint begin = chunk_begin(rows, chunks, chunk), end = chunk_begin(rows, chunks, chunk + 1);
         insertion_upwards(codes, subsequence + (ulong)begin * gap, gap, end - begin, &traffic);
     }
-    COUNT_GROUP(counts, slot + subsequence, traffic, 1);
+    COUNT_GROUP(counts, subsequence, traffic, 1);
 }

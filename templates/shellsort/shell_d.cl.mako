@@ -13,8 +13,7 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #include "shell_chunk.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void shell_d(global code_t *codes, const uint n, const uint gap, const uint items, global uint *counts,
-             const ulong slot)
+void shell_d(global code_t *codes, const uint n, const uint gap, const uint items, global ulong *counts)
 {
     local uint local_changed;
     const uint lid = get_local_id(0), subsequence = get_group_id(0);
@@ -46,5 +45,5 @@ void shell_d(global code_t *codes, const uint n, const uint gap, const uint item
         again = local_changed;
         barrier(CLK_LOCAL_MEM_FENCE);   // all have read local_changed before it is cleared
     }
-    COUNT_GROUP(counts, slot + subsequence, traffic, passes);
+    COUNT_GROUP(counts, subsequence, traffic, passes);
 }

@@ -15,7 +15,7 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void shell_e(global code_t *codes, const uint n, const uint gap, const uint items, const uint again,
-             global code_t *ends, global uint *counts, const ulong slot)
+             global code_t *ends, global ulong *counts)
 {
     local code_t local_codes[CAPACITY];
     const ulong group = get_group_id(0);
@@ -39,5 +39,5 @@ void shell_e(global code_t *codes, const uint n, const uint gap, const uint item
                 code_write(ends, 2 * group + 1, local_codes[size - 1], &traffic);
         }
     }
-    COUNT_GROUP(counts, slot + group, traffic, chunk == 0);
+    COUNT_GROUP(counts, group, traffic, chunk == 0);
 }

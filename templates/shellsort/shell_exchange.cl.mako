@@ -12,7 +12,7 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_exchange(global code_t *ends, const uint n, const uint gap, const uint parts, const uint parity,
-                    const uint round, global uint *changed, global uint *counts, const ulong slot)
+                    const uint round, global uint *changed, global ulong *counts)
 {
     const uint pairs = parts / 2;
     const ulong item = get_global_id(0);
@@ -30,5 +30,5 @@ void shell_exchange(global code_t *ends, const uint n, const uint gap, const uin
             *changed = round;
         }
     }
-    COUNT_GROUP(counts, slot + get_group_id(0), traffic, 0);
+    COUNT_GROUP(counts, get_group_id(0), traffic, 0);
 }

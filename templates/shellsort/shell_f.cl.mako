@@ -15,7 +15,7 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_f(global code_t *codes, const uint n, const uint gap, const uint items, const uint segments,
-             const uint again, global code_t *ends, global uint *counts, const ulong slot)
+             const uint again, global code_t *ends, global ulong *counts)
 {
     local code_t local_codes[CAPACITY];
     local uint local_changed;
@@ -65,5 +65,5 @@ void shell_f(global code_t *codes, const uint n, const uint gap, const uint item
         if (segments > 1 && (i == 0 || i + 1 == size))
             code_write(ends, 2 * group + (i > 0), local_codes[i], &traffic);
     }
-    COUNT_GROUP(counts, slot + group, traffic, size ? passes : 0);
+    COUNT_GROUP(counts, group, traffic, size ? passes : 0);
 }
