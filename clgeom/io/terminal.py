@@ -121,7 +121,7 @@ def phases_as_json(phases) -> list[dict]:
 @contextlib.contextmanager
 def progress(what, *, hidden=False):
     """A callable (done, in all) that draws a bar on a terminal, for work longer than half a second."""
-    if hidden or not sys.stderr.isatty():
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
