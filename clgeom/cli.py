@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -96,8 +97,9 @@ def _complain(message, code=WRONG_INPUT) -> int:
 
 
 def _forget_stdout():
-    """Keep Python from flushing stdout once more when it ends, which would fail again."""
-    sys.stdout = None
+    """Send what stdout still holds nowhere: Python flushes it once more when it ends, which would fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message, category, *_, **__):
