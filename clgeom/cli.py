@@ -126,6 +126,15 @@ def cli(ctx, version):
 
 def main():
     """Entry point of the command ``clgeom``."""
+    for number in (
+        0,
+        1,
+        2,
+    ):  # a stream that is closed: the next file opened would take its place, and what is printed
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # names of places on a terminal that knows few letters

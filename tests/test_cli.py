@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import clgeom
 from clgeom import cli, plot
+from clgeom.io import lonlat
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -344,7 +345,8 @@ def test_geojson_beyond_180_degrees_is_refused(here):
 @pytest.mark.parametrize("by", [(), ("--by", "g")])
 def test_geojson_is_reprojected(here, by):
     """The vertices in UTM are vertices of the polygon in degrees; --json and .csv keep the input's coordinates."""
-    pyproj = pytest.importorskip("pyproj")
+    pyproj, shapely = pytest.importorskip("pyproj"), pytest.importorskip("shapely")
+    to_degrees = pyproj.Transformer.from_crs("EPSG:32632", "EPSG:4326", always_xy=True)
     rows = [(691000.0, 5335000.0), (692000.5, 5335000.0), (691500.0, 5336000.25), (691400.0, 5335300.0)]
     table("x,y,g", [[*row, 1] for row in rows])
     for crs in ("EPSG:32632", "+proj=utm +zone=32", "32632"):
@@ -352,15 +354,34 @@ def test_geojson_is_reprojected(here, by):
         found = json.loads((here / "hull.geojson").read_text())
         found = found["features"][0] if by else found
         assert found["properties"]["crs"] == crs and found["properties"]["area"] == 500375.0625
-        ring = np.array(found["geometry"]["coordinates"][0])
-        to_degrees = pyproj.Transformer.from_crs("EPSG:32632", "EPSG:4326", always_xy=True)
-        for row in rows[:3]:
-            assert np.abs(ring - to_degrees.transform(*row)).max(axis=1).min() < 1e-9
-        assert np.ptp(ring, axis=0).max() < 0.02
+        polygon = shapely.geometry.shape(found["geometry"])
+        corners = shapely.points(*to_degrees.transform(*np.transpose(rows)))
+        assert shapely.covers(polygon.buffer(1e-9), corners).all()
+        assert shapely.distance(polygon.boundary, corners[:3]).max() < 1e-6  # a tenth of a metre
     shown = json.loads(done("hull", "t.csv", *by, "--crs", "EPSG:32632", "--json", "-o", "hull.csv"))
     shown = shown["hulls"][0] if by else shown
     assert shown["coordinates"] == [list(rows[i]) for i in (0, 1, 2)]
     assert "691000.0,5335000.0" in (here / "hull.csv").read_text()
+
+
+@pytest.mark.skipif(
+    not hasattr(lonlat, "LonLat"), reason="io.lonlat has to know points, lines and 180 degrees"
+)
+def test_geojson_is_reprojected_whatever_its_shape(here):
+    pytest.importorskip("pyproj")
+    for rows, kind in [([], "GeometryCollection"), ([(691000.0, 5335000.0)], "Point"),
+                       ([(691000.0, 5335000.0), (692000.0, 5335000.0)], "LineString")]:  # fmt: skip
+        done("hull", table("x,y", rows), "--crs", "EPSG:32632", "-o", "hull.geojson")
+        geometry = json.loads((here / "hull.geojson").read_text())["geometry"]
+        assert geometry["type"] == kind
+        if rows:
+            longitude, latitude = np.ravel(geometry["coordinates"])[:2]
+            assert abs(longitude - 11.567501) < 1e-6 and abs(latitude - 48.139558) < 1e-6
+    table("lon,lat", [(350.0, 10.0), (20.0, 10.0), (200.0, 40.0)])
+    done("hull", "t.csv", "--crs", "EPSG:4326", "-o", "hull.geojson")
+    geometry = json.loads((here / "hull.geojson").read_text())["geometry"]
+    assert geometry["type"] == "MultiPolygon" and len(geometry["coordinates"]) == 2
+    assert all(abs(x) <= 180 for part in geometry["coordinates"] for x, _ in part[0])
 
 
 def test_crs_without_pyproj(here, monkeypatch):
