@@ -16,7 +16,7 @@ device_option = click.option(
     help="Part of a device's name, platform or kind; default: $CLGEOM_DEVICE, else the fastest.",
 )
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON for machines; null for numbers that overflow."
+    "--json", "as_json", is_flag=True, help="Print JSON for machines; null is NaN or infinity."
 )
 
 
