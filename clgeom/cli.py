@@ -126,14 +126,10 @@ def cli(ctx, version):
 
 def main():
     """Entry point of the command ``clgeom``."""
-    for number in (
-        0,
-        1,
-        2,
-    ):  # a stream that is closed: the next file opened would take its place, and what is printed
+    for number in (0, 1, 2):
         try:
             os.fstat(number)
-        except OSError:
+        except OSError:  # closed: the next file opened would be this stream, and get what libraries print
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -222,7 +218,7 @@ def demo(output, device):
     from clgeom.io.atomic import check_outputs
     from clgeom.runtime.device import as_session
 
-    picture = output or "clgeom-demo.png"
+    picture = "clgeom-demo.png" if output is None else output
     check_outputs(None, (picture, plot.FORMATS))
     no_picture = None
     try:
