@@ -201,6 +201,9 @@ def test_hull_of_huge_numbers_is_valid_json(here):
     found = json.loads(done("hull", "p.csv", "--json"), parse_constant=pytest.fail)
     assert found["area"] is None and found["vertices"] == [0, 1, 2]
     assert "area       inf" in done("hull", "p.csv")
+    (here / "g.csv").write_text("k,x,y\n1,0,0\n1,1e308,0\n1,0,1e308\n")
+    found = json.loads(done("hull", "g.csv", "--by", "k", "--json"), parse_constant=pytest.fail)["hulls"][0]
+    assert found["area"] is None and found["coordinates"] == [[0, 0], [1e308, 0], [0, 1e308]]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,10 @@ from clgeom.io.points import read_points
 #: Readers take microseconds: try many times as many files as other tests do examples.
 many = settings(max_examples=5 * settings.default.max_examples)
 
-pytestmark = pytest.mark.filterwarnings("error")  # a warning would be a second line on stderr
+pytestmark = [
+    pytest.mark.filterwarnings("error"),  # a warning would be a second line on stderr
+    pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),
+]
 
 
 # Damaged files --------------------------------------------------------------------------------------------------
