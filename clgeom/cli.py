@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -96,8 +97,9 @@ def _complain(message, code=WRONG_INPUT) -> int:
 
 
 def _forget_stdout():
-    """Keep Python from flushing stdout once more when it ends, which would fail again."""
-    sys.stdout = None
+    """Send what stdout still holds nowhere: Python flushes it once more when it ends, which would fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message, category, *_, **__):
@@ -124,6 +126,11 @@ def cli(ctx, version):
 
 def main():
     """Entry point of the command ``clgeom``."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: the next file opened would be this stream, and get what libraries print
+            os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # names of places on a terminal that knows few letters
@@ -211,7 +218,7 @@ def demo(output, device):
     from clgeom.io.atomic import check_outputs
     from clgeom.runtime.device import as_session
 
-    picture = output or "clgeom-demo.png"
+    picture = "clgeom-demo.png" if output is None else output
     check_outputs(None, (picture, plot.FORMATS))
     no_picture = None
     try:

@@ -300,7 +300,10 @@ def _drawable(points):
 def _frame(ax, corners, side):
     """Set the limits to the hull with some margin, `side` of its size at left and right; never no margin."""
     low, high = (corners.min(axis=0), corners.max(axis=0)) if len(corners) else (np.zeros(2), np.ones(2))
-    reach = (high - low).max() or np.abs(corners).max(initial=0) * 0.05 or 1.0
+    largest = np.abs(corners).max(initial=0)
+    reach = max(
+        (high - low).max() or largest * 0.05 or 1.0, largest * 1e-13
+    )  # what float64 tells apart around them
     ax.set_xlim(low[0] - side * reach, high[0] + side * reach)
     ax.set_ylim(low[1] - 0.06 * reach, high[1] + 0.06 * reach)
     ax.set_aspect("equal")

@@ -678,7 +678,7 @@ def test_hull_by_refuses(cities):
     (cities / "gap.csv").write_text("x,y,g\n0,0,a\n1,1,\n")
     message = refused(cities, "gap.csv", "--by", "g", "-o", "out.geojson")
     assert "malformed in line 3: the group in 'g' is missing" in message
-    (cities / "nan.csv").write_text("x,y,g\n0,0,a\nnan,1,b\n")
+    (cities / "nan.csv").write_text("lon,lat,g\n0,0,a\nnan,1,b\n")
     assert "must be finite" in refused(cities, "nan.csv", "--by", "g", "-o", "out.geojson")
     np.savez("floats.npz", points=np.zeros((2, 2)), g=np.array([0.5, 1]), short=np.array([1]))
     assert "must be integers or text. Got float64" in refused(cities, "floats.npz", "--by", "g")

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import clgeom
 from clgeom import cli, plot
+from clgeom.io import lonlat
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -200,6 +201,9 @@ def test_hull_of_huge_numbers_is_valid_json(here):
     found = json.loads(done("hull", "p.csv", "--json"), parse_constant=pytest.fail)
     assert found["area"] is None and found["vertices"] == [0, 1, 2]
     assert "area       inf" in done("hull", "p.csv")
+    (here / "g.csv").write_text("k,x,y\n1,0,0\n1,1e308,0\n1,0,1e308\n")
+    found = json.loads(done("hull", "g.csv", "--by", "k", "--json"), parse_constant=pytest.fail)["hulls"][0]
+    assert found["area"] is None and found["coordinates"] == [[0, 0], [1e308, 0], [0, 1e308]]
 
 
 @pytest.mark.parametrize(
@@ -254,6 +258,190 @@ def test_plot_that_cannot_be_drawn_leaves_no_file(here):
     assert "beyond 1e300 cannot be drawn" in refused("hull", "p.csv", "--plot", "p.png", "-o", "p.wkt")
 
 
+@pytest.mark.parametrize(
+    "rows",
+    ["1e16,0\n1e16,1\n1e16,2\n", "1e15,1e15\n1000000000000000.125,1e15\n", "5e-324,0\n0,5e-324\n1e-323,0\n"],
+)
+@pytest.mark.filterwarnings("error")
+def test_points_far_from_the_origin_are_drawn(here, rows):
+    pytest.importorskip("matplotlib")
+    (here / "p.csv").write_text(rows)
+    done("hull", "p.csv", "--plot", "p.png", "--trace", "t.png")
+
+
+def test_two_pictures_of_one_name_are_refused(here, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(
+        "clgeom.io.points.read_named_points", lambda *a, **k: pytest.fail("read before the check")
+    )
+    message = "'./a.png' is the output 'a.png', too"
+    assert message in refused("hull", square(), "--plot", "a.png", "--trace", "./a.png")
+
+
+# Coordinate reference systems -----------------------------------------------------------------------------------
+
+
+def table(names, rows):
+    with open("t.csv", "w") as file:
+        file.write("\n".join([names, *(",".join(map(repr, row)) for row in rows)]) + "\n")
+    return "t.csv"
+
+
+BOX = [(0.1, 0.2), (2, 0), (2, 1), (1, 0.7), (0, 1)]
+
+
+@pytest.mark.parametrize("names", ["lon,lat", "Longitude,LATITUDE", "a,lat,lon", "lat,longitude,lon"])
+@pytest.mark.parametrize("by", [(), ("--by", "g")])
+def test_geojson_of_longitude_and_latitude_keeps_every_bit(here, names, by):
+    """Columns of these names need no reference system, wherever they stand."""
+    columns = names.lower().split(",")
+    x = columns.index("lon" if "lon" in columns else "longitude")
+    y = columns.index("lat" if "lat" in columns else "latitude")
+    rows = [
+        [point[0] if i == x else point[1] if i == y else 7.5 for i in range(len(columns))] for point in BOX
+    ]
+    table(names + ",g", [[*row, 1] for row in rows])
+    done("hull", "t.csv", *by, "-o", "hull.geojson")
+    found = json.loads((here / "hull.geojson").read_text())
+    found = found["features"][0] if by else found
+    ring = [list(BOX[i]) for i in (4, 0, 1, 2, 4)]
+    assert (
+        found["geometry"] == {"type": "Polygon", "coordinates": [ring]} and "crs" not in found["properties"]
+    )
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "g")])
+@pytest.mark.parametrize(
+    "names, options, message",
+    [
+        ("x,y", (), "Got 'x' and 'y' instead"),
+        ("easting,northing", (), "Got 'easting' and 'northing' instead"),
+        ("lon,lat", ("--columns", "lat,lon"), "needs longitude as x and latitude as y. Got 'lat' and 'lon'"),
+        ("lon,lat", ("--columns", "lat,lon", "--crs", "EPSG:4326"), "needs longitude as x"),
+        ("x,y", ("--crs", "EPSG:99999999"), "'crs' parameter of hull must be a coordinate reference system"),
+        ("x,y", ("--crs", ""), "must be a coordinate reference system"),
+    ],
+)
+def test_geojson_of_other_coordinates_is_refused(here, names, options, message, by):
+    table(names + ",g", [[*point, 1] for point in BOX])
+    text = refused("hull", "t.csv", *by, *options, "-o", "hull.geojson")
+    assert message in text
+    if not options:
+        assert "--crs EPSG:32632" in text and ".csv or .wkt" in text
+    if "--crs" not in options:
+        done("hull", "t.csv", *by, *options, "-o", "hull.csv")
+
+
+def test_geojson_of_columns_without_names_is_refused(here):
+    np.save("p.npy", np.array(BOX))
+    (here / "p.csv").write_text("0,0\n1,0\n0,1\n")
+    for file in ("p.npy", "p.csv"):
+        assert "Got columns without names instead" in refused("hull", file, "-o", "hull.geojson")
+        done("hull", file, "-o", "hull.wkt")
+
+
+def test_geojson_beyond_180_degrees_is_refused(here):
+    message = refused("hull", table("lon,lat", [(691000.0, 5335000.0), (0, 0), (1, 1)]), "-o", "hull.geojson")
+    assert "within 180 and 90 degrees. Got (691000.0, 5335000.0) instead" in message and "--crs" in message
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "g")])
+def test_geojson_is_reprojected(here, by):
+    """The vertices in UTM are vertices of the polygon in degrees; --json and .csv keep the input's coordinates."""
+    pyproj, shapely = pytest.importorskip("pyproj"), pytest.importorskip("shapely")
+    to_degrees = pyproj.Transformer.from_crs("EPSG:32632", "EPSG:4326", always_xy=True)
+    rows = [(691000.0, 5335000.0), (692000.5, 5335000.0), (691500.0, 5336000.25), (691400.0, 5335300.0)]
+    table("x,y,g", [[*row, 1] for row in rows])
+    for crs in ("EPSG:32632", "+proj=utm +zone=32", "32632"):
+        done("hull", "t.csv", *by, "--crs", crs, "-o", "hull.geojson")
+        found = json.loads((here / "hull.geojson").read_text())
+        found = found["features"][0] if by else found
+        assert found["properties"]["crs"] == crs and found["properties"]["area"] == 500375.0625
+        polygon = shapely.geometry.shape(found["geometry"])
+        corners = shapely.points(*to_degrees.transform(*np.transpose(rows)))
+        assert shapely.covers(polygon.buffer(1e-9), corners).all()
+        assert shapely.distance(polygon.boundary, corners[:3]).max() < 1e-6  # a tenth of a metre
+    shown = json.loads(done("hull", "t.csv", *by, "--crs", "EPSG:32632", "--json", "-o", "hull.csv"))
+    shown = shown["hulls"][0] if by else shown
+    assert shown["coordinates"] == [list(rows[i]) for i in (0, 1, 2)]
+    assert "691000.0,5335000.0" in (here / "hull.csv").read_text()
+
+
+@pytest.mark.skipif(
+    not hasattr(lonlat, "LonLat"), reason="io.lonlat has to know points, lines and 180 degrees"
+)
+def test_geojson_is_reprojected_whatever_its_shape(here):
+    pytest.importorskip("pyproj")
+    for rows, kind in [([], "GeometryCollection"), ([(691000.0, 5335000.0)], "Point"),
+                       ([(691000.0, 5335000.0), (692000.0, 5335000.0)], "LineString")]:  # fmt: skip
+        done("hull", table("x,y", rows), "--crs", "EPSG:32632", "-o", "hull.geojson")
+        geometry = json.loads((here / "hull.geojson").read_text())["geometry"]
+        assert geometry["type"] == kind
+        if rows:
+            longitude, latitude = np.ravel(geometry["coordinates"])[:2]
+            assert abs(longitude - 11.567501) < 1e-6 and abs(latitude - 48.139558) < 1e-6
+    table("lon,lat", [(350.0, 10.0), (20.0, 10.0), (200.0, 40.0)])
+    done("hull", "t.csv", "--crs", "EPSG:4326", "-o", "hull.geojson")
+    geometry = json.loads((here / "hull.geojson").read_text())["geometry"]
+    assert geometry["type"] == "MultiPolygon" and len(geometry["coordinates"]) == 2
+    assert all(abs(x) <= 180 for part in geometry["coordinates"] for x, _ in part[0])
+
+
+def test_crs_without_pyproj(here, monkeypatch):
+    import importlib.util
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "pyproj" else real(name, *a)
+    )
+    square()
+    for arguments in (("--crs", "EPSG:32632"), ("--crs", "EPSG:32632", "-o", "hull.geojson")):
+        assert "needs pyproj, which is not installed: pip install 'clgeom[geo]'" in refused(
+            "hull", "square.csv", *arguments
+        )
+    done("hull", "square.csv", "-o", "hull.geojson")
+
+
+# Groups ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content, by, groups",
+    [
+        ("zip,x,y\n01001,0,0\n1001,1,0\n01001,1,1\n", "zip", ["01001", "1001"]),
+        ("x,y,k\n0,0,a\n1,0,a \n2,0, a\n", "k", ["a"]),
+        ('x,y,k\n0,0,"a"\n1,0,"a "\n', "k", ["a", "a "]),
+        ("7,1,2\n7,3,4\n8,3,4\n", "1", [7, 8]),
+        ("x,y,k\n0,0,-1\n0,1,10\n", "3", [-1, 10]),
+    ],
+)
+def test_hull_by_labels_as_they_are_written(here, content, by, groups):
+    (here / "g.csv").write_text(content)
+    found = json.loads(done("hull", "g.csv", "--by", by, "--json"))["hulls"]
+    assert [hull["group"] for hull in found] == groups
+    assert sum(hull["points"] for hull in found) == content.count("\n") - (content[0].isalpha())
+    if content[0] == "7":
+        assert found[0]["coordinates"] == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    "content, by, message",
+    [
+        ("x,y,k\n0,0,\n", "k", "malformed in line 2: the group in 'k' is missing"),
+        ('x,y,k\n0,0," "\n', "k", "malformed in line 2: the group in 'k' is missing"),
+        ('x,y,k\n0,0,"a\nb"\n', "k", "malformed in line 2: a quote is not closed in its line"),
+        ("x,y,k,k\n0,0,1,2\n", "k", "has 2 columns named 'k'; give a number"),
+        ("x,y,k\n0,0,1\n", "", "has no column ''"),
+    ],
+)
+def test_hull_by_labels_that_are_none(here, content, by, message):
+    (here / "g.csv").write_text(content)
+    assert message in refused("hull", "g.csv", "--by", by, "-o", "out.csv")
+
+
+# Errors ---------------------------------------------------------------------------------------------------------
+
+
 def test_kernel_that_does_not_build_is_no_bad_input(here, monkeypatch):
     def fail(*args, **kwargs):
         raise clgeom.errors.KernelBuildError("no kernel\n  1  source")
@@ -261,6 +449,49 @@ def test_kernel_that_does_not_build_is_no_bad_input(here, monkeypatch):
     monkeypatch.setattr("clgeom.convex_hull", fail, raising=False)
     result = run("hull", square())
     assert result.exit_code == 1 and result.stderr == "clgeom: error: no kernel\n  1  source\n"
+
+
+@pytest.mark.parametrize(
+    "error, code, line",
+    [
+        (ZeroDivisionError("a\nb"), 70, "unexpected ZeroDivisionError: a\\nb (this is a bug; CLGEOM_DEBUG=1"),
+        (RecursionError("deep"), 70, "unexpected RecursionError: deep (this is a bug"),
+        (KeyError(), 70, "unexpected KeyError: (this is a bug"),
+        (MemoryError(), 1, "There is not enough memory for this."),
+        (OSError(28, "No space left on device"), 1, "[Errno 28] No space left on device"),
+        (clgeom.errors.InvalidInput("two\nlines \x1b[31m"), 2, "two lines \\x1b[31m\n"),
+        (clgeom.errors.DeviceLimit("too large"), 2, "too large\n"),
+    ],
+)
+def test_every_error_is_one_line(here, monkeypatch, error, code, line):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr("clgeom.convex_hull", fail, raising=False)
+    monkeypatch.delenv("CLGEOM_DEBUG", raising=False)
+    result = run("hull", square())
+    assert result.exit_code == code and result.stdout == ""
+    assert result.stderr.startswith("clgeom: error: " + line) and result.stderr.count("\n") == 1, (
+        result.stderr
+    )
+
+
+def test_a_bug_shows_its_traceback_on_request(here, monkeypatch):
+    monkeypatch.setattr("clgeom.convex_hull", lambda *args, **kwargs: 1 / 0, raising=False)
+    monkeypatch.setenv("CLGEOM_DEBUG", "1")
+    result = run("hull", square())
+    assert result.exit_code == 70 and result.stderr.startswith("Traceback (most recent call last):")
+    assert "clgeom: error: unexpected ZeroDivisionError: division by zero" in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("error, said", [(KeyboardInterrupt, "clgeom: stopped\n"), (BrokenPipeError, "")])
+def test_stopped_from_outside(here, monkeypatch, error, said):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr("clgeom.convex_hull", fail, raising=False)
+    result = run("hull", square())
+    assert result.exit_code == (130 if said else 1) and result.stderr.lstrip() == said
 
 
 # As a program ---------------------------------------------------------------------------------------------------
@@ -299,3 +530,27 @@ def test_output_that_cannot_be_written():
             env={**os.environ, "PYTHONPATH": root},
         )  # fmt: skip
     assert bad.returncode == 1 and bad.stderr.startswith("clgeom: error: ") and bad.stderr.count("\n") == 1
+
+
+def test_output_that_nobody_reads(here):
+    """A reader that ends early, and streams that are closed, are no errors."""
+    program = [sys.executable, "-m", "clgeom", "devices"]
+    env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(clgeom.__file__))}
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        ended = subprocess.run(program, stdout=closed, stderr=subprocess.PIPE, text=True, env=env)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    quiet = " ".join(program[:-1]) + f" hull {square()} -o hull.csv"
+    assert subprocess.run(["sh", "-c", f"{quiet} >&- 2>&-"], env=env).returncode == 0
+    assert (here / "hull.csv").read_text().startswith("index,x,y\n0,0.0,0.0\n")
+
+
+def test_warnings_are_one_line(capsys):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = cli._warn
+        warnings.warn("first\nsecond", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "clgeom: warning: first second\n"

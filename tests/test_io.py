@@ -1,7 +1,11 @@
 """Reading points and writing hulls: formats, columns, malformed files, files whole or not at all."""
 
+import gzip
 import json
 import os
+import re
+import tempfile
+import zipfile
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -9,13 +13,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from clgeom import convex_hull
+from clgeom import convex_hull, convex_hulls_by_label
 from clgeom.data import cities
 from clgeom.errors import InvalidInput
 from clgeom.io import text
-from clgeom.io.atomic import check_output, replacing
+from clgeom.io.atomic import check_output, check_outputs, replacing
+from clgeom.io.fasta import choose_record, read_fasta
+from clgeom.io.groups import read_groups, write_hulls
 from clgeom.io.hulls import GEOJSON, HULL_FORMATS, write_hull
 from clgeom.io.points import read_points
+
+
+def with_shape(shape, descr="'<f8'"):
+    """A .npy file of two rows whose header says this of it."""
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + np.arange(4.0).tobytes()
+
 
 SQUARE = [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
 
@@ -112,6 +125,83 @@ def test_read_points_malformed_names_line(make, monkeypatch, content, line, mess
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "content, line",
+    [
+        ("a,b,c\n1,2,3,4\n5,6\n", 2),  # as many fields in all as there should be
+        ("1,2,3\n4,5\n6,7,8,9\n", 2),
+        ('x,y,n\n1,2,"a,b"\n3,"4,"\n', 3),
+        ("1 2 3\n4 5 6 7\n8 9\n", 2),
+        ("x,y\n1,2\n3,4,\n", 3),
+    ],
+)
+@pytest.mark.parametrize("block_bytes", [6, 1 << 24])
+def test_read_points_of_uneven_rows(make, monkeypatch, content, line, block_bytes):
+    monkeypatch.setattr(text, "BLOCK_BYTES", block_bytes)
+    with pytest.raises(InvalidInput, match=f"malformed in line {line}: . fields are expected"):
+        read_points(make("t.csv", content), columns=("1", "2"))
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("9007199254740993,1\n", "'9007199254740993' is beyond the integers that float64 holds"),
+        ("1,2\n-9007199254740993,1\n", "beyond the integers"),
+        ("1,2\n" + "9" * 400 + ",1\n", "beyond the integers"),
+        ("1,5\t2,5\n", "'1,5' is not a number"),  # one row that would pass for a header
+        ("1 000;2 000\n", "'1 000' is not a number"),
+        ("0x10,0x20\n", "'0x10' is not a number"),
+        ("١٢,٣\n", "'١٢' is not a number"),
+        ("12°30'N,5°E\n", "is not a number"),
+        (",\n", "a coordinate is missing"),
+    ],
+)
+def test_read_points_never_loses_a_row_or_a_digit(make, content, message):
+    with pytest.raises(InvalidInput, match=message):
+        read_points(make("t.tsv", content))
+
+
+def test_read_points_takes_integers_that_float64_holds(make):
+    rows = "9007199254740992,-9007199254740994\n1000000000000000000000,9007199254740993.0\n"
+    np.testing.assert_array_equal(
+        read_points(make("t.csv", rows)), [[2.0**53, -(2.0**53) - 2], [1e21, 2.0**53]]
+    )
+
+
+@pytest.mark.parametrize(
+    "header", ["latitude,lng", "Lat,Longitude", "lat,long", "n,N,e", "y,other,x", '"lat, deg",lat,lon']
+)
+def test_read_points_finds_x_and_y_by_name(make, header):
+    columns = [name.strip('"').lower() for name in header.replace('"lat, deg"', "first").split(",")]
+    x = next(i for i, name in enumerate(columns) if name in ("lng", "longitude", "long", "lon", "e", "x"))
+    y = (
+        len(columns)
+        - 1
+        - columns[::-1].index(next(n for n in columns[::-1] if n in ("latitude", "lat", "n", "y")))
+    )
+    row = [str(10 + i) for i in range(len(columns))]
+    path = make("t.csv", f"{header}\n{','.join(row)}\n")
+    if columns.count(columns[y]) > 1:
+        with pytest.raises(InvalidInput, match="cannot be told from its header"):
+            read_points(path)
+    else:
+        np.testing.assert_array_equal(read_points(path), [[10 + x, 10 + y]])
+
+
+def test_read_points_of_long_fields(make):
+    """No limit on a field's length, in either way of reading."""
+    for quoted in ("{}", '"{}, {}"'):
+        field = quoted.replace("{}", "z" * 200_000)
+        np.testing.assert_array_equal(read_points(make("t.csv", f"n,x,y\n{field},1,2\n")), [[1, 2]])
+        np.testing.assert_array_equal(read_points(make("t.csv", f'n,x,y\n{field},"1" ,2\n')), [[1, 2]])
+
+
+@pytest.mark.parametrize("columns", [("1", "1"), ("x", "X"), ("y", "2")])
+def test_read_points_takes_two_columns(make, columns):
+    with pytest.raises(InvalidInput, match="must be two. Got column . for both"):
+        read_points(make("t.csv", "x,y\n1,2\n"), columns=columns)
+
+
 @pytest.mark.parametrize("content", ["", "\n\n", "# nothing\n", "x,y\n", "x,y\n\n# nothing\n", "x,y"])
 def test_read_points_without_rows(make, content):
     assert read_points(make("empty.csv", content)).shape == (0, 2)
@@ -123,9 +213,19 @@ def test_read_points_keeps_nonfinite(make):
     )
 
 
-@pytest.mark.parametrize("content", ["x,y\n1,2\n".encode("utf-16"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"])
-def test_read_points_of_no_text(make, content):
-    with pytest.raises(InvalidInput, match="is not text"):
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("x,y\n1,2\n".encode("utf-16"), "is not text"),
+        ("x,y\n1,2\n".encode("utf-16-be"), "is not text"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not text"),
+        (gzip.compress(b"x,y\n1,2\n"), "compressed"),
+        (b"PK\3\4 and so on", "is an archive"),
+        (b"x,y\n" + b"1,2\n" * 2000 + b"3,\0\n", "malformed in line 2002: it holds a null character"),
+    ],
+)
+def test_read_points_of_no_text(make, content, message):
+    with pytest.raises(InvalidInput, match=message):
         read_points(make("image.csv", content))
 
 
@@ -215,6 +315,59 @@ def test_read_points_malformed_numpy_files(tmp_path, make):
         read_points(tmp_path / "objects.npy")
 
 
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (with_shape("(1000000000000000, 2)"), "greater than file size|too big|not fit"),
+        (with_shape("(1, 2)"), "16 bytes longer than its header says"),
+        (with_shape("(2, 2)", "'<f8' 1"), "Cannot parse header|invalid"),
+        (with_shape("(2, 2)", "'|O'"), "Python objects"),
+        (with_shape("(2, -2)"), "negative|is not a NumPy"),
+        (with_shape("((((2, 2"), "is not a NumPy"),
+    ],
+)
+def test_read_points_of_npy_files_with_a_wrong_header(make, content, message):
+    with pytest.raises(InvalidInput, match=message):
+        read_points(make("t.npy", content))
+
+
+def test_read_points_of_archives_with_odd_members(tmp_path):
+    good = with_shape("(2, 2)")
+    for members, message in [
+        ({"points": b"text"}, "not a NumPy archive"),
+        ({"points.npy": good, "points": good}, "two of its arrays have one name"),
+        ({"points.npy": good + b"more"}, "longer than its header says"),
+        ({}, "has no arrays"),
+    ]:
+        with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        with pytest.raises(InvalidInput, match=message):
+            read_points(tmp_path / "t.npz")
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("points.npy", good)
+    data = bytearray((tmp_path / "t.npz").read_bytes())
+    data[6] |= 1  # encrypted, both in the member's header and in the directory
+    data[data.index(b"PK\1\2") + 8] |= 1
+    (tmp_path / "t.npz").write_bytes(data)
+    with pytest.raises(InvalidInput, match="is encrypted"):
+        read_points(tmp_path / "t.npz")
+
+
+def test_columns_of_two_types_keep_every_integer(tmp_path):
+    x, y = np.array([2**53 + 1, 0]), np.array([0.5, 1])
+    np.savez(tmp_path / "t.npz", x=x, y=y)
+    np.save(tmp_path / "t.npy", np.array(list(zip(x, y)), [("x", "i8"), ("y", "f8")]))
+    for name in ("t.npz", "t.npy"):
+        with pytest.raises(InvalidInput, match=r"'x' of .* within 2\*\*53. Got 9007199254740993 instead"):
+            read_points(tmp_path / name)
+    np.savez(tmp_path / "t.npz", x=x - 1, y=y)
+    np.testing.assert_array_equal(read_points(tmp_path / "t.npz"), [[2.0**53, 0.5], [-1, 1]])
+    np.savez(tmp_path / "t.npz", x=np.array(["a", "b"]), y=y)
+    with pytest.raises(InvalidInput, match="'x' of .* must be numbers. Got <U1"):
+        read_points(tmp_path / "t.npz")
+
+
 def test_read_points_unreadable(tmp_path, make):
     with pytest.raises(InvalidInput, match="No such file"):
         read_points(tmp_path / "none.csv")
@@ -222,9 +375,164 @@ def test_read_points_unreadable(tmp_path, make):
         read_points(make("points.xlsx", ""))
     with pytest.raises(InvalidInput, match="for .npz files"):
         read_points(make("points.csv", ""), array="a")
-    (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(InvalidInput, match="cannot be read: Is a directory"):
-        read_points(tmp_path / "folder.csv")
+    for suffix in (".csv", ".npy", ".npz"):
+        (tmp_path / f"folder{suffix}").mkdir()
+        with pytest.raises(InvalidInput, match="cannot be read: Is a directory"):
+            read_points(tmp_path / f"folder{suffix}")
+        with pytest.raises(InvalidInput, match="cannot be read: File name too long"):
+            read_points(tmp_path / ("n" * 300 + suffix))
+        with pytest.raises(InvalidInput, match="null character"):
+            read_points(f"a\0{suffix}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz"])
+def test_read_points_waits_for_no_pipe(tmp_path, suffix):
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"null{suffix}").symlink_to("/dev/null")
+    for name in ("pipe", "null"):
+        with pytest.raises(InvalidInput, match="not a regular file"):
+            read_points(tmp_path / f"{name}{suffix}")
+
+
+@pytest.fixture
+def unprivileged(tmp_path_factory):
+    """A folder, while the process has no more rights than any user's."""
+    if not hasattr(os, "setresuid"):
+        pytest.skip("needs users")
+    with tempfile.TemporaryDirectory() as folder:
+        root = os.geteuid() == 0
+        if root:
+            os.chown(folder, 65534, 65534)
+            os.setresuid(65534, 65534, 0)
+        try:
+            yield Path(folder)
+        finally:
+            if root:
+                os.setresuid(0, 0, 0)
+
+
+def test_files_without_permission(unprivileged):
+    secret, folder = unprivileged / "secret.csv", unprivileged / "closed"
+    secret.write_text("x,y\n")
+    secret.chmod(0)
+    folder.mkdir(mode=0o555)
+    with pytest.raises(InvalidInput, match="cannot be read: Permission denied"):
+        read_points(secret)
+    with pytest.raises(InvalidInput, match="cannot be written: it is read-only"):
+        check_output(secret, HULL_FORMATS)
+    with pytest.raises(InvalidInput, match="is read-only"):
+        check_output(folder / "a.csv", HULL_FORMATS)
+    with (
+        pytest.raises(InvalidInput, match="cannot be written: Permission denied"),
+        replacing(folder / "a.csv"),
+    ):
+        pytest.fail("no file can be there")
+
+
+# Groups ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "labels, names",
+    [
+        (["1", "001", "1"], ["001", "1"]),  # two codes, not one number
+        (["1", "+1", "1"], ["+1", "1"]),
+        (["-0", "0", "0"], ["-0", "0"]),
+        (["2", "10", "-3"], [-3, 2, 10]),
+        (["1", "1.0", "1"], ["1", "1.0"]),
+        ([str(2**63), "1", "1"], ["1", str(2**63)]),
+        (["a", "a ", " a"], ["a"]),
+        (['"a"', '"a "', "a"], ["a", "a "]),
+        (["é".encode().decode("latin-1"), "e", "é".encode().decode("latin-1")], ["e", "é"]),
+        (["1_0", "10", "10"], ["10", "1_0"]),
+        (["z" * 140_000, "b", "b"], ["b", "z" * 140_000]),
+    ],
+)
+def test_groups_are_told_apart_as_they_are_written(make, labels, names):
+    rows = "".join(f"{i},{i},{label}\n" for i, label in enumerate(labels))
+    _, _, numbers, found, title = read_groups(make("g.csv", ("x,y,k\n" + rows).encode("latin-1")), "k")
+    assert found == names and title == "k" and [type(n) for n in found] == [type(n) for n in names]
+    written = [label.strip().strip('"').encode("latin-1").decode() for label in labels]
+    if not labels[0].startswith('"'):
+        assert [str(found[number]) for number in numbers] == written
+
+
+def test_the_column_of_groups_is_no_coordinate(make, tmp_path):
+    for content, by in [("5,1,2\n6,3,4\n", "1"), ("k,u,v\n5,1,2\n6,3,4\n", "k"), ("1 5 2\n3 6 4\n", "2")]:
+        points, _, labels, names, _ = read_groups(make("g.csv", content), by)
+        np.testing.assert_array_equal(points, [[1, 2], [3, 4]])
+        assert names == [5, 6] and labels.tolist() == [0, 1]
+    np.save(tmp_path / "g.npy", [[5, 1, 2], [6, 3, 4]])
+    np.testing.assert_array_equal(read_groups(tmp_path / "g.npy", "1")[0], [[1, 2], [3, 4]])
+    with pytest.raises(InvalidInput, match="two columns at least besides that of the groups. Got 1"):
+        read_groups(make("g.csv", "1,2\n"), "1")
+
+
+@pytest.mark.parametrize(
+    "arrays, by, message",
+    [
+        ({"points": SQUARE, "k": np.array(3)}, "k", "one for each of the 4 points. Got shape ()"),
+        ({"points": np.array(1.0), "k": np.ones(4, int)}, "k", "must have shape (n, 2). Got () instead"),
+        ({"points": SQUARE, "k": np.array([1, 2, 3, np.nan])}, "k", "integers or text. Got float64"),
+        ({"points": SQUARE, "k": np.array([b"a"] * 4)}, "k", "integers or text. Got |S1"),
+        ({"points": SQUARE, "k": np.array(["\ud800"] * 4)}, "k", "integers or text"),
+        ({"points": SQUARE, "k": np.array([0x110000] * 4, "<u4").view("<U1")}, "k", "integers or text"),
+        ({"points": SQUARE}, "7", "no column '7'"),
+    ],
+)
+def test_groups_of_archives_that_are_none(tmp_path, arrays, by, message):
+    np.savez(tmp_path / "g.npz", **arrays)
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        read_groups(tmp_path / "g.npz", by)
+
+
+def test_groups_with_object_labels(tmp_path):
+    np.savez(tmp_path / "g.npz", points=SQUARE, k=np.array(["a", 1, None, 2], object))
+    with pytest.raises(InvalidInput, match="not a NumPy archive: Object arrays cannot be loaded"):
+        read_groups(tmp_path / "g.npz", "k")
+
+
+def test_written_groups_read_back(tmp_path):
+    """Names with what a .csv file uses itself; one called as another column is."""
+    names = ["# one", "a, b", 'say "hi"', " padded ", "é", "007"]
+    batch = convex_hulls_by_label(np.repeat(SQUARE, 6, axis=0), np.tile(np.arange(6), 4))
+    for title, column in (("kind", "kind"), ("x", "group"), ("Area", "group")):
+        write_hulls(batch, names, title, tmp_path / "out.csv")
+        points, columns, labels, found, shown = read_groups(tmp_path / "out.csv", "1")
+        assert columns == ("x", "y") and shown == column and found == sorted(names)
+        assert [found[label] for label in labels[::4]] == names
+        np.testing.assert_array_equal(points, batch.points)
+        write_hulls(batch, names, title, tmp_path / "out.geojson")
+        features = json.loads((tmp_path / "out.geojson").read_text())["features"]
+        assert [f["properties"][column] for f in features] == names
+        assert all(f["properties"]["area"] == 2.0 for f in features)
+    write_hulls(convex_hulls_by_label(np.empty((0, 2)), []), [], "k", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "k,index,x,y\n"
+
+
+# FASTA ----------------------------------------------------------------------------------------------------------
+
+
+def test_records_with_one_name_are_told_by_number(make):
+    path = make("s.fasta", ">a\nAC\n>b\nGG\n>a\nTT\n")
+    records = read_fasta(path)
+    with pytest.raises(InvalidInput, match="has 2 sequences named 'a'; give a number from 1 to 3"):
+        choose_record(path, records, "a")
+    assert choose_record(path, records, "3").sequence == b"TT"
+    for wanted in ("0", "4", "9" * 5000, "٣", "c"):
+        with pytest.raises(InvalidInput, match="has no sequence '.*'. It has: a, b, a."):
+            choose_record(path, records, wanted)
+
+
+def test_fasta_is_unpacked_by_its_content(make):
+    packed = gzip.compress(b">a\nAC\n")
+    assert read_fasta(make("s.fasta", packed))[0].sequence == b"AC"
+    with pytest.raises(InvalidInput, match="cannot be unpacked"):
+        read_fasta(make("s.fa.gz", packed[:-4]))
+    assert read_fasta(make("s.fa.gz", b">a\nAC\n"))[0].sequence == b"AC"
+    with pytest.raises(InvalidInput, match="line 4 holds a null character"):
+        read_fasta(make("s.fa", b">a\n" + b"A" * 5000 + b"\nC\n\0\n"))
 
 
 # Hulls ----------------------------------------------------------------------------------------------------------
@@ -340,6 +648,59 @@ def test_replacing_follows_links_and_respects_umask(tmp_path):
         os.umask(before)
     assert link.is_symlink() and target.read_bytes() == b"x"
     assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_replacing_keeps_mode_and_owner(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+    path.chmod(0o604)
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        os.chown(path, 65534, 65533)
+    before = path.stat()
+    with replacing(path) as file:
+        file.write(b"after")
+    after = path.stat()
+    assert path.read_bytes() == b"after"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+@pytest.mark.parametrize("length", [250, 255])
+def test_replacing_takes_long_names(tmp_path, length):
+    path = tmp_path / ("n" * (length - 4) + ".csv")
+    check_output(path, HULL_FORMATS)
+    with replacing(path) as file:
+        file.write(b"x")
+    assert os.listdir(tmp_path) == [path.name]
+    with pytest.raises(InvalidInput, match="cannot be written: File name too long"):
+        check_output(tmp_path / ("n" * 252 + ".csv"), HULL_FORMATS)
+    with pytest.raises(InvalidInput, match="null character|null byte"):
+        check_output("a\0.csv", HULL_FORMATS)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    """The system's limit on the size of files stands in for a full disk."""
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(InvalidInput, match="cannot be written: File too large"), replacing(path) as file:
+            for _ in range(100):
+                file.write(b"x" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_text() == "before" and os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_check_outputs_finds_two_of_one_name(tmp_path):
+    (tmp_path / "b.png").symlink_to("a.png")
+    picture = tmp_path / "a.png"
+    with pytest.raises(InvalidInput, match="is the output .*a.png', too"):
+        check_outputs(None, (picture, (".png",)), (None, ()), (tmp_path / "b.png", (".png",)))
+    with pytest.raises(InvalidInput, match="is the input file"):
+        check_outputs(picture, (tmp_path / "b.png", (".png",)))
+    check_outputs(picture, (tmp_path / "c.png", (".png",)), (tmp_path / "d.png", (".png",)))
 
 
 # Data -----------------------------------------------------------------------------------------------------------

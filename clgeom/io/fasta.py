@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from clgeom.errors import InvalidInput
+from clgeom.io.columns import number_from_1
+from clgeom.io.files import reading
+from clgeom.io.messages import listed, shown
+
+#: First bytes of a file compressed by gzip.
+GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,7 @@ class Record:
 
 
 def read_fasta(path) -> list[Record]:
-    """All sequences of a FASTA file, in upper case; .gz files are unpacked.
+    """All sequences of a FASTA file, in upper case; one compressed by gzip is unpacked.
 
     A line that begins with ">" begins a sequence; blanks and line ends within it do not count, nor does a "*" at its
     end. Lines that begin with ";" are comments.
@@ -34,16 +41,16 @@ def read_fasta(path) -> list[Record]:
         The file cannot be read or is no FASTA file; names the line.
     """
     path = Path(path)
-    try:
+    with reading(path):
         data = path.read_bytes()
-        if path.suffix.lower() == ".gz":
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InvalidInput(
-            f"The file '{path}' cannot be read: {getattr(error, 'strerror', None) or error}."
-        ) from error
-    if b"\0" in data[:4096]:
-        raise InvalidInput(f"The file '{path}' is not text.")
+        if data.startswith(GZIP):
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
+                raise InvalidInput(f"The file '{path}' cannot be unpacked: {error}.") from error
+    for number, line in enumerate(data.splitlines(), 1) if b"\0" in data else ():
+        if b"\0" in line:
+            raise InvalidInput(f"The file '{path}' is not text: line {number} holds a null character.")
     records, description, parts = [], None, []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if line.startswith(b">"):
@@ -77,13 +84,19 @@ def choose_record(path, records, wanted=None) -> Record:
     """The record of this name (or number, from 1); the only one, or the first, by default."""
     if wanted is None:
         return records[0]
-    for record in records:
-        if record.name == wanted:
-            return record
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(records):
-        return records[int(wanted) - 1]
-    names = ", ".join(record.name for record in records[:8]) + (", ..." if len(records) > 8 else "")
-    raise InvalidInput(f"The file '{path}' has no sequence '{wanted}'. It has: {names}.")
+    found = [record for record in records if record.name == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidInput(
+            f"The file '{path}' has {len(found)} sequences named '{shown(wanted)}'; give a number from 1 to "
+            f"{len(records)}."
+        )
+    number = number_from_1(wanted, len(records))
+    if number is not None:
+        return records[number - 1]
+    names = listed([record.name for record in records])
+    raise InvalidInput(f"The file '{path}' has no sequence '{shown(wanted)}'. It has: {names}.")
 
 
 def write_fasta(file, records) -> None:

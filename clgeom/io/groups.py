@@ -97,7 +97,7 @@ def _numbered(path, values):
         names, labels = np.unique(values, return_inverse=True)
         names = names.tolist()
         "".join(names if values.dtype.kind == "U" else ()).encode()
-    except ValueError as error:  # code points that do not exist
+    except (ValueError, SystemError) as error:  # code points that do not exist
         raise InvalidInput(f"The groups in '{path}' must be integers or text: {error}.") from error
     return labels.reshape(-1).astype(np.int64), names
 

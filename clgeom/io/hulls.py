@@ -34,16 +34,16 @@ def check_lonlat(path, names, crs) -> None:
     if path is None or Path(path).suffix.lower() not in GEOJSON:
         return
     given = printable(os.fspath(path))
+    if names is not None and names[0].lower() in LATITUDES and names[1].lower() in LONGITUDES:
+        raise InvalidInput(
+            f"The output '{given}' needs longitude as x and latitude as y. Got '{shown(names[0])}' and "
+            f"'{shown(names[1])}' instead."
+        )
     if crs is None and (names is None or not named_lonlat(*names)):
         got = "columns without names" if names is None else f"'{shown(names[0])}' and '{shown(names[1])}'"
         raise InvalidInput(
             f"The output '{given}' is in longitude and latitude, and the coordinates may not be: name their reference "
             f"system (--crs EPSG:32632), or write .csv or .wkt. The columns must be lon and lat. Got {got} instead."
-        )
-    if names is not None and names[0].lower() in LATITUDES and names[1].lower() in LONGITUDES:
-        raise InvalidInput(
-            f"The output '{given}' needs longitude as x and latitude as y. Got '{shown(names[0])}' and "
-            f"'{shown(names[1])}' instead."
         )
 
 
@@ -63,7 +63,8 @@ def as_lonlat(feature, crs, path):
         if not (abs(x) <= 180 and abs(y) <= 90):
             raise InvalidInput(
                 f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
-                "instead: name the coordinates' reference system (--crs EPSG:32632), or write .csv or .wkt."
+                "instead: name the coordinates' reference system (--crs EPSG:32632, or EPSG:4326 where longitudes pass "
+                "180), or write .csv or .wkt."
             )
     return feature
 

@@ -16,7 +16,7 @@ device_option = click.option(
     help="Part of a device's name, platform or kind; default: $CLGEOM_DEVICE, else the fastest.",
 )
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON for machines; null for numbers that overflow."
+    "--json", "as_json", is_flag=True, help="Print JSON for machines; null is NaN or infinity."
 )
 
 
@@ -121,7 +121,7 @@ def phases_as_json(phases) -> list[dict]:
 @contextlib.contextmanager
 def progress(what, *, hidden=False):
     """A callable (done, in all) that draws a bar on a terminal, for work longer than half a second."""
-    if hidden or not sys.stderr.isatty():
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

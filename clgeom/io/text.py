@@ -36,8 +36,9 @@ NUMBER = re.compile(
 )
 #: What was meant as a number, but is none: "1,5", "1 000", "1'000", "0x1F", "12°30'N", digits of other scripts.
 ALMOST_NUMBER = re.compile(r"[+-]?(?:0x.*|[.,]?\d[\d\s.,:'’_°′″%+-]*(?:[ed][+-]?\d+)?\s*[nsewo]?)\Z", re.I)
-#: Every integer up to here is a float64.
+#: Every integer up to here is a float64. A field of so many digits may be one that is none.
 EXACT = 2**53
+LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
 #: Blanks, for NumPy's parser, besides the space and the tab: they become what no number holds.
 NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
 
@@ -108,6 +109,10 @@ def _read(path, columns, by, progress):
         total = os.fstat(file.fileno()).st_size
         layout, line = None, 1
         for block in _blocks(file, path):
+            if "\0" in block:
+                before = block[: block.index("\0")]
+                what = "it holds a null character"
+                raise _malformed(path, line + before.count("\n"), what, before[before.rfind("\n") + 1 :])
             if layout is None:
                 layout, header_lines = _layout(path, block, columns, by)
                 if layout is None:  # nothing but comments so far
@@ -195,7 +200,7 @@ def _field_pattern(delimiter):
     quoted = r'"([^"]*(?:""[^"]*)*)"'
     if delimiter is None:
         return re.compile(rf'(?:{quoted}|([^" \t][^ \t]*))(?:[ \t]+|\Z)')
-    blanks = " *" if delimiter == "\t" else "[ \t]*"
+    blanks = " *(?! )" if delimiter == "\t" else r"[ \t]*(?![ \t])"
     return re.compile(rf'{blanks}(?:{quoted}{blanks}|([^"{delimiter}][^{delimiter}]*|))(?:{delimiter}|\Z)')
 
 
@@ -292,15 +297,12 @@ def _parse(block: str, layout: Layout, first_line: int) -> np.ndarray:
         )
     except ValueError:
         return _parse_lines(block, layout, first_line)
-    if points.shape != (rows, 2) or (np.abs(points) >= EXACT).any():  # large ones may be integers
-        return _parse_lines(block, layout, first_line)
-    return points
+    large = (np.abs(points) >= EXACT).any() and LONG_INTEGER.search(text)  # which may be rounded
+    return _parse_lines(block, layout, first_line) if large or points.shape != (rows, 2) else points
 
 
 def _even_rows(data: bytes, layout: Layout) -> int | None:
     """How many rows a text without comments has; None unless all have the layout's fields and plain quotes."""
-    if b"\0" in data:
-        return None
     if not data.endswith(b"\n"):
         data += b"\n"
     codes = np.frombuffer(data, np.uint8)
@@ -354,8 +356,6 @@ def _parse_lines(block: str, layout: Layout, first_line: int) -> np.ndarray:
         if not _is_row(line):
             continue
         line = line.rstrip("\n")
-        if "\0" in line:
-            raise _malformed(layout.path, number, "it holds a null character", line)
         try:
             fields = layout.split(line)
         except ValueError as error:

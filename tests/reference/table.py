@@ -1,0 +1,115 @@
+"""A table of text read one character at a time: the points of its first two columns, or of those known by name."""
+
+from fractions import Fraction
+
+from clgeom.io.text import ALMOST_NUMBER
+
+DIGITS = set("0123456789")
+NAMES = [(x, y) for y in ("lat", "latitude") for x in ("lon", "lng", "long", "longitude")]
+NAMES += [("x", "y"), ("easting", "northing"), ("east", "north"), ("e", "n")]
+
+
+def points(data: bytes, *, tabs=False) -> list[tuple[float, float]] | None:
+    """The points of a file with these bytes; None for a file that must be refused."""
+    if data[:2] in (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff") or data[:4] == b"PK\3\4" or b"\0" in data:
+        return None
+    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    rows = [line for line in data.decode("latin-1").split("\n") if line.strip(" \t")[:1] not in ("", "#")]
+    if not rows:
+        return []
+    delimiter = separator(rows[0], tabs)
+    table = [fields(row, delimiter) for row in rows]
+    if None in table:
+        return None
+    head, width = table[0], len(table[0])
+    columns = (0, 1)
+    if not any(is_number(field) for field in head):
+        lower = [name(field).strip().lower() for field in head]
+        for pair in NAMES:
+            if all(lower.count(one) == 1 for one in pair):
+                columns = lower.index(pair[0]), lower.index(pair[1])
+                break
+        else:
+            if width != 2:
+                return None
+        chosen = [name(head[column]).strip() for column in columns]
+        if chosen == ["", ""] or any(map(ALMOST_NUMBER.match, chosen)):
+            return None
+        table = table[1:]
+    if width < 2 or any(len(row) != width for row in table):
+        return None
+    found = [tuple(number(row[column]) for column in columns) for row in table]
+    return None if any(None in point for point in found) else found
+
+
+def separator(line, tabs):
+    """The first of the delimiters that is in a line outside of quotes; None for blanks."""
+    outside, quoted, last = [], False, line.rfind('"')
+    for place, c in enumerate(line):
+        if c == '"' and (quoted or place < last):  # one without a partner quotes nothing
+            quoted = not quoted
+        elif not quoted:
+            outside.append(c)
+    outside = "".join(outside).strip(" \t")
+    return next((mark for mark in ("\t,;" if tabs else ",;\t") if mark in outside), None)
+
+
+def fields(line, delimiter):
+    """The fields of a line; None when a quote is not closed, or something follows it."""
+    blanks = " " if delimiter == "\t" else " \t"
+    ends = " \t" if delimiter is None else delimiter
+    found, place, more = [], 0, True
+    if delimiter is None:
+        line = line.strip(" \t")
+    while more:
+        while place < len(line) and line[place] in blanks:
+            place += 1
+        text = ""
+        if line[place : place + 1] == '"':
+            place += 1
+            while line[place : place + 1] != '"' or line[place : place + 2] == '""':
+                if place >= len(line):
+                    return None
+                text += line[place]
+                place += 2 if line[place] == '"' else 1
+            place += 1
+            while delimiter is not None and place < len(line) and line[place] in blanks:
+                place += 1
+            if place < len(line) and line[place] not in ends:
+                return None
+        else:
+            while place < len(line) and line[place] not in ends:
+                text += line[place]
+                place += 1
+            text = text.strip(" \t")
+        found.append(text)
+        more = place < len(line)
+        place += 1
+    return found
+
+
+def name(field):
+    try:
+        return field.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return field
+
+
+def is_number(field):
+    try:
+        float(field.strip(" \t"))
+    except ValueError:
+        return False
+    return set(field.strip(" \t").lower()) <= DIGITS | set("+-.enaifty")
+
+
+def number(field):
+    """What float() makes of a field; None for what is no number, or an integer that it would round."""
+    field = field.strip(" \t")
+    if not is_number(field):
+        return None
+    value = float(field)
+    if set(field) <= DIGITS | set("+-"):
+        if abs(value) == float("inf") or abs(Fraction(value)) != int(field.lstrip("+-0") or 0):
+            return None
+    return value
