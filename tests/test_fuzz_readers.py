@@ -284,8 +284,17 @@ def test_any_number_is_pythons(folder, field):
 @given(data=damaged([*TABLES, *GROUPS], TABLE_PIECES), by=st.sampled_from(["name", "1", "3", "k", "a"]))
 def test_damaged_groups(folder, data, by):
     found = tried(read_groups, written(folder, "g.csv", data), by)
-    if found is not None:
-        check_groups(*found)
+    if found is None:
+        return
+    check_groups(*found)
+    points, _, labels, names, title = found
+    rows = table.rows(data)
+    if by.isdecimal() and rows and by not in map(table.name, rows[0]):
+        column = int(by) - 1
+        groups = [table.name(row[column]) for row in rows[len(rows) - len(points) :]]
+        assert [str(names[label]) for label in labels] == groups
+        if len(rows) > len(points):
+            assert title == (table.name(rows[0][column]).strip() or "group")
 
 
 def check_groups(points, columns, labels, names, title):

@@ -30,7 +30,7 @@ class Record:
 
 
 def read_fasta(path) -> list[Record]:
-    """All sequences of a FASTA file, in upper case; one compressed by gzip is unpacked.
+    """All sequences of a FASTA file, in upper case; one compressed by gzip is unpacked, whatever its name.
 
     A line that begins with ">" begins a sequence; blanks and line ends within it do not count, nor does a "*" at its
     end. Lines that begin with ";" are comments.
@@ -43,11 +43,11 @@ def read_fasta(path) -> list[Record]:
     path = Path(path)
     with reading(path):
         data = path.read_bytes()
-        if data.startswith(GZIP):
+        if data.startswith(GZIP) or path.suffix.lower() == ".gz":
             try:
                 data = gzip.decompress(data)
             except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
-                raise InvalidInput(f"The file '{path}' cannot be unpacked: {error}.") from error
+                raise InvalidInput(f"The file '{path}' cannot be read: {error}.") from error
     for number, line in enumerate(data.splitlines(), 1) if b"\0" in data else ():
         if b"\0" in line:
             raise InvalidInput(f"The file '{path}' is not text: line {number} holds a null character.")

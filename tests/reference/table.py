@@ -11,16 +11,9 @@ NAMES += [("x", "y"), ("easting", "northing"), ("east", "north"), ("e", "n")]
 
 def points(data: bytes, *, tabs=False) -> list[tuple[float, float]] | None:
     """The points of a file with these bytes; None for a file that must be refused."""
-    if data[:2] in (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff") or data[:4] == b"PK\3\4" or b"\0" in data:
-        return None
-    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    rows = [line for line in data.decode("latin-1").split("\n") if line.strip(" \t")[:1] not in ("", "#")]
-    if not rows:
-        return []
-    delimiter = separator(rows[0], tabs)
-    table = [fields(row, delimiter) for row in rows]
-    if None in table:
-        return None
+    table = rows(data, tabs=tabs)
+    if not table:
+        return table
     head, width = table[0], len(table[0])
     columns = (0, 1)
     if not any(is_number(field) for field in head):
@@ -40,6 +33,17 @@ def points(data: bytes, *, tabs=False) -> list[tuple[float, float]] | None:
         return None
     found = [tuple(number(row[column]) for column in columns) for row in table]
     return None if any(None in point for point in found) else found
+
+
+def rows(data: bytes, *, tabs=False) -> list[list[str]] | None:
+    """The fields of each line that is not blank nor a comment; None for a file that must be refused."""
+    if data[:2] in (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff") or data[:4] == b"PK\3\4" or b"\0" in data:
+        return None
+    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    lines = [line for line in data.decode("latin-1").split("\n") if line.strip(" \t")[:1] not in ("", "#")]
+    delimiter = separator(lines[0], tabs) if lines else None
+    table = [fields(line, delimiter) for line in lines]
+    return None if None in table else table
 
 
 def separator(line, tabs):
