@@ -65,6 +65,16 @@ def as_crs(crs, *, of: str):
     return system
 
 
+def same_crs(one, other) -> bool:
+    """Whether two coordinate reference systems, given as anything that pyproj takes or None, are the same."""
+    if one is None or other is None:
+        return one is other
+    texts = [f"EPSG:{crs}" if isinstance(crs, int) else str(crs) for crs in (one, other)]
+    if texts[0] == texts[1] or importlib.util.find_spec("pyproj") is None:
+        return texts[0] == texts[1]
+    return as_crs(one, of="localize").equals(as_crs(other, of="localize"), ignore_axis_order=True)
+
+
 def shown(value, most=60) -> str:
     """The repr of a value in one line, cut where it is long."""
     text = " ".join(repr(value).split())
