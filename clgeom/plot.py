@@ -391,7 +391,8 @@ def plot_coverage(regions, ax=None, *, raster=None, unit="dBm", title=None):
 
     Parameters
     ----------
-    regions : sequence of CoverageRegion
+    regions : sequence of CoverageRegion or Nested
+        What they show as ``__geo_interface__`` is drawn: what a file would hold.
     ax : matplotlib.axes.Axes, optional
         Where to draw; new axes of pyplot's by default.
     raster : object with `values` and `transform`, optional
@@ -409,25 +410,39 @@ def plot_coverage(regions, ax=None, *, raster=None, unit="dBm", title=None):
     regions = [region for region in regions if region]
     if raster is not None:
         _draw_raster(ax, raster, unit)
-    levels = list(dict.fromkeys(region.level for region in regions))
+    levels = list(dict.fromkeys((region.level, getattr(region, "upto", None)) for region in regions))
+    colours = {level: LEVEL_LINES[k % len(LEVEL_LINES)] for k, level in enumerate(levels)}
     for region in regions:
-        colour = LEVEL_LINES[levels.index(region.level) % len(LEVEL_LINES)]
-        holes = [region.grid.to_map(ring) for rings in region.hole_rings for ring in rings]
-        closed = [np.vstack([ring, ring[:1]]) for ring in (*region.rings, *holes)]
-        if raster is None:
-            _fill_rings(ax, closed, colour, alpha=0.12)
-        for number, ring in enumerate(closed):  # what is cut out has a thinner line
-            ax.plot(*ring.T, color=colour, linewidth=1.2 if number < len(region.rings) else 0.5, zorder=4)
-    for level in levels:
+        colour = colours[region.level, getattr(region, "upto", None)]
+        for rings in _polygons_of(region.__geo_interface__):
+            closed = [np.asarray(ring, np.float64) for ring in rings]
+            if raster is None:
+                _fill_rings(ax, closed, colour, alpha=0.12)
+            for number, ring in enumerate(closed):  # what is cut out has a thinner line
+                ax.plot(*ring.T, color=colour, linewidth=0.5 if number else 1.2, zorder=4)
+    for level, upto in levels:
         of = next(region for region in regions if region.level == level)
-        ax.plot([], [], color=LEVEL_LINES[levels.index(level) % len(LEVEL_LINES)], linewidth=1.6,
-                label=f"{of.direction} {level:g} {unit}")  # fmt: skip
+        upto_text = "" if upto is None else f" to {upto:g}"
+        ax.plot(
+            [],
+            [],
+            color=colours[level, upto],
+            linewidth=1.6,
+            label=f"{of.direction} {level:g}{upto_text} {unit}",
+        )
     ax.set_aspect("equal")
     ax.ticklabel_format(useOffset=False, style="plain")
     _dress(ax, f"{len(regions):,} region{'s' * (len(regions) != 1)}" if title is None else title)
     if levels:
         ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
     return ax
+
+
+def _polygons_of(geometry):
+    """The polygons of a GeoJSON-like geometry: lists of closed rings."""
+    if geometry["type"] == "Polygon":
+        return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
+    return geometry["coordinates"] if geometry["type"] == "MultiPolygon" else []
 
 
 def save_coverage_plot(regions, path, *, raster=None, unit="dBm", title=None) -> None:
@@ -447,9 +462,11 @@ def save_comparison_plot(
     from clgeom.region.contours import mask_polygons
     from clgeom.region.coverage import coverage_regions
     from clgeom.region.metrics import as_cells, hull_of, measure
+    from clgeom.region.rasters import covered_mask, known_values
 
-    values = _known_values(raster)
-    mask = values >= level if direction == ">=" else values <= level
+    nodata = getattr(raster, "nodata", None)
+    values = known_values(raster.values, nodata)
+    mask = covered_mask(raster.values, level, direction=direction, nodata=nodata, of="save_comparison_plot")
     if not mask.any():
         raise InvalidInput(f"No cell is {direction} {level:g}: there is nothing to compare.")
     shapes, options = {"convex hull": hull_of(mask)}, {"device": device}
@@ -482,18 +499,13 @@ def save_comparison_plot(
     _save(figure, path)
 
 
-def _known_values(raster):
-    """A raster's values as float64, NaN where there are none."""
-    values = np.ma.filled(np.ma.asarray(raster.values, np.float64), np.nan)
-    nodata = getattr(raster, "nodata", None)
-    return values if nodata is None else np.where(values == nodata, np.nan, values)
-
-
 def _draw_raster(ax, raster, unit):
     """A raster as an image where its transform puts it."""
     from matplotlib.transforms import Affine2D
 
-    values = _known_values(raster)
+    from clgeom.region.rasters import known_values
+
+    values = known_values(raster.values, getattr(raster, "nodata", None))
     rows, columns = values.shape
     a, b, c, d, e, f = raster.transform or (1, 0, 0, 0, 1, 0)
     image = ax.imshow(np.ma.masked_invalid(values), cmap=VALUES, extent=(0, columns, rows, 0), zorder=1)

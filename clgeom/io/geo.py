@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import lzma
 import os
+import struct
 import tempfile
+import tokenize
+import warnings
 import zipfile
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +23,25 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.io.arrays import MALFORMED
 from clgeom.io.atomic import check_output, replacing
-from clgeom.region.geodesy import area_km2, as_crs
+from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
+from clgeom.region.bands import Nested
+from clgeom.region.geodesy import as_crs, earth_areas
+from clgeom.region.result import require_shapely
 
-RASTERS = (".tif", ".tiff", ".vrt", ".img", ".asc", ".npy", ".npz")
+#: Files of rasters, and the drivers of GDAL that may open each: those that read no other file than it and its like.
+RASTERS = {
+    ".tif": ("GTiff",), ".tiff": ("GTiff",), ".img": ("HFA", "ENVI"), ".asc": ("AAIGrid",), ".npy": (), ".npz": (),
+}  # fmt: skip
 POINTS = (".csv", ".tsv", ".txt")
 #: Names of the array in a .npz file that is taken without being asked for.
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 #: From the first level to the last; more levels share them out.
 COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
-WGS84 = "EPSG:4326"
+#: What NumPy, zipfile and the decompressors raise for bytes that are no array or archive.
+BROKEN = (
+    *MALFORMED, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError,
+    SyntaxError, tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,85 +63,187 @@ def require(package: str, what: str):
 # Reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_raster(path, *, band=1, array=None) -> Raster:
+def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
     """Read a raster.
 
     Parameters
     ----------
     path : path-like
-        GeoTIFF and what else Rasterio reads (.tif, .vrt, .img, .asc), .npy, or .npz; a .npz file may also hold
-        "transform" (6 numbers), "crs" (text) and "nodata".
+        GeoTIFF (.tif, .tiff), Erdas Imagine or ENVI (.img), Arc/Info ASCII (.asc), .npy, or .npz; a .npz file may also
+        hold "transform" (6 numbers), "crs" (text) and "nodata". A file cannot make this read others on the network.
     band : int
         Which band, from 1; of a three-dimensional array, which map.
     array : str, optional
         Which array of a .npz file; by default the only one of two dimensions, or the one with a known name.
+    nodata : float, optional
+        Value of cells that hold nothing, as it is stored, instead of the file's.
+
+    Returns
+    -------
+    Raster
+        A band's scale and offset are applied; then, and where the file has a mask, cells that hold nothing are masked.
 
     Raises
     ------
     InvalidInput
-        The file cannot be read.
+        The file cannot be read, or has no such band or array.
     """
     path = Path(path)
     suffix = path.suffix.lower()
+    if suffix == ".vrt":
+        raise InvalidInput(
+            f"The file '{path}' is a virtual raster, which names other files, maybe on the network. "
+            "Make it one file: gdal_translate in.vrt out.tif."
+        )
     if suffix not in RASTERS:
         raise InvalidInput(f"The file '{path}' must end in one of {', '.join((*RASTERS, *POINTS))}.")
     if array is not None and suffix != ".npz":
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
     if not path.exists():
         raise InvalidInput(f"The file '{path}' cannot be read: No such file or directory.")
+    if not path.is_file():
+        raise InvalidInput(f"The file '{path}' cannot be read: it is not a file.")
     try:
         if suffix in (".npy", ".npz"):
-            return _read_numpy(path, suffix, band, array)
-        return _read_rasterio(path, band)
+            found = _read_numpy(path, suffix, band, array)
+            return found if nodata is None else replace(found, nodata=nodata)
+        return _read_rasterio(path, band, nodata)
     except OSError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except MemoryError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
 
 
-def _read_rasterio(path, band):
+def _read_rasterio(path, band, nodata):
     require("rasterio", f"Reading '{path}'")
     import rasterio
 
-    try:
-        with rasterio.open(path) as source:
-            if not 1 <= band <= source.count:
-                raise InvalidInput(
-                    f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead."
+    _check_sides(path)
+    # Only drivers that read this one file, and local files beside it; what these name is not looked for elsewhere.
+    with warnings.catch_warnings(record=True) as caught, rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
+        warnings.simplefilter("always")
+        try:
+            with _opened(path) as source:
+                if not 1 <= band <= source.count:
+                    raise InvalidInput(
+                        f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead."
+                    )
+                raster = _band(source, band, source.nodatavals[band - 1] if nodata is None else nodata)
+                unplaced = any(
+                    issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught
                 )
-            values, there = source.read(band), source.read_masks(band)
-            if source.nodata is None and not there.all():  # a mask of its own
-                values = np.ma.masked_array(values, there == 0)
-            transform = tuple(source.transform)[:6]
-            placed = source.crs is not None or transform != (1, 0, 0, 0, 1, 0)
-            crs = source.crs.to_string() if source.crs else None
-            return Raster(values, transform if placed else None, crs, source.nodata)
-    except rasterio.errors.RasterioError as error:
-        raise InvalidInput(f"The file '{path}' is not a raster: {str(error).splitlines()[0]}") from error
+                transform, crs = tuple(source.transform)[:6], source.crs
+                placed_by_points = bool(source.gcps[0]) and unplaced
+        except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError) as error:
+            reason = str(error.__cause__ or error).splitlines() or [type(error).__name__]
+            raise InvalidInput(f"The file '{path}' is not a raster: {reason[0]}") from error
+    if placed_by_points:
+        raise InvalidInput(
+            f"The file '{path}' is placed by ground control points, not by a transform: warp it first "
+            "(gdalwarp in.tif out.tif)."
+        )
+    if unplaced:
+        return raster
+    return replace(raster, transform=transform, crs=None if crs is None else crs.to_string())
+
+
+def _check_sides(path):
+    """Refuse a mask or an overview beside a raster that is no TIFF: GDAL would open whatever it is."""
+    for side in (Path(f"{path}.msk"), Path(f"{path}.ovr"), Path(f"{path}.msk.ovr"), Path(f"{path}.ovr.msk")):
+        if side.is_file():
+            with open(side, "rb") as file:
+                if file.read(4) not in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+                    raise InvalidInput(f"The file '{side}' beside the raster is no TIFF.")
+
+
+def _opened(path):
+    """The dataset of a file, by the first driver for files of its name that knows it."""
+    import rasterio
+
+    drivers = RASTERS[path.suffix.lower()]
+    for driver in drivers:
+        try:
+            return rasterio.open(path.absolute(), driver=driver)
+        except rasterio.errors.RasterioIOError:
+            if driver == drivers[-1]:
+                raise
+    return None
+
+
+def _band(source, band, nodata):
+    """A band as a Raster without a place."""
+    import rasterio
+
+    values, flags = source.read(band), source.mask_flag_enums[band - 1]
+    if values.dtype.kind not in "biuf":
+        raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
+    masks = rasterio.enums.MaskFlags
+    if masks.all_valid not in flags and masks.nodata not in flags:  # a mask of its own
+        values = np.ma.masked_array(values, source.read_masks(band) == 0)
+    scale, offset = source.scales[band - 1], source.offsets[band - 1]
+    if (scale, offset) == (1.0, 0.0):
+        return Raster(values, nodata=nodata)
+    if not (np.isfinite(scale) and np.isfinite(offset) and scale):
+        raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
+    hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
+    scaled = np.ma.getdata(values) * scale + offset
+    if values.dtype.itemsize <= 2 or values.dtype == np.float32:
+        scaled = scaled.astype(np.float32)
+    return Raster(np.ma.masked_array(scaled, hidden))
 
 
 def _read_numpy(path, suffix, band, array):
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if suffix == ".npy":
-            return Raster(_one_map(path, loaded, band))
-        with loaded as archive:
-            name = _array_name(path, archive, array)
-            values = _one_map(path, archive[name], band)
-            about = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.files}
-    except InvalidInput:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what Python finds odd in the text of a header
+            loaded = np.load(path, allow_pickle=False)
+            if suffix == ".npy":
+                return Raster(_one_map(path, loaded, band))
+            with loaded as archive:
+                name = _array_name(path, archive, array)
+                values = _one_map(path, archive[name], band)
+                about = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.files}
+    except (InvalidInput, OSError):
         raise
-    except (*MALFORMED, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         what = "array file" if suffix == ".npy" else "archive"
-        raise InvalidInput(
-            f"The file '{path}' is not a NumPy {what}: {str(error).splitlines()[0]}"
-        ) from error
+        reason = str(error).splitlines() or [type(error).__name__]
+        raise InvalidInput(f"The file '{path}' is not a NumPy {what}: {reason[0]}") from error
     return Raster(
         values,
-        tuple(about["transform"].ravel().tolist()) if "transform" in about else None,
-        str(about["crs"]) if "crs" in about else None,
-        float(about["nodata"]) if "nodata" in about else None,
+        _numbers(path, about, "transform", (6, 9)),
+        _text(path, about, "crs"),
+        None if "nodata" not in about else _numbers(path, about, "nodata", (1,))[0],
     )
+
+
+def _numbers(path, about, name, counts):
+    """An entry of a .npz file as floats, None where it is not there."""
+    if name not in about:
+        return None
+    values = about[name].ravel()
+    if values.dtype.kind not in "biuf" or len(values) not in counts:
+        wanted = "a number" if counts == (1,) else f"{counts[0]} numbers"
+        raise InvalidInput(
+            f"The array '{name}' in '{path}' must hold {wanted}. "
+            f"Got {values.dtype} of shape {about[name].shape} instead."
+        )
+    return tuple(values.astype(np.float64).tolist())
+
+
+def _text(path, about, name):
+    """An entry of a .npz file as text, None where it is not there or empty."""
+    if name not in about:
+        return None
+    value = about[name]
+    if value.dtype.kind == "i" and value.size == 1:  # EPSG's number
+        return f"EPSG:{value.item()}"
+    if value.dtype.kind not in "US" or value.size != 1:
+        raise InvalidInput(
+            f"The array '{name}' in '{path}' must hold a text. Got {value.dtype} of shape {value.shape} instead."
+        )
+    text = value.item()
+    return (text.decode("utf-8", "replace") if isinstance(text, bytes) else text) or None
 
 
 def _array_name(path, archive, wanted):
@@ -157,12 +274,22 @@ def _one_map(path, values, band):
 # Features ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Feature:
-    """A region with what a file says of it. `geometry` is GeoJSON-like, in the raster's coordinates."""
+    """A region with what a file says of it.
+
+    Parameters
+    ----------
+    geometry : dict
+        GeoJSON-like, in the raster's coordinates.
+    properties : dict
+    nested : Nested, optional
+        What the geometry is of, where shapes nest: they still do in other coordinates, then.
+    """
 
     geometry: dict
     properties: dict
+    nested: object = None
 
 
 def features_of(regions, *, unit="dBm") -> list[Feature]:
@@ -171,20 +298,25 @@ def features_of(regions, *, unit="dBm") -> list[Feature]:
     Empty ones are left out.
     """
     shown = [(region, region.__geo_interface__) for region in regions]
-    shown = [(region, geometry) for region, geometry in shown if _polygons(geometry)]
+    shown = [(region, geometry) for region, geometry in shown if len(geometry["coordinates"])]
     descending = bool(shown) and shown[0][0].direction == ">="
     levels = sorted({region.level for region, _ in shown}, reverse=descending)
     colours = dict(zip(levels, _colours(len(levels))))
-    return [Feature(geometry, _properties(region, unit, colours[region.level])) for region, geometry in shown]
+    areas = _areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
+    return [
+        Feature(geometry, _properties(region, unit, colours[region.level], area),
+                region if isinstance(region, Nested) else None)
+        for (region, geometry), area in zip(shown, areas)
+    ]  # fmt: skip
 
 
-def _properties(region, unit, colour):
+def _properties(region, unit, colour, area):
     upto = getattr(region, "upto", None)
     label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
     return {
         "dbm" if unit == "dBm" else "level": region.level,
         "label": label,
-        "area_km2": _area_or_none(region),
+        "area_km2": area,
         "part": getattr(region, "part", None),
         "cells": region.cells,
         "segments": getattr(region, "segments", None),
@@ -210,16 +342,30 @@ def _style(colour):
     }
 
 
-def _area_or_none(region):
-    if region.crs is None or importlib.util.find_spec("pyproj") is None:
-        return None
-    return area_km2(region)
+def _areas_or_none(geometries, crs):
+    """The areas of geometries on the ellipsoid in km2, None for all where nothing tells them."""
+    if crs is None or importlib.util.find_spec("pyproj") is None:
+        return [None] * len(geometries)
+    try:
+        return (earth_areas(geometries, crs, of="area_km2") / 1e6).tolist()
+    except InvalidInput:  # of what the system cannot express
+        if len(geometries) == 1:
+            return [None]
+    return [area for geometry in geometries for area in _areas_or_none([geometry], crs)]
 
 
 # Writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_features(features, path, *, crs=None) -> None:
+@dataclass(frozen=True)
+class Written:
+    """What was written: how many vertices, and how many of them were added along edges that are curves there."""
+
+    vertices: int
+    added: int
+
+
+def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -> Written:
     """Write features to a file, whole or not at all.
 
     Parameters
@@ -229,6 +375,14 @@ def write_features(features, path, *, crs=None) -> None:
         Its ending chooses the format: .geojson or .json (EPSG:4326), .gpkg, .kml (EPSG:4326), .wkt (lines).
     crs : optional
         Coordinate reference system of the features, as anything that pyproj takes.
+    lonlat : bool
+        There is no `crs`, and the coordinates are longitude and latitude.
+    resolution : float, optional
+        Length in units of `crs` below which detail does not matter: the side of a cell; see `clgeom.io.lonlat`.
+
+    Returns
+    -------
+    Written
 
     Raises
     ------
@@ -236,111 +390,121 @@ def write_features(features, path, *, crs=None) -> None:
         The file cannot be written, or the format needs a coordinate reference system and there is none.
     """
     target = check_output(path, FORMATS)
-    content = FORMATS[Path(path).suffix.lower()](features, crs, path)
+    content, written = encode_features(features, path, crs=crs, lonlat=lonlat, resolution=resolution)
     with replacing(target) as file:
         file.write(content)
+    return written
 
 
-def as_geojson(features, crs, path) -> bytes:
-    to_degrees = _to_degrees(crs, path, [feature.geometry for feature in features])
+def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
+    """The bytes of a file of features, and what `write_features` says of it. The parameters and errors of that."""
+    encode, in_degrees = FORMATS[Path(path).suffix.lower()]
+    added = 0
+    if in_degrees:
+        if crs is None and not lonlat:
+            raise InvalidInput(
+                f"The output '{path}' is in longitude and latitude, and the input has no coordinate reference system: "
+                "name it (--crs EPSG:32632), or write .wkt or .gpkg."
+            )
+        way = LonLat(crs, of=f"Writing '{path}'", resolution=resolution)
+        features, crs = _in_degrees(features, way), WGS84
+        added = way.added
+    vertices = sum(count_vertices(feature.geometry) for feature in features)
+    return encode(features, crs, path), Written(vertices, added)
+
+
+def _in_degrees(features, way):
+    """Features in longitude and latitude; nested shapes nest there, too, and bands share their boundaries."""
+    wholes = {}
+
+    def whole(layer):
+        """The shape of a level in longitude and latitude, within that of the level before."""
+        if id(layer) not in wholes:
+            shape = way.shape(require_shapely().geometry.mapping(layer.shape))
+            if layer.before is not None:
+                shape = polygons_of(shape.intersection(whole(layer.before)))
+            wholes[id(layer)] = shape
+        return wholes[id(layer)]
+
+    moved = []
+    for feature in features:
+        nested = feature.nested
+        if nested is None or way.mapping is None:
+            geometry = way(feature.geometry)
+        else:
+            shape = whole(nested.layer)
+            if nested.cut is not None:
+                shape = polygons_of(shape.difference(whole(nested.cut)))
+            geometry = as_geojson(shape)
+        moved.append(replace(feature, geometry=geometry))
+    return moved
+
+
+def count_vertices(geometry) -> int:
+    """How many vertices a GeoJSON-like geometry has; a ring's first one counts once."""
+    kind = geometry["type"]
+    if kind == "GeometryCollection":
+        return sum(map(count_vertices, geometry["geometries"]))
+    parts = geometry["coordinates"]
+    if kind == "Polygon":
+        return sum(len(ring) - 1 for ring in parts)
+    if kind == "MultiPolygon":
+        return sum(len(ring) - 1 for rings in parts for ring in rings)
+    return (
+        1 if kind == "Point" else len(parts) if kind in ("LineString", "MultiPoint") else sum(map(len, parts))
+    )
+
+
+def _as_json(features, crs, path) -> bytes:
+    del crs, path
     collection = {
         "type": "FeatureCollection",
         "features": [
-            {"type": "Feature", "properties": feature.properties, "geometry": to_degrees(feature.geometry)}
+            {"type": "Feature", "properties": feature.properties, "geometry": feature.geometry}
             for feature in features
         ],
     }
     return (json.dumps(collection, allow_nan=False) + "\n").encode()
 
 
-def _to_degrees(crs, path, geometries):
-    """A function from a geometry in `crs` to one in longitude and latitude, by the right-hand rule."""
-    if crs is None:
-        if not all(
-            abs(x) <= 180 and abs(y) <= 90 for geometry in geometries for x, y in _positions(geometry)
-        ):
-            raise InvalidInput(
-                f"The output '{path}' is in longitude and latitude, and the input has no coordinate reference system: "
-                "name it (--crs EPSG:32632), or write .wkt or .gpkg."
-            )
-        return lambda geometry: _mapped(geometry, _right_handed)
-    system = as_crs(crs, of=f"Writing '{path}'")
-    if system.equals(WGS84):
-        return lambda geometry: _mapped(geometry, _right_handed)
-    import pyproj
-
-    transformer = pyproj.Transformer.from_crs(system, WGS84, always_xy=True)
-
-    def moved(ring, outer):
-        longitude, latitude = transformer.transform(*np.asarray(ring, np.float64).T)
-        if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
-            raise InvalidInput(
-                f"The output '{path}' cannot be written: the map reaches beyond what {crs} can express."
-            )
-        return _right_handed(np.stack([longitude, latitude], axis=1), outer)
-
-    return lambda geometry: _mapped(geometry, moved)
-
-
-def _positions(geometry):
-    for polygon in _polygons(geometry):
-        for ring in polygon:
-            yield from ring
-
-
-def _polygons(geometry):
-    if geometry["type"] == "Polygon":
-        return [geometry["coordinates"]] if geometry["coordinates"] else []
-    if geometry["type"] == "MultiPolygon":
-        return list(geometry["coordinates"])
-    return [polygon for part in geometry.get("geometries", ()) for polygon in _polygons(part)]
-
-
-def _mapped(geometry, change):
-    """A geometry of polygons with `change(ring, is it outer)` applied to every closed ring."""
-    polygons = [
-        [change(ring, number == 0) for number, ring in enumerate(rings)] for rings in _polygons(geometry)
-    ]
-    if len(polygons) == 1:
-        return {"type": "Polygon", "coordinates": polygons[0]}
-    return {"type": "MultiPolygon", "coordinates": polygons}
-
-
-def _right_handed(ring, outer):
-    """A closed ring as lists: counter-clockwise when it is an outer one, else clockwise (RFC 7946, 3.1.6)."""
-    points = np.asarray(ring, np.float64)
-    x, y = (points - points[0]).T
-    turn = (x[:-1] * y[1:] - x[1:] * y[:-1]).sum()
-    return (points if (turn > 0) == outer else points[::-1]).tolist()
-
-
-def as_wkt(features, crs, path) -> bytes:
+def _as_wkt(features, crs, path) -> bytes:
     del crs, path
-
-    def text(rings):
-        return "({})".format(", ".join(f"({', '.join(f'{x!r} {y!r}' for x, y in ring)})" for ring in rings))
-
-    lines = []
-    for feature in features:
-        polygons = [text(rings) for rings in _polygons(feature.geometry)]
-        if len(polygons) == 1:
-            lines.append(f"POLYGON {polygons[0]}")
-        else:
-            lines.append(f"MULTIPOLYGON ({', '.join(polygons)})" if polygons else "POLYGON EMPTY")
-    return "".join(line + "\n" for line in lines).encode()
+    return "".join(wkt(feature.geometry) + "\n" for feature in features).encode()
 
 
-def as_geopackage(features, crs, path) -> bytes:
+def wkt(geometry) -> str:
+    """A GeoJSON-like geometry as WKT, with every bit of its coordinates."""
+    kind = geometry["type"]
+    name = kind.upper()
+    if kind == "GeometryCollection":
+        parts = [wkt(part) for part in geometry["geometries"]]
+        return f"{name} ({', '.join(parts)})" if parts else f"{name} EMPTY"
+    parts = geometry["coordinates"]
+
+    def text(some):
+        if len(some) and isinstance(some[0], (int, float, np.number)):
+            return " ".join(repr(float(number)) for number in some[:2])
+        return f"({', '.join(map(text, some))})"
+
+    return (
+        f"{name} ({text(parts)})"
+        if kind == "Point"
+        else f"{name} {text(parts)}"
+        if len(parts)
+        else f"{name} EMPTY"
+    )
+
+
+def _as_geopackage(features, crs, path) -> bytes:
     return _by_pyogrio(features, crs, path, ".gpkg", driver="GPKG", layer="coverage")
 
 
-def as_kml(features, crs, path) -> bytes:
-    to_degrees = _to_degrees(crs, path, [feature.geometry for feature in features])
-    moved = [
-        Feature(to_degrees(feature.geometry), {"Name": feature.properties["label"], **feature.properties})
+def _as_kml(features, crs, path) -> bytes:
+    named = [
+        replace(feature, properties={"Name": feature.properties["label"], **feature.properties})
         for feature in features
     ]
-    return _by_pyogrio(moved, WGS84, path, ".kml", driver="KML")
+    return _by_pyogrio(named, crs, path, ".kml", driver="KML")
 
 
 def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
@@ -354,16 +518,17 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
     names = list(dict.fromkeys(name for feature in features for name in feature.properties))
     columns = [_column([feature.properties.get(name) for feature in features]) for name in names]
     kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
-    kind = "MultiPolygon" if len(kinds) > 1 else kinds.pop()
+    many = kinds == {"Polygon", "MultiPolygon"}
+    kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
     system = as_crs(crs, of=f"Writing '{path}'").to_wkt() if crs is not None else None
-    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
+    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder, warnings.catch_warnings():
         made = os.path.join(folder, "coverage" + suffix)
+        warnings.filterwarnings("ignore", "'crs' was not provided")
         try:
             pyogrio.raw.write(
-                made, shapes, columns, names, geometry_type=kind, crs=system,
-                promote_to_multi=kind == "MultiPolygon", **options,
+                made, shapes, columns, names, geometry_type=kind, crs=system, promote_to_multi=many, **options,
             )  # fmt: skip
-        except pyogrio.errors.DataSourceError as error:
+        except (pyogrio.errors.DataSourceError, pyogrio.errors.CRSError) as error:
             raise InvalidInput(f"The output '{path}' cannot be written: {error}") from error
         return Path(made).read_bytes()
 
@@ -377,10 +542,11 @@ def _column(values):
     return np.array(["" if value is None else str(value) for value in values], object)
 
 
+#: How a file is encoded, and whether it is in longitude and latitude.
 FORMATS = {
-    ".geojson": as_geojson,
-    ".json": as_geojson,
-    ".gpkg": as_geopackage,
-    ".kml": as_kml,
-    ".wkt": as_wkt,
+    ".geojson": (_as_json, True),
+    ".json": (_as_json, True),
+    ".gpkg": (_as_geopackage, False),
+    ".kml": (_as_kml, True),
+    ".wkt": (_as_wkt, False),
 }

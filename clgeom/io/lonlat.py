@@ -1,15 +1,43 @@
-"""Geometries in longitude and latitude (EPSG:4326), as GeoJSON and KML want them. pyproj is imported when used."""
+"""Geometries in longitude and latitude (EPSG:4326), for GeoJSON and KML. pyproj and Shapely are imported when used.
+
+An edge that is straight in a projected system is a curve in longitude and latitude, where GeoJSON's edges are straight.
+So edges are cut into pieces until every piece is next to straight, and the polygon is moved outwards by more than the
+pieces' curves leave them. It contains the curved polygon, then: everything that the polygon covers is covered still.
+
+    edge in the plane           o-----------------------------o
+    its curve                   o- - _ _ _           _ _ _ - -o
+    pieces                      o------.------.-----.---------o     every piece within the tolerance of its curve
+    polygon                   moved outwards by twice what the pieces' curves are away from them, and 1 mm
+
+Longitudes run on where they pass 180 degrees; the polygon is then cut there. One that goes round a pole is closed along
+the pole, from -180 to 180 degrees, before it is cut.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.geodesy import as_crs
+from clgeom.region.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
+from clgeom.region.result import require_shapely
 
 WGS84 = "EPSG:4326"
 #: Names of columns that hold longitude and latitude, in lower case.
 LONLAT_NAMES = (("lon", "lat"), ("longitude", "latitude"))
+#: How far a piece's curve may be from it, as a share of the resolution.
+SHARE = 1 / 128
+#: Without a resolution, the share of the extent that stands for it.
+EXTENT = 1e-3
+#: Degrees that polygons are moved outwards at least: 1 mm, more than PROJ rounds by.
+MARGIN = 1e-8
+#: Quarters of a piece take less than this, in degrees.
+STRIDE = 5.0
+#: How often an edge is halved at most, and how many pieces there are at most: beyond that the boundary is no curve.
+DEEPEST, MOST_PIECES = 60, 1 << 22
+#: Where longitudes are cut off beyond the poles, so that what is moved there stays out of sight.
+BEYOND = 100.0
 
 
 def named_lonlat(x, y) -> bool:
@@ -23,59 +51,346 @@ def to_lonlat(geometry, crs, *, of, resolution=None) -> dict:
     Parameters
     ----------
     geometry : dict
-        GeoJSON-like, of any type but Feature: what ``__geo_interface__`` gives.
+        GeoJSON-like, of any type but Feature: what ``__geo_interface__`` gives. Polygons are valid.
     crs : object or None
         Its coordinate reference system, as anything that pyproj takes. None: it is in longitude and latitude already.
     of : str
         What needs it, for messages: "Writing 'a.geojson'".
     resolution : float, optional
-        Length in units of `crs` below which detail does not matter, such as the side of a cell.
+        Length in units of `crs` below which detail does not matter, such as the side of a cell; a thousandth of the
+        geometry's extent by default.
 
     Returns
     -------
     dict
-        GeoJSON; coordinates are lists.
+        GeoJSON; coordinates are lists. Polygons go by the right-hand rule, are cut at 180 degrees (section 3.1.9), and
+        contain every point that they contain in `crs`, a pole too. Their outline is moved outwards by at most 1/40 of
+        the resolution for that. In longitude and latitude already, every bit of the coordinates is kept, but for those
+        of a polygon that is cut.
 
     Raises
     ------
     InvalidInput
         There is no such system, no pyproj, or the geometry reaches beyond what the system can express.
     """
-    del resolution
-    if crs is None or as_crs(crs, of=of).equals(WGS84):
-        return _mapped(geometry, _right_handed)
-    import pyproj
-
-    transformer = pyproj.Transformer.from_crs(as_crs(crs, of=of), WGS84, always_xy=True)
-
-    def moved(ring, outer):
-        longitude, latitude = transformer.transform(*np.asarray(ring, np.float64).T)
-        if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
-            raise InvalidInput(f"{of} is not possible: coordinates reach beyond what {crs} can express.")
-        return _right_handed(np.stack([longitude, latitude], axis=1), outer)
-
-    return _mapped(geometry, moved)
+    return LonLat(crs, of=of, resolution=resolution)(geometry)
 
 
-def _polygons(geometry):
-    if geometry["type"] == "Polygon":
-        return [geometry["coordinates"]] if geometry["coordinates"] else []
-    if geometry["type"] == "MultiPolygon":
-        return list(geometry["coordinates"])
-    return [polygon for part in geometry.get("geometries", ()) for polygon in _polygons(part)]
+class LonLat:
+    """A way from a coordinate reference system to longitude and latitude; see `to_lonlat`.
+
+    `added` counts the vertices that were added along edges.
+    """
+
+    def __init__(self, crs, *, of, resolution=None):
+        self.of, self.resolution, self.added = of, resolution, 0
+        self.mapping = self.turn = None
+        if crs is not None:
+            system = as_crs(crs, of=of)
+            if not is_plain_geographic(system) or not system.equals(WGS84, ignore_axis_order=True):
+                self.mapping, self.turn = Mapping(system, of, target=as_crs(WGS84, of=of)), turn_of(system)
+
+    def __call__(self, geometry) -> dict:
+        """A GeoJSON-like geometry as GeoJSON in longitude and latitude."""
+        if self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in _arrays(geometry)):
+            return _kept(geometry)
+        return as_geojson(self.shape(geometry))
+
+    def shape(self, geometry):
+        """A GeoJSON-like geometry as a Shapely one in longitude and latitude."""
+        shapely, kind = require_shapely(), geometry["type"]
+        if kind == "GeometryCollection":
+            return shapely.GeometryCollection([self.shape(part) for part in geometry["geometries"]])
+        if not len(geometry["coordinates"]):
+            return shapely.Polygon()
+        made = shapely.geometry.shape(geometry)
+        if self.mapping is None or self.turn:
+            self._check(made)
+        parts = shapely.get_parts(made).tolist()
+        if "Polygon" in kind:
+            return polygons_of(shapely.union_all([self._polygon(part) for part in parts]))
+        if "Line" in kind:
+            return shapely.union_all([self._line(part) for part in parts])
+        return shapely.transform(made, self._places)
+
+    def _check(self, shape):
+        """Refuse what is no longitude and latitude; cells at a pole may reach beyond it."""
+        left, low, right, high = shape.bounds
+        turn = self.turn or 360.0
+        most = turn / 4 + (self.resolution or 0)
+        for name, value, limit in (
+            ("latitude", low, most), ("latitude", high, most), ("longitude", left, 2 * turn),
+            ("longitude", right, 2 * turn),
+        ):  # fmt: skip
+            if abs(value) > limit:
+                raise InvalidInput(f"{self.of} is not possible: there is no {name} {value:g}.")
+
+    # Points and lines -------------------------------------------------------------------------------------------
+
+    def _places(self, xy):
+        longitude, latitude = xy.T if self.mapping is None else self.mapping(*xy.T)
+        within = np.abs(longitude) <= 180
+        longitude = np.where(within, longitude, (longitude + 180) % 360 - 180)
+        return np.stack([longitude, np.clip(latitude, -90, 90)], axis=1)
+
+    def _line(self, line):
+        shapely, places = require_shapely(), np.array(line.coords)[:, :2]
+        if self.mapping is not None:
+            (places,), _ = self._curves([places], self._tolerance(line, places))
+        made = shapely.LineString(places)
+        parts = [_shifted(made.intersection(_window(k)), k) for k in _windows(made, 0.0)]
+        lines = [p for part in parts for p in shapely.get_parts(part).tolist() if p.geom_type == "LineString"]
+        return shapely.union_all(lines)
+
+    # Polygons ---------------------------------------------------------------------------------------------------
+
+    def _polygon(self, polygon):
+        if self.mapping is None:
+            return _placed_rings([np.array(ring.coords)[:, :2] for ring in _rings(polygon)], 0.0)
+        parts = [polygon]
+        if (
+            self.turn
+        ):  # of a geographic system: poles may lie in other places, and edges along one are no curves
+            left, low, right, high = polygon.bounds
+            if right - left > self.turn / 4 or max(-low, high) > self.turn / 5:
+                parts = slices(polygon, self.turn)
+        return require_shapely().union_all([self._image(part) for part in parts])
+
+    def _image(self, polygon):
+        """A polygon that covers the image of another, whose edges are curves."""
+        shapely, tolerance = (
+            require_shapely(),
+            self._tolerance(polygon, np.array(polygon.exterior.coords)[:, :2]),
+        )
+        found = []
+        for part in shapely.get_parts(self._with_poles(polygon)).tolist():
+            rings = [np.array(ring.coords)[:, :2] for ring in _rings(part)]
+            curves, away = self._curves(rings, tolerance)
+            if not self.mapping.keeps_sides(*rings[0].T):
+                curves = [curve[::-1] for curve in curves]
+            found.append(_placed_rings(curves, 2 * away + MARGIN))
+        return shapely.union_all(found)
+
+    def _reach(self, shape):
+        """The length in the plane below which detail does not matter."""
+        left, low, right, high = shape.bounds
+        return self.resolution or max(right - left, high - low) * EXTENT
+
+    def _tolerance(self, shape, places):
+        """Degrees that a piece may be away from its curve: where degrees are the least for a unit of the plane."""
+        reach, (x, y) = self._reach(shape), places[:: len(places) // 64 + 1].T
+        if self.turn:
+            return max(SHARE * reach * 360 / self.turn, MARGIN)
+        scales, (_, latitude) = self.mapping.jacobians(x, y, reach), self.mapping(x, y)
+        some = np.isfinite(scales).all(axis=(1, 2))
+        scales, polar = scales[some], np.abs(latitude[some]) > 89.9
+        least = np.linalg.svd(scales, compute_uv=False)[:, 1]
+        least[polar] = np.hypot(*scales[polar, 1].T)  # longitudes say nothing there
+        return max(SHARE * reach * float(least.min(initial=math.inf if len(least) else 0.0)), MARGIN)
+
+    def _with_poles(self, polygon):
+        """A polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a pole."""
+        shapely, reach = require_shapely(), 2 * SHARE * self._reach(polygon)
+        for latitude in (90.0, -90.0):
+            x, y = self.mapping.transformer.transform(0.0, latitude, direction="INVERSE")
+            for turn in (0.0, self.turn, -self.turn) if self.turn else (0.0,):
+                if (
+                    math.isfinite(x)
+                    and math.isfinite(y)
+                    and self._is_near(polygon, x + turn, y, latitude, reach)
+                ):
+                    polygon = polygon.union(shapely.Point(x + turn, y).buffer(reach))
+        return polygon
+
+    def _is_near(self, polygon, x, y, latitude, reach):
+        """Whether a pole is a point of the plane, and in a polygon or nearer to it than `reach`."""
+        point = require_shapely().Point(x, y)
+        if polygon.distance(point) > reach:
+            return False
+        longitude, around = self.mapping.anywhere(*np.array(point.buffer(reach).exterior.coords).T)
+        if not np.isfinite(longitude).all() or np.abs(around - latitude).max() > 1:
+            return False  # a line, or nowhere
+        return round(abs(np.sum(self.mapping.step(longitude[:-1], longitude[1:]))) / 360) == 1
+
+    def _curves(self, lines, tolerance):
+        """For each line its curve, with the vertices it needs and longitudes that run on; and how far off that is."""
+        sizes = [len(line) - 1 for line in lines]
+        owner, key = (
+            np.repeat(np.arange(len(lines)), sizes),
+            np.concatenate([np.arange(n, dtype=float) for n in sizes]),
+        )
+        ends = [np.concatenate(parts) for parts in zip(*((line[:-1], line[1:]) for line in lines))]
+        at, share = np.stack([ends[0], (ends[0] + ends[1]) / 2, ends[1]], axis=1), 1.0
+        seen = np.stack(self.mapping(*at.reshape(-1, 2).T), axis=1).reshape(-1, 3, 2)
+        done, away = [], 0.0
+        for _ in range(DEEPEST):
+            quarters = (at[:, :-1] + at[:, 1:]) / 2
+            new = np.stack(self.mapping(*quarters.reshape(-1, 2).T), axis=1).reshape(-1, 2, 2)
+            at, seen = _alternating(at, quarters), _alternating(seen, new)
+            steps = self.mapping.step(seen[:, :-1, 0], seen[:, 1:, 0])
+            along = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
+            off = _off(along, seen[:, :, 1])
+            widest = np.maximum(np.abs(steps), np.abs(np.diff(seen[:, :, 1], axis=1))).max(axis=1)
+            good = (off <= tolerance) & (widest < STRIDE)
+            away = max(away, off[good].max(initial=0.0))
+            done.append((owner[good], key[good], seen[good, 0], along[good, -1]))
+            at, seen = (np.concatenate([v[~good, :3], v[~good, 2:]]) for v in (at, seen))
+            share /= 2
+            owner, key = np.tile(owner[~good], 2), np.concatenate([key[~good], key[~good] + share])
+            if not len(owner) or len(owner) > MOST_PIECES:
+                break
+        if len(owner):
+            raise self.mapping.no_curve()
+        owner, key, starts, widths = (np.concatenate(parts) for parts in zip(*done))
+        order = np.lexsort((key, owner))
+        bounds = np.searchsorted(owner[order], np.arange(len(lines) + 1))
+        self.added += len(owner) - sum(sizes)
+        curves = []
+        for line, first, last in zip(lines, bounds, bounds[1:]):
+            own = order[first:last]
+            end = np.stack(self.mapping(line[-1:, 0], line[-1:, 1]), axis=1)
+            places = np.concatenate([starts[own], end])
+            on = places[0, 0] + np.r_[0, np.cumsum(widths[own])]
+            places[:, 0] += 360 * np.round((on - places[:, 0]) / 360)
+            curves.append(places)
+        return curves, away
 
 
-def _mapped(geometry, change):
-    polygons = [
-        [change(ring, number == 0) for number, ring in enumerate(rings)] for rings in _polygons(geometry)
+def _alternating(values, middles):
+    """Rows of three values with two between them."""
+    made = np.empty((len(values), 5, 2))
+    made[:, ::2], made[:, 1::2] = values, middles
+    return made
+
+
+def _off(x, y):
+    """How far the inner ones of positions are from the line between the first and the last; shape (n,)."""
+    dx, dy = x[:, -1] - x[:, 0], y[:, -1] - y[:, 0]
+    x, y = x[:, 1:-1] - x[:, :1], y[:, 1:-1] - y[:, :1]
+    length = np.hypot(dx, dy)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        along = np.clip((x * dx[:, None] + y * dy[:, None]) / length**2, 0, 1)
+    along = np.where(length > 0, along, 0)
+    return np.hypot(x - along * dx[:, None], y - along * dy[:, None]).max(axis=1)
+
+
+# Between -180 and 180 degrees -----------------------------------------------------------------------------------------
+
+
+def _placed_rings(curves, grow):
+    """The polygon in the first curve and in none of the others, moved outwards by `grow`, between -180 and 180 degrees.
+
+    Each curve has what it encloses on its left, and may go round the earth.
+    """
+    shapely, places = require_shapely(), np.concatenate(curves)
+    closed = all((curve[0] == curve[-1]).all() and _twice_area(curve) > 0 for curve in curves)
+    if closed and np.abs(places[:, 0]).max() <= 180 and np.abs(places[:, 1]).max() <= 90:
+        shape = _grown(shapely.Polygon(curves[0], curves[1:]), grow)
+        return shape.intersection(_window(0)) if grow else shape
+    outer, inner = _placed(curves[0], grow), [_placed(curve, -grow) for curve in curves[1:]]
+    return outer.difference(shapely.union_all(inner)) if inner else outer
+
+
+def _placed(curve, grow):
+    """What a curve has on its left, moved outwards by `grow`, between -180 and 180 degrees."""
+    shapely = require_shapely()
+    turns = round((curve[-1, 0] - curve[0, 0]) / 360)
+    if turns:  # round a pole: five turns, closed beyond the pole, so that their ends are out of sight
+        copies = [curve[:-1] + (360 * k * turns, 0) for k in range(-2, 3)]
+        pole = math.copysign(BEYOND, turns)
+        ends = [(copies[-1][-1, 0], pole), (copies[0][0, 0], pole)]
+        return _grown(shapely.Polygon(np.concatenate([*copies, ends])), grow).intersection(_window(0))
+    if _twice_area(curve) < 0:  # round both poles
+        return _window(0).difference(_placed(curve[::-1], -grow))
+    shape = shapely.Polygon(curve)
+    grown, windows = _grown(shape, grow), _windows(shape, abs(grow))
+    return shapely.union_all([_shifted(grown.intersection(_window(k)), k) for k in windows])
+
+
+def _grown(shape, grow):
+    return shape.buffer(grow, join_style="mitre") if grow else shape
+
+
+def _window(k):
+    """The k-th turn round the earth."""
+    return require_shapely().box(360 * k - 180, -90, 360 * k + 180, 90)
+
+
+def _windows(shape, least):
+    """The turns that a shape takes more than `least` of; one of them, if it takes that little of all."""
+    left, _, right, _ = shape.bounds
+    found = {
+        k: min(right, 360 * k + 180) - max(left, 360 * k - 180)
+        for k in range(math.floor((left + 180) / 360), math.floor((right + 180) / 360) + 1)
+    }
+    return [k for k, width in found.items() if width > least] or [max(found, key=found.get)]
+
+
+def _shifted(shape, k):
+    return require_shapely().affinity.translate(shape, -360.0 * k) if k else shape
+
+
+def _twice_area(curve):
+    (x, y), (dx, dy) = (curve[:-1] - curve[0]).T, (curve[1:] - curve[:-1]).T
+    return float((x * dy - y * dx).sum())
+
+
+def _rings(polygon):
+    """The rings of a Shapely polygon, each with what it encloses on its left."""
+    ccw = require_shapely().is_ccw
+    return [ring if ccw(ring) else ring.reverse() for ring in (polygon.exterior, *polygon.interiors)]
+
+
+# Exchange -------------------------------------------------------------------------------------------------------------
+
+
+def polygons_of(shape):
+    """The polygons of a Shapely geometry, without the lines and points where shapes only touch; valid."""
+    shapely = require_shapely()
+    if not shape.is_valid:
+        shape = shapely.make_valid(shape)
+    parts = [
+        part for part in shapely.get_parts(shape).tolist() if part.geom_type == "Polygon" and part.area > 0
     ]
-    if len(polygons) == 1:
-        return {"type": "Polygon", "coordinates": polygons[0]}
-    return {"type": "MultiPolygon", "coordinates": polygons}
+    return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)
 
 
-def _right_handed(ring, outer):
-    points = np.asarray(ring, np.float64)
-    x, y = (points - points[0]).T
-    turn = (x[:-1] * y[1:] - x[1:] * y[:-1]).sum()
-    return (points if (turn > 0) == outer else points[::-1]).tolist()
+def as_geojson(shape) -> dict:
+    """A Shapely geometry as GeoJSON; polygons by the right-hand rule."""
+    return _kept(require_shapely().geometry.mapping(shape))
+
+
+def _arrays(geometry):
+    """The rings, lines and points of a GeoJSON-like geometry as arrays, shape (n, 2)."""
+    kind, parts = geometry["type"], geometry.get("coordinates", ())
+    if kind == "GeometryCollection":
+        parts = [array for part in geometry["geometries"] for array in _arrays(part)]
+    elif kind == "MultiPolygon":
+        parts = [ring for rings in parts for ring in rings]
+    elif kind not in ("Polygon", "MultiLineString"):
+        parts = [parts]
+    return [
+        np.asarray(part, np.float64).reshape(-1, np.shape(part)[-1])[:, :2] for part in parts if len(part)
+    ]
+
+
+def _kept(geometry):
+    """A GeoJSON-like geometry with the same coordinates as lists, rings by the right-hand rule (RFC 7946, 3.1.6)."""
+    kind = geometry["type"]
+    if kind == "GeometryCollection":
+        return {"type": kind, "geometries": [_kept(part) for part in geometry["geometries"]]}
+    coordinates = geometry["coordinates"]
+    if kind == "Polygon":
+        return {"type": kind, "coordinates": _right_handed(coordinates)}
+    if kind == "MultiPolygon":
+        return {"type": kind, "coordinates": [_right_handed(rings) for rings in coordinates]}
+    return {"type": kind, "coordinates": np.asarray(coordinates, np.float64).tolist()}
+
+
+def _right_handed(rings):
+    """Rings as lists: the first counter-clockwise, the others clockwise."""
+    arrays = [np.asarray(ring, np.float64) for ring in rings]
+    return [
+        (ring if (_twice_area(ring) > 0) == (number == 0) else ring[::-1]).tolist()
+        for number, ring in enumerate(arrays)
+    ]

@@ -9,6 +9,14 @@ from clgeom.region.result import require_shapely
 
 
 @dataclass(frozen=True, eq=False)
+class Layer:
+    """What is covered at one level, within what is covered at the level before: a Shapely shape, and that layer."""
+
+    shape: object
+    before: Layer | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Nested:
     """What is covered at one level of one map, within what is covered at the level before.
 
@@ -22,7 +30,9 @@ class Nested:
     map : int
     grid : Grid
     cells : int or None
-        Cells that reach the level, where they were counted.
+        Cells that reach the level, and of a band not the next one, where they were counted.
+    layer, cut : Layer, Layer or None
+        What the shape is of, and what a band leaves out of it.
     """
 
     shape: object
@@ -32,6 +42,8 @@ class Nested:
     map: int
     grid: object
     cells: int | None
+    layer: Layer | None = None
+    cut: Layer | None = None
 
     def __repr__(self) -> str:
         upto = "" if self.upto is None else f" up to {self.upto:g}"
@@ -85,19 +97,23 @@ def nested(regions, *, bands=False) -> list[Nested]:
     for number in sorted({region.map for region in regions}):
         own = [region for region in regions if region.map == number]
         levels = sorted({region.level for region in own}, reverse=directions == {"<="})
-        shapes, cells = [], []
+        layers, cells = [], []
         for level in levels:
             some = [region for region in own if region.level == level]
             shape = shapely.union_all([region.to_shapely() for region in some])
-            shapes.append(_polygons_of(shape.intersection(shapes[-1]) if shapes else shape, shapely))
+            before = layers[-1] if layers else None
+            layers.append(
+                Layer(_polygons_of(shape.intersection(before.shape) if before else shape, shapely), before)
+            )
             counted = [region.cells for region in some]
             cells.append(None if None in counted else sum(counted))
-        for i, (level, shape) in enumerate(zip(levels, shapes)):
-            last = i + 1 == len(levels)
-            if bands and not last:
-                shape = _polygons_of(shape.difference(shapes[i + 1]), shapely)
-            upto = levels[i + 1] if bands and not last else None
-            found.append(Nested(shape, level, upto, own[0].direction, number, own[0].grid, cells[i]))
+        for i, (level, layer) in enumerate(zip(levels, layers)):
+            shape, count, upto, cut = layer.shape, cells[i], None, None
+            if bands and i + 1 < len(levels):
+                upto, cut = levels[i + 1], layers[i + 1]
+                shape = _polygons_of(shape.difference(cut.shape), shapely)
+                count = None if None in cells[i : i + 2] else count - cells[i + 1]
+            found.append(Nested(shape, level, upto, own[0].direction, number, own[0].grid, count, layer, cut))
     return found
 
 

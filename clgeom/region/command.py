@@ -10,12 +10,15 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io import terminal
+from clgeom.region.geodesy import shown
 
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
 #: What a map made from nothing is cut at when no level is named.
 DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
 #: Where such a map is: the middle of Munich.
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
+#: Rows and columns of such a map at most.
+MOST_CELLS_A_SIDE = 1 << 15
 
 
 @click.command()
@@ -37,7 +40,7 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
               help="Leave out parts whose cells have less area than this (they are then missed).")  # fmt: skip
 @click.option("--simplify", type=float, metavar="DISTANCE",
               help="Leave out vertices nearer than this to the new outline; nothing covered is lost.")  # fmt: skip
-@click.option("--nested", is_flag=True, help="Write one shape a level, each within the one before.")
+@click.option("--nested", is_flag=True, help="Write and draw one shape a level, each within the one before.")
 @click.option("--bands", is_flag=True, help="The same, with the next level cut out of each.")
 @click.option("--model", type=click.Choice(MODELS), help="Make a map instead of reading FILE.")
 @click.option(
@@ -55,7 +58,9 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 @click.option("--nodata", type=float, help="Value of cells that hold nothing, instead of the file's.")
 @click.option("--unit", default="dBm", show_default=True, help="Unit of the levels.")
 @click.option("-o", "--output", metavar="OUT", help="Write the regions: .geojson, .gpkg, .kml or .wkt.")
-@click.option("--plot", "picture", metavar="PNG", help="Draw raster and regions: .png, .svg or .pdf.")
+@click.option(
+    "--plot", "picture", metavar="PNG", help="Draw the raster and what -o writes: .png, .svg or .pdf."
+)
 @click.option("--compare", "comparison", metavar="PNG",
               help="Draw the first level's cells, convex hull, and regions of more and more segments.")  # fmt: skip
 @click.option("--metrics", is_flag=True, help="Measure superfluous and missed area against the convex hull.")
@@ -65,9 +70,10 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 def region(file, levels, output, picture, comparison, device, as_json, profile, **options):
     """Coverage polygons of a raster FILE (.tif, .npy, .npz) or of points (.csv): one for each part of each level.
 
-    Polygons are valid, cover every cell that reaches the level, and have few vertices. GeoJSON is in longitude and
-    latitude. With --model a radio map is made from nothing: Walfisch-Ikegami (wim), with line of sight (wim-los), free
-    space, or flat ground (two-ray), all with shadowing.
+    Polygons are valid, cover every cell that reaches the level, and have few vertices. GeoJSON and KML are in longitude
+    and latitude: they need a coordinate reference system, or points in columns named lon and lat. Areas in km2 are on
+    the ellipsoid. With --model a radio map is made from nothing: Walfisch-Ikegami (wim), with line of sight (wim-los),
+    free space, or flat ground (two-ray), all with shadowing.
     """
     from clgeom.runtime.device import as_session
 
@@ -82,29 +88,27 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
     kept = _kept(found, raster, options)
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))
-    _draw(raster, kept, levels, picture, comparison, options, session)
-    if output:
-        from clgeom.io.geo import features_of, write_features
-        from clgeom.region.bands import nested
-
-        layered = options["nested"] or options["bands"]
-        shapes = nested(kept, bands=options["bands"]) if layered else kept
-        write_features(features_of(shapes, unit=options["unit"]), output, crs=raster.crs)
+    shapes = _shapes(kept, options)
+    written = _write(shapes, raster, found.grid, output, picture, comparison, levels, options, session)
     measured = _measured(raster, kept, levels, options, session) if options["metrics"] else []
+    rows = [
+        _level_facts(raster, found.grid, shapes, level, levels, options)
+        for level in _drawn_levels(shapes, levels)
+    ]
     if as_json:
         phases = found.phases if profile else ()
-        terminal.print_json(_as_json(raster, kept, levels, session, computing, measured, phases))
+        terminal.print_json(_as_json(raster, rows, session, computing, measured, phases, written))
         return
-    values = np.ma.getdata(raster.values)
     terminal.print_facts(
-        ("map", f"{' x '.join(map(str, values.shape))} cells ({values.dtype}), "
-                f"{raster.crs or 'no coordinate reference system'}"),
+        ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), "
+                f"{'no coordinate reference system' if raster.crs is None else shown(raster.crs).strip(chr(39))}"),
         ("device", terminal.device_words(session)),
         ("time", f"{terminal.duration(computing)} ({'making' if file is None else 'reading'} the map: "
                  f"{terminal.duration(reading)})"),
-        *(("wrote", name) for name in (output, picture, comparison) if name),
+        *(("wrote", _written_words(name, written if name == output else None))
+          for name in (output, picture, comparison) if name),
     )  # fmt: skip
-    _print_levels(kept, levels, options)
+    _print_levels(rows, options)
     if measured:
         click.echo()
         terminal.print_table(MEASURED, [_measured_row(row) for row in measured])
@@ -137,21 +141,33 @@ def _check(file, levels, output, picture, comparison, options):
             raise InvalidInput(f"The option {given[0]} is for rasters. Got the points of '{file}' instead.")
     if not all(map(math.isfinite, levels)):
         raise InvalidInput("The option --level must be a finite number.")
+    if len(set(levels)) < len(levels):
+        twice = next(level for level in levels if levels.count(level) > 1)
+        raise InvalidInput(f"The option --level must name each level once. Got {twice:g} more than once.")
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
         raise InvalidInput("The options --least and --simplify must be 0 or more.")
-    if (options["nested"] or options["bands"]) and not output:
-        raise InvalidInput("The options --nested and --bands are for what is written (-o).")
-    if options["size"] < 1:
-        raise InvalidInput(f"The option --size must be at least 1. Got {options['size']} instead.")
+    if (options["nested"] or options["bands"]) and not (output or picture):
+        raise InvalidInput("The options --nested and --bands are for what is written (-o) or drawn (--plot).")
+    if options["nested"] and options["bands"]:
+        raise InvalidInput("The options --nested and --bands do not go together.")
+    if not 1 <= options["size"] <= MOST_CELLS_A_SIDE:
+        raise InvalidInput(
+            f"The option --size must be within 1 to {MOST_CELLS_A_SIDE:,}. Got {options['size']:,} instead."
+        )
+    if options["seed"] < 0:
+        raise InvalidInput(f"The option --seed must be 0 or more. Got {options['seed']} instead.")
     if picture or comparison:
         plot.require_matplotlib()
     cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]
     if cut or comparison or options["metrics"]:
         require_shapely()
-    source = Path(file).resolve() if file else None
+    taken = {Path(file).resolve(): "the input file"} if file else {}
     for name, formats in ((output, FORMATS), (picture, plot.FORMATS), (comparison, plot.FORMATS)):
-        if name and check_output(name, formats) == source:
-            raise InvalidInput(f"The output '{name}' is the input file.")
+        if name:
+            target = check_output(name, formats)
+            if target in taken:
+                raise InvalidInput(f"The output '{name}' is {taken[target]}.")
+            taken[target] = f"the output '{name}', too"
     if options["crs"] is not None:
         from clgeom.region.geodesy import as_crs
 
@@ -165,9 +181,13 @@ def _raster(file, session, options):
     from clgeom.io.geo import Raster, read_raster
 
     if file is not None:
-        raster = read_raster(file, band=options["band"], array=options["array"])
-        chosen = {name: options[name] for name in ("crs", "nodata") if options[name] is not None}
-        return replace(raster, **chosen)
+        raster = read_raster(file, band=options["band"], array=options["array"], nodata=options["nodata"])
+        crs = raster.crs if options["crs"] is None else options["crs"]
+        if crs is not None and raster.transform is None:
+            raise InvalidInput(
+                f"The file '{file}' has no transform: where its cells are in {shown(crs)} is not known."
+            )
+        return replace(raster, crs=crs)
     from clgeom.radio import coverage_map
 
     made = coverage_map(
@@ -198,9 +218,11 @@ def _kept(found, raster, options):
 
 def _nothing(file, raster, levels, options):
     """What to say when no cell is covered."""
+    from clgeom.region.rasters import known_values
+
     name = f"'{file}'" if file else "the map"
-    values = np.ma.filled(np.ma.asarray(raster.values, np.float64), np.nan)
-    values = values[np.isfinite(values) & (values != raster.nodata)]
+    values = known_values(raster.values, raster.nodata)
+    values = values[np.isfinite(values)]
     if not values.size:
         return f"There is nothing in {name}: every cell is NaN or nodata."
     level = levels[0] if len(levels) == 1 else "any level"
@@ -211,20 +233,41 @@ def _nothing(file, raster, levels, options):
     )
 
 
-def _draw(raster, kept, levels, picture, comparison, options, session):
-    from clgeom import plot
+def _shapes(kept, options):
+    """What is written and drawn: the regions, or one shape a level."""
+    from clgeom.region.bands import nested
 
+    return nested(kept, bands=options["bands"]) if options["nested"] or options["bands"] else kept
+
+
+def _write(shapes, raster, grid, output, picture, comparison, levels, options, session):
+    """Write and draw; all that may be refused comes first. What was written to `output`, None without."""
+    from clgeom import plot
+    from clgeom.io.atomic import replacing
+    from clgeom.io.geo import encode_features, features_of
+
+    content = written = None
+    if output:
+        resolution = math.sqrt(grid.cell_area)
+        features = features_of(shapes, unit=options["unit"])
+        content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
     if picture:
-        plot.save_coverage_plot(kept, picture, raster=raster, unit=options["unit"])
+        plot.save_coverage_plot(shapes, picture, raster=raster, unit=options["unit"])
     if comparison:
-        plot.save_comparison_plot(
-            raster,
-            levels[0],
-            comparison,
-            direction=options["direction"],
-            unit=options["unit"],
-            device=session,
-        )
+        how = {"direction": options["direction"], "unit": options["unit"], "device": session}
+        plot.save_comparison_plot(raster, levels[0], comparison, **how)
+    if output:
+        with replacing(output) as file:
+            file.write(content)
+    return written
+
+
+def _written_words(name, written):
+    """The name of an output and what is in it."""
+    if written is None:
+        return name
+    added = f", {written.added:,} of them along edges that are curves there" if written.added else ""
+    return f"{name} ({written.vertices:,} vertices{added})"
 
 
 # Points -----------------------------------------------------------------------------------------------------------
@@ -233,7 +276,8 @@ def _draw(raster, kept, levels, picture, comparison, options, session):
 def _of_points(file, levels, output, picture, session, as_json, profile, options):
     """The adaptive region of points, of those that reach each level where they have values."""
     from clgeom import adaptive_region
-    from clgeom.io.geo import Feature, write_features
+    from clgeom.io.atomic import replacing
+    from clgeom.io.geo import Feature, encode_features
     from clgeom.io.points import read_points
     from clgeom.sort.command import read_numbers
 
@@ -245,11 +289,16 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
         raise InvalidInput(
             f"The points in '{file}' must be finite. Got {points[row, column]} in point {row + 1} instead."
         )
+    lonlat = options["crs"] is None and _is_lonlat(file, options["columns"])
     chosen = [(None, points)]
     if levels:
         values = read_numbers(file, column=options["value"])
-        above = options["direction"] == ">="
-        chosen = [(level, points[values >= level if above else values <= level]) for level in levels]
+        if len(values) != len(points):
+            raise InvalidInput(
+                f"The column '{options['value']}' of '{file}' must have a value for each of {len(points):,} points. "
+                f"Got {len(values):,} instead."
+            )
+        chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     made, computing = terminal.timed(
         lambda: [
             (
@@ -278,15 +327,22 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
             "label": f"{options['direction']} {level:g} {options['unit']}".rstrip(),
         }  # fmt: skip
         features.append(
-            Feature(one.__geo_interface__, {"label": "points", **named, "points": one.n, "area": one.area})
+            Feature(
+                one.__geo_interface__,
+                {"label": "points", **named, "points": one.n, "area": _finite(float(one.area))},
+            )
         )
+    content = written = None
     if output:
-        write_features(features, output, crs=options["crs"])
+        content, written = encode_features(features, output, crs=options["crs"], lonlat=lonlat)
     if picture:
         from clgeom import plot
 
         labels = [feature.properties["label"] for feature in features]
         plot.save_regions_plot([one for _, one in made], picture, points=points, labels=labels)
+    if output:
+        with replacing(output) as out:
+            out.write(content)
     vertices = [sum(map(len, one.parts)) if one.axis == "both" else len(one) for _, one in made]
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
@@ -296,7 +352,11 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
         ("points", f"{len(points):,} ({points.dtype})"),
         ("device", terminal.device_words(session)),
         ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
-        *(("wrote", name) for name in (output, picture) if name),
+        *(
+            ("wrote", _written_words(name, written if name == output else None))
+            for name in (output, picture)
+            if name
+        ),
     )
     rows = [
         ("all" if level is None else f"{level:g}", f"{one.n:,}", f"{count:,}",
@@ -307,6 +367,28 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
     if profile:
         click.echo()
         terminal.print_phases(sum((one.phases for _, one in made), ()))
+
+
+def _reach(values, level, direction):
+    """Which values reach a level; integers are compared as such."""
+    if values.dtype.kind in "iu":
+        level = math.ceil(level) if direction == ">=" else math.floor(level)
+    return values >= level if direction == ">=" else values <= level
+
+
+def _is_lonlat(file, columns):
+    """Whether the columns of x and y are named as longitude and latitude."""
+    from clgeom.io import text
+    from clgeom.io.columns import choose_columns
+    from clgeom.io.lonlat import named_lonlat
+
+    with open(file, encoding="utf-8-sig", errors="replace") as lines:
+        first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    names = [name.strip() for name in text.split(first.rstrip("\n"), text._delimiter(file, first))]
+    try:
+        return named_lonlat(*(names[i] for i in choose_columns(file, names, len(names), columns)))
+    except (InvalidInput, IndexError):
+        return False
 
 
 # Showing ----------------------------------------------------------------------------------------------------------
@@ -323,11 +405,8 @@ def _measured(raster, kept, levels, options, session):
     from clgeom.region.metrics import hull_of, measure
 
     rows = []
-    for level in dict.fromkeys(levels):
-        values = np.ma.filled(np.ma.asarray(raster.values, np.float64), np.nan)
-        mask = values >= level if options["direction"] == ">=" else values <= level
-        if raster.nodata is not None:
-            mask &= values != raster.nodata
+    for level in levels:
+        mask = _mask(raster, level, options)
         if not mask.any():
             continue
         exact = mask_polygons(mask)
@@ -335,6 +414,15 @@ def _measured(raster, kept, levels, options, session):
         for name, shape in (("convex hull", hull_of(mask)), ("regions", own)):
             rows.append({"level": level, "shape": name, **measure(shape, mask, polygons=exact).asdict()})
     return rows
+
+
+def _mask(raster, level, options):
+    """The cells that reach a level."""
+    from clgeom.region.rasters import covered_mask
+
+    return covered_mask(
+        raster.values, level, direction=options["direction"], nodata=raster.nodata, of="region"
+    )
 
 
 def _measured_row(row):
@@ -345,28 +433,104 @@ def _measured_row(row):
     )  # fmt: skip
 
 
-def _print_levels(kept, levels, options):
-    """A line for every level."""
-    rows = []
-    for level in dict.fromkeys(levels):
-        own = [one for one in kept if one.level == level]
-        area = sum(one.area for one in own)
-        km2 = _km2(own)
-        rows.append((
-            f"{options['direction']} {level:g} {options['unit']}", f"{len(own):,}",
-            f"{sum(len(one) for one in own):,}",
-            f"{sum(len(one.holes) for one in own):,}", f"{area:,.6g}" if km2 is None else f"{km2:,.4g} km2",
-        ))  # fmt: skip
-    click.echo()
-    terminal.print_table(("level", ">regions", ">vertices", ">holes", ">area"), rows)
+def _drawn_levels(shapes, levels):
+    """(level, the level of the next band or None) of what is written, in order."""
+    if any(hasattr(shape, "upto") for shape in shapes):
+        return [(shape.level, shape.upto) for shape in shapes]
+    return [(level, None) for level in levels]
 
 
-def _km2(regions):
+def _level_facts(raster, grid, shapes, level, levels, options):
+    """What there is at a level: how many shapes and vertices, the area of the cells and of the outlines' union."""
+    from clgeom.io.geo import count_vertices
+    from clgeom.region.geodesy import cells_area
+
+    level, upto = level
+    own = [one for one in shapes if one.level == level]
+    mask = _mask(raster, level, options)
+    if upto is not None:
+        mask &= ~_mask(raster, upto, options)
+    cells = int(np.count_nonzero(mask))
+    geometry = _union(own)
+    return {
+        "level": level,
+        "upto": upto,
+        "regions": len(own),
+        "vertices": sum(count_vertices(one.__geo_interface__) for one in own),
+        "holes": sum(_holes(one.__geo_interface__) for one in own),
+        "cells": cells,
+        "cells_area": cells * grid.cell_area,
+        "cells_km2": _km2(lambda: cells_area(mask, grid), raster.crs),
+        "area": _finite(_area(own, geometry)),
+        "area_km2": None if geometry is None else _km2(lambda: _earth_area(geometry, raster.crs), raster.crs),
+    }
+
+
+def _union(own):
+    """The union of shapes as a GeoJSON-like geometry; None of several without Shapely."""
     import importlib.util
 
-    if not regions or regions[0].crs is None or importlib.util.find_spec("pyproj") is None:
+    if len(own) == 1:
+        return own[0].__geo_interface__
+    if importlib.util.find_spec("shapely") is None:
         return None
-    return sum(one.area_km2 for one in regions)
+    import shapely
+
+    return shapely.geometry.mapping(shapely.union_all([one.to_shapely() for one in own]))
+
+
+def _area(own, geometry):
+    if len(own) == 1:
+        return float(own[0].area)
+    if geometry is None:
+        return None
+    import shapely
+
+    return float(shapely.geometry.shape(geometry).area)
+
+
+def _earth_area(geometry, crs):
+    from clgeom.region.geodesy import earth_areas
+
+    return float(earth_areas([geometry], crs, of="area_km2")[0])
+
+
+def _holes(geometry):
+    polygons = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
+    return sum(len(rings) - 1 for rings in polygons if len(rings))
+
+
+def _km2(square_metres, crs):
+    """An area on the ellipsoid in km2; None without a place on it, or where its system cannot express it."""
+    import importlib.util
+
+    if crs is None or importlib.util.find_spec("pyproj") is None:
+        return None
+    try:
+        return _finite(square_metres() / 1e6)
+    except InvalidInput:
+        return None
+
+
+def _print_levels(rows, options):
+    """A line for every level."""
+
+    def area(row, kind):
+        km2 = row["cells_km2" if kind == "cells_area" else "area_km2"]
+        plain = row[kind]
+        return f"{km2:,.6g} km2" if km2 is not None else "-" if plain is None else f"{plain:,.6g}"
+
+    lines = []
+    for row in rows:
+        upto = "" if row["upto"] is None else f" to {row['upto']:g}"
+        lines.append((
+            f"{options['direction']} {row['level']:g}{upto} {options['unit']}", f"{row['regions']:,}",
+            f"{row['vertices']:,}", f"{row['holes']:,}", f"{row['cells']:,}", area(row, "cells_area"),
+            area(row, "area"),
+        ))  # fmt: skip
+    click.echo()
+    headings = ("level", ">regions", ">vertices", ">holes", ">cells", ">area of cells", ">area of outlines")
+    terminal.print_table(headings, lines)
 
 
 def _finite(value):
@@ -374,24 +538,17 @@ def _finite(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _as_json(raster, kept, levels, session, seconds, measured, phases):
+def _as_json(raster, rows, session, seconds, measured, phases, written):
     facts = {
         "rows": int(raster.values.shape[0]),
         "columns": int(raster.values.shape[1]),
-        "crs": raster.crs,
+        "crs": None if raster.crs is None else str(raster.crs),
         "device": session.profile.name,
         "seconds": seconds,
-        "levels": [
-            {
-                "level": level,
-                "regions": sum(one.level == level for one in kept),
-                "vertices": sum(len(one) for one in kept if one.level == level),
-                "area": float(sum(one.area for one in kept if one.level == level)),
-                "area_km2": _km2([one for one in kept if one.level == level]),
-            }
-            for level in dict.fromkeys(levels)
-        ],
+        "levels": rows,
     }
+    if written:
+        facts["written"] = {"vertices": written.vertices, "added": written.added}
     if measured:
         facts["metrics"] = [{name: _finite(value) for name, value in row.items()} for row in measured]
     if phases:

@@ -1,19 +1,47 @@
-"""Areas on the earth. pyproj is imported when one is asked for."""
+"""Coordinate reference systems, and areas on the earth. pyproj is imported when one is asked for.
+
+An area is an integral along the boundary. On an ellipsoid of revolution the area between the equator, a curve and two
+meridians is ``a^2 / 2`` times the integral of ``q(latitude)`` over the longitude (in radians) along the curve, where
+
+    q(phi) = (1 - e^2) (sin(phi) / (1 - e^2 sin(phi)^2) + atanh(e sin(phi)) / e)
+
+(J. P. Snyder, "Map projections: a working manual", USGS 1987, 3-12). So the area of any polygon, however large, follows
+from its edges: these are straight in the coordinates of the region, and wherever that puts them on the ellipsoid.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import math
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 
-#: Edges longer than this, in degrees, are measured in pieces: they are straight on the map, not on the ellipsoid.
-PIECE = 0.02
+#: Share of an area that the error of its integral may have, as Simpson's rule tells it; what is returned is better.
+TOLERANCE = 1e-8
+#: What float64 leaves uncertain in a piece of an integral, as a share of its largest value.
+NOISE = 1e-15
+#: How often an edge is halved at most, and how many pieces there are at most: beyond that the boundary is no curve.
+DEEPEST, MOST_PIECES = 60, 1 << 22
+#: Longitudes and latitudes of two neighbours on a curve differ by less than this, in radians.
+STRIDE = math.radians(30)
+#: Nearer to a pole than this, in radians, longitudes are no measure.
+POLAR = math.radians(0.01)
+#: Nodes along each axis between which the area of a cell is interpolated.
+NODES = 33
 
 
 def as_crs(crs, *, of: str):
-    """A ``pyproj.CRS``; `InvalidInput` when there is none, or no pyproj."""
+    """A horizontal ``pyproj.CRS``; `InvalidInput` when there is none, or no pyproj.
+
+    Parameters
+    ----------
+    crs : object
+        Anything that pyproj takes.
+    of : str
+        What needs it, for messages: "area_km2", "Writing 'a.geojson'".
+    """
     if crs is None:
         raise InvalidInput(
             f"{of} needs a coordinate reference system, and there is none: name it (crs='EPSG:32632')."
@@ -23,31 +51,409 @@ def as_crs(crs, *, of: str):
     import pyproj
 
     try:
-        return pyproj.CRS.from_user_input(crs)
-    except pyproj.exceptions.CRSError as error:
+        system = pyproj.CRS.from_user_input(crs)
+    except (pyproj.exceptions.ProjError, TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"The 'crs' parameter of {of} must be a coordinate reference system, as 'EPSG:32632'. Got {crs!r} instead."
+            f"The 'crs' parameter of {of} must be a coordinate reference system, as 'EPSG:32632'. "
+            f"Got {shown(crs)} instead."
         ) from error
+    if system.is_geocentric or system.is_vertical or len(system.axis_info) < 2:
+        raise InvalidInput(
+            f"The 'crs' parameter of {of} must be a horizontal coordinate reference system, as 'EPSG:32632'. "
+            f"Got {shown(crs)} ({system.type_name}) instead."
+        )
+    return system
+
+
+def same_crs(one, other) -> bool:
+    """Whether two coordinate reference systems, given as anything that pyproj takes or None, are the same."""
+    if one is None or other is None:
+        return one is other
+    texts = [f"EPSG:{crs}" if isinstance(crs, int) else str(crs) for crs in (one, other)]
+    if texts[0] == texts[1] or importlib.util.find_spec("pyproj") is None:
+        return texts[0] == texts[1]
+    return as_crs(one, of="localize").equals(as_crs(other, of="localize"), ignore_axis_order=True)
+
+
+def shown(value, most=60) -> str:
+    """The repr of a value in one line, cut where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def is_plain_geographic(system) -> bool:
+    """Whether coordinates are longitude and latitude of the system itself, in its unit, and not of a turned globe."""
+    return system.is_geographic and not (system.source_crs if system.is_bound else system).is_derived
 
 
 def area_km2(region) -> float:
-    """The area of a coverage region in km2: in the plane of a projected system, else on the ellipsoid."""
-    crs = as_crs(region.crs, of="area_km2")
-    if not crs.is_geographic:
-        return region.area * crs.axis_info[0].unit_conversion_factor ** 2 / 1e6
-    earth, geometry = crs.get_geod(), region.__geo_interface__
-    polygons = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
-
-    def ring_area(ring):
-        return abs(earth.polygon_area_perimeter(*_in_pieces(np.array(ring[:-1])).T)[0])
-
-    return sum(ring_area(outer) - sum(map(ring_area, inner)) for outer, *inner in filter(len, polygons)) / 1e6
+    """The area on the ellipsoid of what a region shows as ``__geo_interface__``, in km2; see `earth_areas`."""
+    return float(earth_areas([region.__geo_interface__], region.crs, of="area_km2")[0]) / 1e6
 
 
-def _in_pieces(ring):
-    """A ring with vertices added along its long edges."""
-    ends = np.roll(ring, -1, axis=0)
-    counts = np.maximum(np.ceil(np.abs(ends - ring).max(axis=1) / PIECE).astype(int), 1)
-    edge = np.repeat(np.arange(len(ring)), counts)
-    share = (np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)) / np.repeat(counts, counts)
-    return ring[edge] + share[:, None] * (ends - ring)[edge]
+def earth_areas(geometries, crs, *, of) -> np.ndarray:
+    """The areas of geometries on the ellipsoid of their coordinate reference system, in m2.
+
+    Parameters
+    ----------
+    geometries : sequence of dict
+        GeoJSON-like; their polygons count, holes subtracted. Edges are straight in `crs`.
+    crs : object
+        Anything that pyproj takes. In a local system, which is nowhere on the earth, areas are those in its plane.
+    of : str
+        For messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Within 1e-8 of the exact area for 1 m2 or more. Where a geographic system goes beyond a pole there is no area,
+        and what goes round the earth more than once counts once.
+
+    Raises
+    ------
+    InvalidInput
+        The system is none, or cannot express where a geometry is.
+    """
+    system, rings, signs, owner = as_crs(crs, of=of), [], [], []
+    for number, geometry in enumerate(geometries):
+        for ring, sign in _once(_rings(geometry), system):
+            rings.append(ring)
+            signs.append(sign)
+            owner.append(number)
+    areas = _areas(rings, system, of) * np.array(signs, np.float64)
+    return np.bincount(np.array(owner, np.int64), areas, len(geometries))
+
+
+def _rings(geometry):
+    """The rings of all polygons of a geometry, each with 1, or -1 for a hole."""
+    return [(ring, 1 - 2 * (i > 0)) for rings in _polygons(geometry) for i, ring in enumerate(rings)]
+
+
+def _areas(rings, system, of):
+    """The area within each ring, in m2."""
+    if system.is_engineering or system.ellipsoid is None:
+        unit = system.axis_info[0].unit_conversion_factor * system.axis_info[1].unit_conversion_factor
+        return np.array([abs(_twice_area(ring)) / 2 * unit for ring in rings])
+    return Earth(system, of).areas(rings)
+
+
+def _once(rings, system):
+    """Rings in a geographic system as those of parts of the globe, none of them twice, where they go far round it."""
+    turn, x = turn_of(system), [place[0] for ring, _ in rings for place in ring]
+    if turn and x and max(x) - min(x) > turn * (1 + 1e-12 if is_plain_geographic(system) else 0.25):
+        return _in_slices(rings, turn)
+    return rings
+
+
+def _polygons(geometry):
+    if geometry["type"] == "Polygon":
+        return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
+    if geometry["type"] == "MultiPolygon":
+        return list(geometry["coordinates"])
+    return [polygon for part in geometry.get("geometries", ()) for polygon in _polygons(part)]
+
+
+def _twice_area(ring):
+    x, y = (np.asarray(ring, np.float64)[:, :2] - np.asarray(ring[0], np.float64)[:2]).T
+    return float((x[:-1] * y[1:] - x[1:] * y[:-1]).sum() + x[-1] * y[0] - x[0] * y[-1])
+
+
+def turn_of(system):
+    """What once round the globe is in the units of a geographic system; None for others."""
+    return 2 * math.pi / system.axis_info[0].unit_conversion_factor if system.is_geographic else None
+
+
+def slices(shape, turn):
+    """A Shapely shape in longitude and latitude as parts within a quarter of the globe's turn and a hemisphere each."""
+    from clgeom.region.result import require_shapely
+
+    shapely, quarter = require_shapely(), turn / 4
+    left, _, right, _ = shape.bounds
+    for k in range(math.floor(left / quarter), math.ceil(right / quarter)):
+        for low, high in ((-quarter, 0), (0, quarter)):
+            part = shape.intersection(shapely.box(k * quarter, low, (k + 1) * quarter, high))
+            yield from (
+                p for p in shapely.get_parts(part).tolist() if p.geom_type == "Polygon" and p.area > 0
+            )
+
+
+def _in_slices(rings, turn):
+    """Rings of parts of the globe, and what is covered twice once, for a geographic system that goes far round."""
+    from clgeom.region.result import require_shapely
+
+    shapely = require_shapely()
+    outer, inner = (
+        [shapely.make_valid(shapely.Polygon(r)) for r, sign in rings if sign == s] for s in (1, -1)
+    )
+    parts = slices(shapely.union_all(outer).difference(shapely.union_all(inner)), turn)
+    placed = [shapely.affinity.translate(part, -turn * math.floor(part.centroid.x / turn)) for part in parts]
+    found = []
+    for part in shapely.get_parts(shapely.union_all(placed)):
+        for slice_ in slices(part, turn):
+            found += [
+                (ring.coords, 1 - 2 * (i > 0)) for i, ring in enumerate((slice_.exterior, *slice_.interiors))
+            ]
+    return found
+
+
+class Mapping:
+    """Coordinates of a reference system as longitude and latitude, which may lie beyond a half turn.
+
+    Parameters
+    ----------
+    system : pyproj.CRS
+    of : str
+        For messages.
+    target : pyproj.CRS, optional
+        A geographic system in degrees; then that is the unit. By default that on which `system` is built, so that
+        nothing is shifted, and radians.
+    """
+
+    def __init__(self, system, of, target=None):
+        import pyproj
+
+        self.system, self.of = system, of
+        self.plain = target is None and is_plain_geographic(system)
+        base = system if self.plain else target or system.geodetic_crs
+        if base is not None and not self.plain and base.is_derived:
+            base = base.source_crs
+        try:
+            self.transformer = (
+                None if self.plain else pyproj.Transformer.from_crs(system, base, always_xy=True)
+            )
+        except pyproj.exceptions.ProjError as error:
+            raise InvalidInput(
+                f"{of} needs a way from {shown(system.name)} to longitude and latitude, and there is none."
+            ) from error
+        self.unit, self.turn = 1.0, 360.0
+        if target is None:
+            self.unit, self.turn = base.axis_info[0].unit_conversion_factor, 2 * math.pi
+
+    def anywhere(self, x, y):
+        """Longitudes and latitudes; not finite where there are none."""
+        if not self.plain:
+            x, y = self.transformer.transform(x, y)
+        return tuple(np.asarray(v, np.float64) * self.unit for v in (x, y))
+
+    def __call__(self, x, y):
+        """Longitudes and latitudes; `InvalidInput` where there are none."""
+        longitude, latitude = self.anywhere(x, y)
+        if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
+            raise InvalidInput(
+                f"{self.of} is not possible: coordinates reach beyond what {shown(self.system.name)} can express."
+            )
+        return longitude, latitude
+
+    def step(self, start, end):
+        """How far it is from one longitude to another: the short way round, except in a plain geographic system."""
+        apart = end - start
+        return apart if self.plain else apart - self.turn * np.round(apart / self.turn)
+
+    def no_curve(self):
+        """The error for a boundary that a discontinuity interrupts."""
+        return InvalidInput(
+            f"{self.of} is not possible: the boundary is no curve on the earth, for it crosses where "
+            f"{shown(self.system.name)} is cut."
+        )
+
+    def jacobians(self, x, y, reach):
+        """Derivatives [[d lon/dx, d lon/dy], [d lat/dx, d lat/dy]] at positions, shape (n, 2, 2); some not finite."""
+        here, right, up = self.anywhere(x, y), self.anywhere(x + reach, y), self.anywhere(x, y + reach)
+        with np.errstate(invalid="ignore"):
+            rows = [
+                [self.step(here[0], right[0]), self.step(here[0], up[0])],
+                [right[1] - here[1], up[1] - here[1]],
+            ]
+        return np.moveaxis(np.array(rows), 2, 0) / reach
+
+    def keeps_sides(self, x, y) -> bool:
+        """Whether left of a line is left of its image; the same everywhere, and looked at where it is plainest."""
+        pick = slice(None, None, len(x) // 32 + 1)
+        found = self.jacobians(x[pick], y[pick], max(np.ptp(x), np.ptp(y)) * 1e-6)
+        found = found[np.isfinite(found).all(axis=(1, 2))]
+        return bool(np.sign(np.linalg.det(found)).sum() >= 0)
+
+
+class Earth:
+    """Areas on the ellipsoid of a coordinate reference system."""
+
+    def __init__(self, system, of):
+        self.mapping, self.of = Mapping(system, of), of
+        major, minor = system.ellipsoid.semi_major_metre, system.ellipsoid.semi_minor_metre
+        self.half_square, self.e = (
+            major**2 / 2,
+            math.sqrt(max((1 - minor / major) * (1 + minor / major), 0.0)),
+        )
+        self.pole = float(self.q(math.pi / 2))
+
+    def q(self, latitude):
+        """Twice the area between the equator and a latitude, for a radian of longitude and a major axis of 1."""
+        sine = np.sin(np.clip(latitude, -math.pi / 2, math.pi / 2))
+        if self.e == 0:
+            return 2 * sine
+        return (1 - self.e**2) * (sine / (1 - (self.e * sine) ** 2) + np.arctanh(self.e * sine) / self.e)
+
+    def areas(self, rings) -> np.ndarray:
+        """The areas within rings of positions, shape (n,); which way round one goes does not matter."""
+        rings = [_plain_ring(ring) for ring in rings]
+        found, some = np.zeros(len(rings)), [i for i, ring in enumerate(rings) if len(ring) > 2]
+        if not some:
+            return found
+        sizes = np.array([len(rings[i]) for i in some])
+        found[some] = self._areas(np.concatenate([rings[i] for i in some]), sizes)
+        return found
+
+    def _areas(self, places, sizes):
+        """The areas of rings that go counter-clockwise and have 3 places or more, one after the other."""
+        first = np.cumsum(sizes) - sizes
+        longitude, latitude = self.mapping(*places.T)
+        most, least = np.maximum.reduceat(latitude, first), np.minimum.reduceat(latitude, first)
+        # Heights over the first vertex are integrated, for those over the equator have digits that cancel. Where the
+        # ring comes near a pole they are heights over the pole: a step of the longitude there then counts for nothing.
+        level, polar = self.q(latitude[first]), np.where(most > -least, self.pole, -self.pole)
+        if not self.mapping.plain:
+            level = np.where(np.maximum(most, -least) > math.pi / 2 - POLAR, polar, level)
+        level, integral, turns = self._integrals(places, sizes, longitude, latitude, level, polar)
+        if self.mapping.plain:
+            return self.half_square * np.abs(integral)
+        if not self.mapping.keeps_sides(*places[: sizes[0]].T):
+            integral, turns = -integral, -turns
+        # eastwards, the area on the left, is round the north pole; westwards round the south pole; else, maybe, both
+        integral += np.select(
+            [turns > 0, turns < 0, integral < 0],
+            [2 * math.pi * (self.pole - level), 2 * math.pi * (self.pole + level), 4 * math.pi * self.pole],
+        )
+        return self.half_square * integral
+
+    def _integrals(self, places, sizes, longitude, latitude, level, polar):
+        """For each ring a level, the integral of ``level - q`` over the longitude, and how often that goes round east.
+
+        The level is that given, or `polar` where an edge turns out to come near a pole.
+        """
+        rings, plain = len(sizes), self.mapping.plain
+        owner, after = np.repeat(np.arange(rings), sizes), np.arange(1, len(places) + 1)
+        after[np.cumsum(sizes) - 1] = np.cumsum(sizes) - sizes
+        middles = (places + places[after]) / 2
+        lon, lat = self.mapping(*middles.T)
+        # a piece: positions, longitudes and heights of its ends and its middle
+        at = np.stack([places, middles, places[after]], axis=1)
+        longitudes = np.stack([longitude, lon, longitude[after]], axis=1)
+        q = np.stack([self.q(v) for v in (latitude, lat, latitude[after])], axis=1)
+        total, turned, size, pieces = np.zeros(rings), np.zeros(rings), np.zeros(rings), sizes
+        near = np.zeros(rings, bool)
+        for _ in range(DEEPEST):
+            quarters = (at[:, :-1] + at[:, 1:]) / 2
+            lon, lat = (v.reshape(-1, 2) for v in self.mapping(*quarters.reshape(-1, 2).T))
+            at, longitudes, q = _between(at, quarters), _between(longitudes, lon), _between(q, self.q(lat))
+            near[owner[(np.abs(lat) > math.pi / 2 - POLAR).any(axis=1)]] = not plain
+            heights = level[owner, None] - q
+            steps = self.mapping.step(longitudes[:, :-1], longitudes[:, 1:])
+            along = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
+            whole = _simpson(along[:, ::2], heights[:, ::2])
+            halves = _simpson(along[:, :3], heights[:, :3]) + _simpson(along[:, 2:], heights[:, 2:])
+            error, largest, widest = (
+                np.abs(halves - whole),
+                np.abs(heights).max(axis=1),
+                np.abs(steps).max(axis=1),
+            )
+            size = np.maximum(size, np.abs(total + np.bincount(owner, halves, rings)))
+            done = error <= np.maximum((TOLERANCE * size / pieces)[owner], NOISE * (largest + widest))
+            done &= plain | (widest < STRIDE) | (largest <= NOISE)
+            done |= near[owner] & (level != polar)[owner]  # these are begun once more
+            total += np.bincount(owner[done], (halves + (halves - whole) / 15)[done], rings)
+            turned += np.bincount(owner[done], along[done, -1], rings)
+            at, longitudes, q = (np.concatenate([v[~done, :3], v[~done, 2:]]) for v in (at, longitudes, q))
+            owner = np.tile(owner[~done], 2)
+            if not len(owner) or len(owner) > MOST_PIECES:
+                break
+            pieces = np.maximum(np.bincount(owner, minlength=rings), 1)
+        again, turns = near & (level != polar), turned / (2 * math.pi)
+        wrong = ~again & ((np.abs(turns - np.round(turns)) > 0.01) | (np.abs(turns) > 1.5))
+        if len(owner) or wrong.any() and not plain:
+            raise self.mapping.no_curve()
+        level = np.where(again, polar, level)
+        if again.any():
+            own = np.repeat(again, sizes)
+            _, total[again], turns[again] = self._integrals(
+                places[own], sizes[again], longitude[own], latitude[own], polar[again], polar[again]
+            )
+        return level, total, np.round(turns)
+
+
+def _plain_ring(ring):
+    """A ring as an array, counter-clockwise, without places that repeat the one before."""
+    ring = np.asarray(ring, np.float64)[:, :2]
+    ring = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
+    return ring[::-1] if len(ring) > 2 and _twice_area(ring) < 0 else ring
+
+
+def _between(values, middles):
+    """Rows of values with `middles` between them."""
+    made = np.empty((len(values), 5, *values.shape[2:]))
+    made[:, ::2], made[:, 1::2] = values, middles
+    return made
+
+
+def _simpson(x, y):
+    """The integral of y over x along curves, exact for parabolas in both, from their values at 0, 1/2 and 1."""
+    (x0, x1, x2), (y0, y1, y2) = x.T, y.T
+    return (y0 * (4 * x1 - 3 * x0 - x2) + 4 * y1 * (x2 - x0) + y2 * (x0 - 4 * x1 + 3 * x2)) / 6
+
+
+def cells_area(mask, grid, *, of="cells_area") -> float:
+    """The area of the cells of a mask on the ellipsoid, in m2.
+
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (rows, columns)
+    grid : Grid
+        With a coordinate reference system.
+
+    Notes
+    -----
+    A cell's area depends on where it is. In an upright geographic system it is the same along a row, and every row's is
+    found. Elsewhere it is found at 33 by 33 places and interpolated by polynomials, for it changes slowly.
+    """
+    system = as_crs(grid.crs, of=of)
+    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return 0.0
+    (top, bottom), (left, right) = ((at[0], at[-1] + 1) for at in (rows, columns))
+    mask = mask[top:bottom, left:right]
+    if system.is_engineering or system.ellipsoid is None:
+        return np.count_nonzero(mask) * _areas([_cell(grid, left, top)], system, of)[0]
+    earth, (_, b, _, d, _, _) = Earth(system, of), grid.transform
+    if is_plain_geographic(system) and b == d == 0:
+        areas = earth.areas([_cell(grid, left, top + row) for row in range(len(mask))])
+        return float(np.count_nonzero(mask, axis=1) @ areas)
+    down, rows_at = _interpolation(len(mask))
+    over, columns_at = _interpolation(mask.shape[1])
+    areas = earth.areas([_cell(grid, left + c, top + r) for r in rows_at for c in columns_at])
+    share = 1 << 24  # cells that are looked at together
+    step = max(share // mask.shape[1], 1)
+    weights = sum(
+        down[first : first + step].T @ (mask[first : first + step].astype(np.float64) @ over)
+        for first in range(0, len(mask), step)
+    )
+    return float((weights.ravel() * areas).sum())
+
+
+def _cell(grid, column, row):
+    """The corners of a cell; its place may be between those of others."""
+    return grid.to_map([(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)])
+
+
+def _interpolation(count):
+    """Weights, shape (count, nodes), and places of the nodes among so many cells."""
+    nodes = min(NODES, count)
+    at = (count - 1) / 2 * (1 - np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes))
+    away = np.arange(count)[:, None] - at
+    # barycentric form for Chebyshev's nodes
+    sizes = (-1.0) ** np.arange(nodes) * np.sin(np.pi * (np.arange(nodes) + 0.5) / nodes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = sizes / away
+        weights /= weights.sum(axis=1, keepdims=True)
+    exact, node = np.nonzero(away == 0)
+    weights[exact] = 0
+    weights[exact, node] = 1
+    return weights, at

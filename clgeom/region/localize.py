@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.region.geodesy import same_crs, shown
 from clgeom.region.polygons import as_grid
 from clgeom.region.result import require_shapely
 
@@ -85,7 +86,7 @@ def localize(regions, *, method="regions") -> Location:
     Raises
     ------
     InvalidInput
-        Fewer than two regions, or different coordinate reference systems.
+        Fewer than two regions, or different coordinate reference systems; to have none is another one.
 
     Notes
     -----
@@ -101,11 +102,14 @@ def localize(regions, *, method="regions") -> Location:
         raise InvalidInput(
             f"The 'regions' parameter of localize must be two regions or more. Got {len(regions)} instead."
         )
-    systems = {str(crs) for one in regions for crs in _systems(one)}
+    systems = []
+    for crs in (crs for one in regions for crs in _systems(one)):
+        if not any(same_crs(crs, other) for other in systems):
+            systems.append(crs)
     if len(systems) > 1:
         raise InvalidInput(
-            f"The 'regions' parameter of localize must be in one coordinate reference system. Got {sorted(systems)} "
-            "instead."
+            f"The 'regions' parameter of localize must be in one coordinate reference system. Got "
+            f"{' and '.join(map(shown, systems))} instead."
         )
     shapes = [_as_shape(one, shapely) for one in regions]
     if method == "hulls":
@@ -138,10 +142,13 @@ def localize_masks(masks, *, transform=None) -> Location:
 
 
 def _systems(region):
-    if hasattr(region, "geom_type") or not isinstance(region, (list, tuple)) and not hasattr(region, "given"):
-        crs = getattr(region, "crs", None)
-        return [] if crs is None else [crs]
-    return [crs for one in region for crs in _systems(one)]
+    """The systems of what has one, None for regions of a raster without."""
+    if hasattr(region, "grid") and not hasattr(region, "given"):
+        return [region.grid.crs]
+    if isinstance(region, (list, tuple)) or hasattr(region, "given"):
+        return [crs for one in region for crs in _systems(one)]
+    crs = getattr(region, "crs", None)
+    return [] if crs is None else [crs]
 
 
 def _as_shape(region, shapely):

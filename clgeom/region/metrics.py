@@ -12,7 +12,9 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.contours import mask_polygons
+from clgeom.region.bands import Nested
 from clgeom.region.polygons import CoverageRegion
+from clgeom.region.rasters import covered_mask
 from clgeom.region.result import require_shapely
 
 
@@ -59,10 +61,11 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
 
     Parameters
     ----------
-    region : CoverageRegion, Region, Hull or Shapely geometry, or a sequence of them
-        Coordinates of all but the first are columns and rows. Several count together, their overlaps once.
+    region : CoverageRegion, Nested, Region, Hull or Shapely geometry, or a sequence of them
+        Coordinates of all but the first two are columns and rows. Several count together, their overlaps once.
     mask : array_like of bool, shape (rows, columns)
-        The cells that should be covered, such as ``raster >= level``.
+        The cells that should be covered: ``covered_mask(raster, level)`` of `clgeom.region.rasters`, which compares as
+        the kernels do.
     hausdorff : bool
         Measure the distance, too, which takes longest.
     polygons : shapely geometry, optional
@@ -79,6 +82,7 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
             f"The 'mask' parameter of measure must be bool of shape (rows, columns). Got {mask.dtype} of shape "
             f"{mask.shape} instead."
         )
+    _check_grids(region, mask.shape)
     shape = as_cells(region)
     exact = mask_polygons(mask) if polygons is None else polygons
     area, mask_area = shape.area, float(np.count_nonzero(mask))
@@ -100,6 +104,19 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
         hausdorff=distance,
         vertices=int(shapely.get_num_coordinates(shape)) - _rings(shape),
     )
+
+
+def _check_grids(region, shape):
+    """Refuse regions of rasters of another shape than the mask's."""
+    if isinstance(region, (CoverageRegion, Nested)):
+        if tuple(region.grid.shape) != shape:
+            raise InvalidInput(
+                f"The 'mask' parameter of measure must have the shape of the region's raster, {region.grid.shape}. "
+                f"Got {shape} instead."
+            )
+    elif isinstance(region, Sequence) and not isinstance(region, str):
+        for one in region:
+            _check_grids(one, shape)
 
 
 def _farthest(shape, other, shapely) -> float:
@@ -129,6 +146,8 @@ def as_cells(region):
     shapely = require_shapely()
     if isinstance(region, CoverageRegion):
         return region.to_shapely(cells=True)
+    if isinstance(region, Nested):
+        return shapely.transform(region.to_shapely(), region.grid.to_cells)
     if hasattr(region, "geom_type"):
         return region
     if hasattr(region, "to_shapely") and not isinstance(region, Sequence):
@@ -166,11 +185,7 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
     """
     from clgeom.region.coverage import coverage_regions
 
-    values = np.ma.asarray(raster)
-    covered = values >= level if direction == ">=" else values <= level
-    if options.get("nodata") is not None:
-        covered = covered & (values != options["nodata"])
-    mask = np.ma.filled(covered, False)
+    mask = covered_mask(raster, level, direction=direction, nodata=options.get("nodata"), of="compare")
     exact = mask_polygons(mask)
     rows = [{"shape": "convex hull", **measure(hull_of(mask), mask, polygons=exact).asdict()}]
     for k in segments:

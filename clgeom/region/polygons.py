@@ -11,6 +11,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.contours import twice_area
+from clgeom.region.geodesy import shown
 from clgeom.region.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
 from clgeom.runtime.arrays import canonical_queries
 
@@ -67,7 +68,17 @@ def as_grid(transform, crs, shape, *, of) -> Grid:
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
         raise InvalidInput(
             f"The 'transform' parameter of {of} must be 6 finite numbers a, b, c, d, e, f with a e - b d other than 0. "
-            f"Got {transform!r} instead."
+            f"Got {shown(transform, 200)} instead."
+        )
+    rows, columns = shape
+    corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
+    sides = np.linalg.svd(np.array(numbers).reshape(2, 3)[:, :2], compute_uv=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
+    if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
+        raise InvalidInput(
+            f"The 'transform' parameter of {of} must put cells at coordinates that float64 holds and tells apart. "
+            f"Got {shown(transform, 200)} for {rows:,} x {columns:,} cells instead."
         )
     return grid
 
@@ -170,7 +181,10 @@ class CoverageRegion:
 
     @property
     def area_km2(self) -> float:
-        """The area in km2: in the plane of a projected `crs`, on the ellipsoid for a geographic one. Needs pyproj."""
+        """The area in km2 on the ellipsoid of the `crs`, whatever that does to areas; needs pyproj.
+
+        In a local system, which is nowhere on the earth, the area in its plane.
+        """
         from clgeom.region.geodesy import area_km2
 
         return area_km2(self)
@@ -241,6 +255,10 @@ class CoverageRegion:
     @property
     def __geo_interface__(self) -> dict:
         """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
+        return self._geometry
+
+    @functools.cached_property
+    def _geometry(self):
         if self.holes:
             return require_shapely().geometry.mapping(self.to_shapely())
         closed = [tuple(map(tuple, (*ring.tolist(), ring[0].tolist()))) for ring in self.rings]

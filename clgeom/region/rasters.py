@@ -150,12 +150,44 @@ def _check_shape(shape, of):
         )
 
 
+def covered_mask(raster, level, *, direction=">=", nodata=None, of="covered_mask") -> np.ndarray:
+    """The cells that reach a level, by the comparison that the kernels make.
+
+    Parameters
+    ----------
+    raster : array_like, shape (rows, columns) or (maps, rows, columns)
+        As for `coverage_regions`, on the host.
+    level, direction, nodata
+        As for `coverage_regions`; one level.
+
+    Returns
+    -------
+    ndarray of bool, of the raster's shape
+    """
+    array = canonical_raster(raster, of=of)
+    levels = as_levels(level, direction, nodata, array.dtype, of=of)
+    values, threshold = array.astype(levels.dtype, copy=False), levels.thresholds[0]
+    mask = values <= threshold if levels.below else values >= threshold
+    if levels.nodata is not None:
+        mask &= values != levels.dtype.type(levels.nodata)
+    return mask.reshape(np.shape(raster))
+
+
+def known_values(raster, nodata=None) -> np.ndarray:
+    """The values of a raster as float64, NaN where there are none."""
+    array = canonical_raster(raster, of="known_values")
+    absent = as_levels(0, ">=", nodata, array.dtype, of="known_values").nodata
+    values = array.astype(np.float64)
+    return (values if absent is None else np.where(array == absent, np.nan, values)).reshape(np.shape(raster))
+
+
 @dataclass(frozen=True)
 class Levels:
     """Levels as the caller gave them, and as the device compares them.
 
-    `thresholds` are of the type `dtype`: floats rounded to the raster's type, as NumPy compares them; for integers
-    the nearest whole number that means the same. `nodata` is None where no value can equal it.
+    `thresholds` are of the type `dtype`: floats rounded to the raster's type (float32 for float16), as NumPy compares
+    a Python float; for integers the nearest whole number that means the same. `nodata` is None where no value can
+    equal it.
     """
 
     given: tuple[float, ...]
@@ -200,9 +232,19 @@ def as_levels(levels, direction, nodata, raster_type, *, of) -> Levels:
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
         raise InvalidInput(f"The 'levels' parameter of {of} must be finite. Got {bad} instead.")
+    if len(np.unique(given)) < len(given):
+        once, counts = np.unique(given, return_counts=True)
+        raise InvalidInput(
+            f"The 'levels' parameter of {of} must name each level once. Got {once[counts > 1][0]} more than once."
+        )
     threshold = np.dtype(THRESHOLDS[raster_type.name])
     if threshold.kind == "f":
-        thresholds = given.astype(threshold)
+        with np.errstate(over="ignore"):
+            thresholds = given.astype(threshold)
+        most = np.finfo(
+            threshold
+        ).max  # an infinity reaches no level, and no level but such that all values miss it
+        thresholds = np.minimum(thresholds, most) if direction == "<=" else np.maximum(thresholds, -most)
     else:
         info = np.iinfo(np.int32 if threshold == np.int32 else np.int64)
         whole = np.floor(given) if direction == "<=" else np.ceil(given)
@@ -223,6 +265,7 @@ def _nodata(nodata, raster_type, of):
     if math.isnan(number):
         return None  # NaN is never covered
     if raster_type.kind == "f":
-        return raster_type.type(number)
+        with np.errstate(over="ignore"):
+            return raster_type.type(number)
     info = np.iinfo(raster_type)
     return int(number) if number.is_integer() and info.min <= number <= info.max else None
