@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -104,22 +103,56 @@ def test_devices_without_any(monkeypatch):
     assert "No OpenCL device was found" in refused("demo", "--device", "none such")
 
 
-@pytest.mark.parametrize("ok, code", [(True, 0), (False, 1)])
-def test_selftest_exit_code(monkeypatch, ok, code):
-    checks = [SimpleNamespace(name="one", ok=True, detail="", seconds=0.1),
-              SimpleNamespace(name="two", ok=ok, detail="reason", seconds=0.1)]  # fmt: skip
-    monkeypatch.setitem(sys.modules, "clgeom.selftest", SimpleNamespace(run=lambda device: iter(checks)))
-    result = run("selftest")
-    assert result.exit_code == code
-    assert f"{1 + ok} of 2 checks passed" in result.stdout and "reason" in result.stdout
-    result = run("selftest", "--json")
-    assert result.exit_code == code
-    assert json.loads(result.stdout)["failed"] == 1 - ok
+@pytest.fixture
+def few_checks(monkeypatch):
+    """A self-test of two checks, the second of which does as it is told."""
+
+    def use(second):
+        monkeypatch.setattr(
+            "clgeom.selftest.CHECKS", [(("one",), lambda session: "data"), (("two",), second)]
+        )
+        monkeypatch.setattr("clgeom.selftest.QUESTIONS", [])
+
+    return use
 
 
-def test_selftest_passes():
-    checks = json.loads(done("selftest", "--json"))["checks"]
-    assert checks and all(check["ok"] for check in checks)
+def wrong(session):
+    raise AssertionError("reason")
+
+
+@pytest.mark.parametrize("every", ([], ["--all"]))
+@pytest.mark.parametrize("second, code", [(lambda session: "more", 0), (wrong, 1)])
+def test_selftest(few_checks, every, second, code):
+    few_checks(second)
+    result = run("selftest", *every)
+    assert result.exit_code == code
+    assert f"{2 - code} of 2 checks passed" in result.stdout
+    assert ("FAIL two" in result.stdout and "AssertionError: reason" in result.stdout) == bool(code)
+    result = run("selftest", "--json", *every)
+    assert result.exit_code == code
+    record = json.loads(result.stdout)
+    assert record["version"] == clgeom.__version__
+    assert len(record["devices"]) == (len(clgeom.devices()) if every else 1)
+    for device in record["devices"]:
+        assert device["failed"] == code and device["driver"] and len(device["outcomes"]) == 2
+
+
+def test_selftest_all_says_which_device_is_refused(monkeypatch, few_checks):
+    def refuse(device):
+        raise NoDevice("It computes\nwrongly.")
+
+    few_checks(wrong)
+    monkeypatch.setattr("clgeom.selftest.Session", refuse)
+    result = run("selftest", "--all")
+    assert result.exit_code == 0 and "refused" in result.stdout
+    assert all(line.endswith(": It computes wrongly.") for line in result.stdout.splitlines())
+    assert json.loads(done("selftest", "--all", "--json"))["devices"][0]["refused"] == "It computes wrongly."
+    monkeypatch.setattr("clgeom.selftest.all_devices", lambda: ())
+    assert run("selftest", "--all").exit_code == 1
+
+
+def test_selftest_of_all_or_of_one(here):
+    assert "--all" in refused("selftest", "--all", "--device", "pocl")
 
 
 def test_unknown_device(here):

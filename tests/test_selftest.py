@@ -4,7 +4,6 @@ import numpy as np
 from conftest import imposed_session
 
 from clgeom import selftest
-from clgeom.errors import NoDevice
 from clgeom.selftest import answers
 from clgeom.selftest.answers import Answer, digest, known
 
@@ -56,22 +55,23 @@ def test_a_wrong_answer_is_told(session, monkeypatch):
     assert "AssertionError: the answer differs from that of other devices" in outcomes[name].detail
 
 
-def test_run_all_visits_every_device_and_says_which_it_refused(session, monkeypatch):
+def test_every_device_is_checked(session, monkeypatch):
     seen = []
+
+    def watch(profile):
+        assert selftest.number_of_checks(profile) == 1
+        return lambda outcome: seen.append((profile.name, outcome.name))
+
     monkeypatch.setattr(selftest, "CHECKS", [])
     monkeypatch.setattr(selftest, "QUESTIONS", answers.QUESTIONS[-1:])
-    found = list(selftest.run_all(lambda profile, outcome: seen.append((profile.name, outcome.name))))
-    assert len(found) == len(selftest.all_devices()) == len(seen)
+    found = list(selftest.check_all(watch))
+    assert len(found) == len(selftest.all_devices()) == len(seen) == len(list(selftest.check_all()))
     assert all(device.ok and device.refused is None and len(device.outcomes) == 1 for device in found)
     assert found[0].asdict()["outcomes"][0]["name"] == answers.QUESTIONS[-1].name
 
-    def refuse(device):
-        raise NoDevice("It computes\nwrongly.")
 
-    monkeypatch.setattr(selftest, "Session", refuse)
-    assert [(device.refused, device.outcomes) for device in selftest.run_all()] == [
-        ("It computes wrongly.", ())
-    ] * len(found)
+def test_number_of_checks(session):
+    assert selftest.number_of_checks(session.profile) == len(list(selftest.run(session)))
 
 
 def test_a_check_that_raises_is_a_failure(session, monkeypatch):

@@ -31,8 +31,10 @@ class Outcome:
     seconds: float
 
 
-#: How many outcomes `run` yields on a device that computes in float64.
-CHECKS_IN_ALL = sum(len(kernels) for kernels, _ in CHECKS) + len(QUESTIONS)
+def number_of_checks(profile) -> int:
+    """How many outcomes `run` yields on a device."""
+    questions = [question for question in QUESTIONS if profile.fp64 or not question.fp64]
+    return sum(len(kernels) for kernels, _ in CHECKS) + len(questions)
 
 
 def run(device=None):
@@ -87,34 +89,64 @@ class DeviceOutcome:
     refused: str | None = None
 
     @property
+    def failed(self) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if not outcome.ok)
+
+    @property
     def ok(self) -> bool:
         """Whether nothing failed. A device that is refused gives no answers, so no wrong ones."""
-        return all(outcome.ok for outcome in self.outcomes)
+        return not self.failed and bool(self.outcomes or self.refused)
+
+    @property
+    def seconds(self) -> float:
+        return sum(outcome.seconds for outcome in self.outcomes)
 
     def asdict(self) -> dict:
-        return asdict(self)
+        return {**asdict(self), "failed": len(self.failed), "seconds": self.seconds}
 
 
-def run_all(watch=None):
+def check_device(session, watch=None) -> DeviceOutcome:
+    """All checks on the device of a session.
+
+    Parameters
+    ----------
+    session : Session
+    watch : callable, optional
+        Called as ``watch(outcome)`` with each `Outcome` as it is known.
+    """
+    outcomes = []
+    for outcome in run(session):
+        outcomes.append(outcome)
+        if watch is not None:
+            watch(outcome)
+    return _of_device(session.profile, tuple(outcomes))
+
+
+def check_all(watch=None):
     """Check every device of this machine; yields a `DeviceOutcome` for each.
 
     Parameters
     ----------
     watch : callable, optional
-        Called as ``watch(profile, outcome)`` with each `Outcome` as it is known.
+        ``watch(profile)`` is called before each device and returns its `check_device`'s `watch`, or None.
     """
     for device in all_devices():
         profile = describe(device)
-        outcomes, refused = [], None
+        each = None if watch is None else watch(profile)
         try:
-            session = Session(device)
-            for outcome in run(session):
-                outcomes.append(outcome)
-                if watch is not None:
-                    watch(profile, outcome)
+            yield check_device(Session(device), each)
         except ClgeomError as error:
-            refused = " ".join(str(error).split())
-        yield DeviceOutcome(
-            profile.name, profile.platform, profile.version, profile.driver, profile.kind, profile.fp64,
-            tuple(outcomes), refused,
-        )  # fmt: skip
+            yield _of_device(profile, refused=" ".join(str(error).split()))
+
+
+def _of_device(profile, outcomes=(), refused=None):
+    return DeviceOutcome(
+        profile.name,
+        profile.platform,
+        profile.version,
+        profile.driver,
+        profile.kind,
+        profile.fp64,
+        outcomes,
+        refused,
+    )
