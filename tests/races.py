@@ -3,8 +3,8 @@
     python tests/races.py                   # every family, in the shapes of GPUs and of CPUs
     python tests/races.py hull sorting      # some
 
-Each family runs in a process of its own under the simulator, with small inputs that need several work-groups. Exits with 1
-on any report: a race, an uninitialised value that decides something, an access out of bounds, a wrong result.
+Each family runs in a process of its own under the simulator, with small inputs that need several work-groups. Exits
+with 1 on any report: a race, an uninitialised value that decides something, an access out of bounds, a wrong result.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-#: Oclgrind does not know newer questions about a device, which pyopencl asks; and the padding of records, which is copied
-#: with them, is uninitialised.
+#: Oclgrind does not know newer questions about a device, which pyopencl asks; and the padding of records, which is
+#: copied with them, is uninitialised.
 IGNORED = re.compile(r"Function: clGet(Device|Platform)Info\b|^Uninitialized value written")
 #: What a kernel may do, and why.
 ALLOWED = {

@@ -139,7 +139,7 @@ def test_selftest(few_checks, every, second, code):
 
 def test_selftest_all_says_which_device_is_refused(monkeypatch, few_checks):
     def refuse(device):
-        raise NoDevice("It computes\nwrongly.")
+        raise clgeom.errors.NoDevice("It computes\nwrongly.")
 
     few_checks(wrong)
     monkeypatch.setattr("clgeom.selftest.Session", refuse)
