@@ -12,7 +12,7 @@ from clgeom.dp.equation import Equation
 from clgeom.dp.parameters import Parameter
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.arrays import is_device_array, to_device
+from clgeom.runtime.arrays import fetched, is_device_array, to_device
 from clgeom.runtime.launch import run
 
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
@@ -160,7 +160,7 @@ def _value(p: Parameter, value, *, of):
         except UnicodeEncodeError as error:
             raise refuse("text that is not ASCII") from error
     if is_device_array(value):
-        value = value.get()
+        value = fetched(value)
     typed = hasattr(value, "dtype")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise refuse("an array with masked elements")

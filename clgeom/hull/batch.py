@@ -18,7 +18,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch_job import MOST_POINTS, Job, checked_offsets, on_host
-from clgeom.hull.batch_result import HullBatch, on_device_array, picked_on_device, ragged_measures
+from clgeom.hull.batch_result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.primitives.compact import compact
 from clgeom.runtime.arrays import (
@@ -28,12 +28,14 @@ from clgeom.runtime.arrays import (
     as_device_values,
     c_name,
     canonical_points,
+    fetched,
     is_device_array,
     leave_out,
     refuse_nonfinite,
     session_of,
 )
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, as_array, run, to_array, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sort.radix import argsort
@@ -142,7 +144,7 @@ def _accepted_offsets(offsets, n, *, of):
         )
     if is_device_array(array) and array.dtype.itemsize >= 4:
         return array
-    return checked_offsets(array.get() if is_device_array(array) else array, n, of=of)
+    return checked_offsets(fetched(array) if is_device_array(array) else array, n, of=of)
 
 
 def _integers(values, name, shape, *, of):
@@ -181,7 +183,7 @@ def _grouped(labels, points, call):
         found = _grouped_on_device(array, call)
         if found is not None:
             return found
-    host = array.get() if on_device else array
+    host = fetched(array) if on_device else array
     if host.dtype.kind == "i" and n and host.min() < 0:
         k = int(np.argmax(host < 0))
         raise InvalidInput(
@@ -200,7 +202,7 @@ def _grouped_on_device(labels, call):
     session, n = call.session, len(labels)
     order = argsort(labels, device=session)
     ordered = picked_on_device(session, labels, order, of=call.of)
-    if labels.dtype.kind == "i" and ordered[:1].get()[0] < 0:
+    if labels.dtype.kind == "i" and fetched(ordered[:1])[0] < 0:
         return None
     policy = select(session.profile, HEADS, labels.dtype, n)
     values = as_device_values(session, ordered, of=call.of)
@@ -209,9 +211,9 @@ def _grouped_on_device(labels, call):
     moved = n * (1 + labels.dtype.itemsize)
     step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
     result = run(session, Plan(step), values=values)
-    begins = compact(on_device_array(session, result[heads], n, np.uint8), device=session)
+    begins = compact(as_array(session, result[heads], n, np.uint8), device=session)
     distinct = picked_on_device(session, ordered, begins.astype(np.uint32), of=call.of)
-    return order, np.append(begins, n), distinct.get()
+    return order, np.append(begins, n), fetched(distinct)
 
 
 class _Call:
@@ -244,7 +246,7 @@ class _Call:
             left, kept = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points, None
         if kept is not None:
             offsets = on_host(offsets)
-            order = order.get() if is_device_array(order) else order
+            order = fetched(order) if is_device_array(order) else order
             if order is None:
                 offsets, numbers = np.searchsorted(kept, offsets), kept
             else:
@@ -301,19 +303,16 @@ class _Call:
         """numbers[places], where the places are."""
         if not is_device_array(places):
             return np.take(numbers, places)
-        import pyopencl.array as cl_array
-
         if is_device_array(numbers):
-            table = numbers.astype(np.int64)
+            with failures(self.session.device, "convert indices"):
+                table = numbers.astype(np.int64)
         else:
-            table = cl_array.to_device(self.session.queue, np.asarray(numbers, np.int64))
+            table = to_array(self.session, np.asarray(numbers, np.int64))
         return picked_on_device(self.session, table, places.view(np.uint64), of=self.of)
 
     def uploaded(self, *results):
         """Results as arrays on the device that the points came on."""
-        import pyopencl.array as cl_array
-
-        return tuple(cl_array.to_device(self.queue, np.ascontiguousarray(result)) for result in results)
+        return tuple(to_array(self.session, result, queue=self.queue) for result in results)
 
     def refuse(self):
         """Raise the error that names the first point that is not finite."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
-from clgeom.runtime.arrays import canonical_points, is_device_array
+from clgeom.runtime.arrays import canonical_points, fetched, is_device_array
 
 #: What SciPy's users may pass and get the same hull: its default in the plane, and what it always adds.
 DEFAULT_OPTIONS = ("", b"", "Qt", b"Qt")
@@ -256,7 +256,7 @@ def _checked(points, *, of):
 
 
 def _on_host(points):
-    return points.get() if is_device_array(points) else points
+    return fetched(points) if is_device_array(points) else points
 
 
 def _copied(points):

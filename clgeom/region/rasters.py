@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
+from clgeom.runtime.arrays import as_device_values, c_name, fetched, is_device_array, session_of, to_device
 from clgeom.runtime.launch import read
 
 #: Types that kernels read, and the type that a value and a level are compared in.
@@ -130,7 +130,7 @@ def canonical_raster(raster, *, of) -> np.ndarray:
 def _adopted(session, raster, of):
     _check_shape(raster.shape, of)
     if raster.dtype.name not in THRESHOLDS or not raster.flags.c_contiguous:
-        return as_stack(raster.get(), session, of=of)
+        return as_stack(fetched(raster), session, of=of)
     flat = as_device_values(session, raster.reshape(-1), of=of, name="raster", types=THRESHOLDS)
     maps = raster.shape[0] if raster.ndim == 3 else 1
     return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, flat.chunks[0].buffer)

@@ -14,6 +14,9 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import allocate, host_buffer, map_pinned, read, write
+from clgeom.runtime.memory import part_of
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 C_NAMES = {
@@ -94,13 +97,14 @@ def session_of(value, device):
     """The session for a call: the one given, or that of an array which is on a device already."""
     if not is_device_array(value):
         return devices.as_session(device)
+    own = None if value.queue is None else value.queue.device
     if device is None:
-        return devices.session_of_context(value.context)
+        return devices.session_of_context(value.context, own)
     session = devices.as_session(device)
-    if session.context != value.context:
+    if session.context != value.context or session.device != (own or session.device):
         raise InvalidInput(
-            f"The 'device' parameter must be the device that the array is on ({value.context.devices[0].name}). "
-            f"Got {device!r} instead."
+            f"The 'device' parameter must be the device that the array is on "
+            f"({(own or value.context.devices[0]).name}). Got {device!r} instead."
         )
     return session
 
@@ -108,6 +112,13 @@ def session_of(value, device):
 def is_device_array(value) -> bool:
     """Whether this is a ``pyopencl.array.Array``."""
     return type(value).__module__.startswith("pyopencl.") and hasattr(value, "base_data")
+
+
+def fetched(array) -> np.ndarray:
+    """A ``pyopencl.array.Array`` as a host array, once its own queue has filled it."""
+    queue = array.queue or devices.session_of_context(array.context).queue
+    with failures(queue.device, "read an array"):
+        return array.get(queue=queue)
 
 
 # Points ---------------------------------------------------------------------------------------------------------
@@ -151,7 +162,7 @@ def canonical_one_or_more(points, *, of: str, name: str = "points") -> np.ndarra
 
 def canonical_queries(points, *, of: str) -> np.ndarray:
     """Finite points to be asked about, as `canonical_points` has them; one point may come as a pair."""
-    queries = canonical_one_or_more(points.get() if is_device_array(points) else points, of=of)
+    queries = canonical_one_or_more(fetched(points) if is_device_array(points) else points, of=of)
     if not np.isfinite(queries).all():
         row, column = np.argwhere(~np.isfinite(queries))[0]
         raise InvalidInput(
@@ -213,7 +224,7 @@ def leave_out(points, *, nonfinite: str, of: str):
     masked = isinstance(points, np.ma.MaskedArray) and points.ndim == 2 and np.ma.is_masked(points)
     if not masked and nonfinite == "raise":
         return points, None
-    array, kept = points.get() if is_device_array(points) else points, None
+    array, kept = fetched(points) if is_device_array(points) else points, None
     if masked:
         kept = np.flatnonzero(~np.ma.getmaskarray(points).any(axis=1))
         array = np.ma.getdata(points)[kept]
@@ -251,8 +262,6 @@ def _not_finite(point, row, *, of, name="points"):
 
 
 def _fetch(array, chunk):
-    from clgeom.runtime.launch import read
-
     return read(array.session, chunk.buffer, array.dtype, chunk.count * array.width).reshape(-1, array.width)
 
 
@@ -291,11 +300,9 @@ def as_device_values(session, values, *, of: str, name: str = "values", types=No
 
 def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceArray:
     """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
-    import pyopencl as cl
-
     if array.dtype == np.float64:
         session.profile.require_fp64(of)
-    profile, flags = session.profile, cl.mem_flags
+    profile = session.profile
     if not profile.is_cpu and array.nbytes > profile.global_mem_bytes:
         raise DeviceLimit(
             f"The input of {of} is {array.nbytes:,} bytes, and {profile.name} has {profile.global_mem_bytes:,}."
@@ -304,20 +311,15 @@ def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceA
 
     def bring(part):
         if profile.is_cpu:
-            return cl.Buffer(session.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=part)
-        from clgeom.runtime.launch import allocate, write
-
+            return host_buffer(session, part)
         buffer = allocate(session, part.nbytes)  # of the pool: drivers take long to find new memory
         write(session, buffer, part)
         return buffer
 
-    try:
-        chunks = tuple(
-            Chunk(bring(array[start : start + count]), start, count)
-            for start, count in chunk_bounds(profile, len(array), width * array.itemsize)
-        )
-    except cl.MemoryError as error:
-        raise DeviceLimit(f"{profile.name} has no room for the {array.nbytes:,} bytes of {of}.") from error
+    chunks = tuple(
+        Chunk(bring(array[start : start + count]), start, count)
+        for start, count in chunk_bounds(profile, len(array), width * array.itemsize)
+    )
     return DeviceArray(session, array.dtype, len(array), width, chunks, array, first)
 
 
@@ -342,8 +344,6 @@ def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
     >>> points = clgeom.pinned_empty((1000, 2), "float32")
     >>> points[:] = 0
     """
-    from clgeom.runtime.launch import map_pinned
-
     try:
         like = np.broadcast_to(np.empty((), dtype), shape)  # NumPy's own idea of a shape and a type
     except (TypeError, ValueError) as error:
@@ -373,10 +373,11 @@ def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
         return _adopt_copy(session, array, of=of, name=name, width=width, types=types)
     if array.dtype == np.float64:
         session.profile.require_fp64(of)
-    if array.queue not in (None, session.queue):
-        array.queue.finish()  # ours is another queue: what fills the array must have ended
-    for event in array.events:
-        event.wait()
+    with failures(session.device, "fill the array that was given"):
+        if array.queue not in (None, session.queue):
+            array.queue.finish()  # ours is another queue: what fills the array must have ended
+        for event in array.events:
+            event.wait()
     n = len(array)
     if n == 0:
         return DeviceArray(session, array.dtype, 0, width, ())
@@ -384,7 +385,7 @@ def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
     if array.offset:
         if array.offset % (session.device.mem_base_addr_align // 8):
             return _adopt_copy(session, array, of=of, name=name, width=width, types=types)
-        buffer = buffer.get_sub_region(array.offset, array.nbytes)
+        buffer = part_of(buffer, array.offset, array.nbytes)
     return DeviceArray(session, array.dtype, n, width, (Chunk(buffer, 0, n),))
 
 
@@ -395,7 +396,7 @@ def _adopt_copy(session, array, *, of, name, width, types):
             f"The '{name}' parameter of {of} must be contiguous when it is on a device. "
             f"Got strides {array.strides} instead."
         )
-    host = array.get()
+    host = fetched(array)
     if width == 2:
         return to_device(session, canonical_points(host, of=of, name=name), of=of)
     return as_device_values(session, host, of=of, name=name, types=types)

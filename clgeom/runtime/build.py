@@ -19,10 +19,24 @@ def kernel_of(session, key: tuple):
     cache = session.threads.__dict__.setdefault("kernels", {})
     kernel = cache.get(key)
     if kernel is None:
-        import pyopencl as cl
-
-        kernel = cache[key] = cl.Kernel(_program(session, key), key[0].rsplit("/", 1)[-1])
+        kernel = cache[key] = _new_kernel(session, key)
     return kernel
+
+
+def _new_kernel(session, key):
+    import pyopencl as cl
+
+    program = _program(session, key)
+    try:
+        return cl.Kernel(program, key[0].rsplit("/", 1)[-1])
+    except cl.Error as error:
+        profile, said = session.profile, " ".join(str(error).split())
+        failure = KernelBuildError(
+            f"{key[0]} was built, and {profile.name} ({profile.platform}) cannot make a kernel of it. "
+            f"OpenCL says: {said}"
+        )
+        failure.source, failure.log = render(key[0], **dict(key[1])), said
+        raise failure from error
 
 
 def _program(session, key):
@@ -49,7 +63,7 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            return cl.Program(session.context, source).build(options=flags)
+            return cl.Program(session.context, source).build(options=flags, devices=[session.device])
     except cl.Error as error:
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
         failure = KernelBuildError(

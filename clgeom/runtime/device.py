@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime.launch import finish
+from clgeom.runtime.memory import Pool
 from clgeom.runtime.pocl_cpu import name_cpu
 
 INSTALL_HINT = (
@@ -26,7 +28,7 @@ INSTALL_HINT = (
     "OpenCL driver (NVIDIA and AMD drivers bring it; Intel: intel-opencl-icd)."
 )
 
-#: What is known to go wrong on some devices, in one place: (words of platform, vendor and version, quirk, what follows).
+#: What is known to go wrong on some devices: (words of platform, vendor and version, quirk, what follows).
 QUIRKS = (
     (
         "portable computing language",
@@ -173,7 +175,8 @@ class Session:
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)
         self.context = context or cl.Context([self.device])
-        self.queue = cl.CommandQueue(self.context)
+        self.queue = cl.CommandQueue(self.context, self.device)
+        self.pool = Pool(self.context, self.queue)
         self.programs: dict = {}
         self.lock = threading.RLock()
         self.threads = threading.local()
@@ -183,14 +186,8 @@ class Session:
         """A second queue whose events carry times; only profiled runs use it."""
         import pyopencl as cl
 
-        return cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-
-    @functools.cached_property
-    def pool(self):
-        """Scratch memory, kept for the next call. `release()` gives it back to the driver."""
-        import pyopencl as cl
-
-        return cl.tools.MemoryPool(cl.tools.ImmediateAllocator(self.queue))
+        profiling = cl.command_queue_properties.PROFILING_ENABLE
+        return cl.CommandQueue(self.context, self.device, properties=profiling)
 
     @functools.cached_property
     def shuffle(self):
@@ -213,9 +210,8 @@ class Session:
 
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
-        with self.lock:
-            self.queue.finish()
-            self.pool.free_held()
+        finish(self)
+        self.pool.free_held()
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
@@ -285,16 +281,19 @@ def as_session(device=None) -> Session:
         return session
 
 
-def session_of_context(context) -> Session:
-    """The session that works in a context which the caller made (that of an array already on a device)."""
+def session_of_context(context, device=None) -> Session:
+    """The session of a device in a context which the caller made (that of an array already on a device).
+
+    `device` is one of the context's, the first by default.
+    """
     guard_fork()
+    key = context, device or context.devices[0]
     with _sessions_lock:
         for session in _sessions.values():
-            if session.context == context:
+            if (session.context, session.device) == key:
                 return session
-        if context not in _sessions:
-            _sessions[context] = Session(context.devices[0], context=context)
-        return _sessions[context]
+        _sessions[key] = Session(key[1], context=context)
+        return _sessions[key]
 
 
 def guard_fork() -> None:

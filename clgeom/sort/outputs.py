@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.arrays import is_device_array
-from clgeom.runtime.launch import allocate, in_place, read, show_host
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import allocate, as_array, finish, in_place, read, show_host
 
 
 class Output:
@@ -51,16 +52,15 @@ class Output:
         return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
 
     def _on_device(self):
-        import pyopencl.array as cl_array
-
-        self.session.queue.finish()  # the array's own queue may be another
         if self.out is not None and self.buffer is self.out.base_data:
+            finish(self.session)  # the array's own queue may be another
             return self.out
-        made = cl_array.Array(self.queue, (self.n,), self.dtype, data=self.buffer)
+        made = as_array(self.session, self.buffer, (self.n,), self.dtype, queue=self.queue)
         if self.out is None:
             return made
-        self.out[...] = made
-        self.queue.finish()
+        with failures(self.session.device, "move results"):
+            self.out[...] = made
+            self.queue.finish()
         return self.out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arrays import is_device_array, session_of
+from clgeom.runtime.arrays import fetched, is_device_array, session_of
 from clgeom.sort.keys import KeyOrder, as_key_array
 
 #: Bytes of the values that kernels move.
@@ -89,7 +89,7 @@ class Call:
     def _checked_offsets(self, offsets):
         """Offsets as int64, from 0 to n, always ascending: empty segments are left out, for they hold nothing."""
         must = "be integers of shape (m + 1,)"
-        array = offsets.get() if is_device_array(offsets) else self._array(offsets, "offsets", must)
+        array = fetched(offsets) if is_device_array(offsets) else self._array(offsets, "offsets", must)
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
             raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
         array = array.astype(np.int64)
