@@ -233,7 +233,7 @@ class Watched:
         import pyopencl as cl
 
         self.session, self.open, self.faults, self.uses = session, {}, [], 0
-        hand_out, enqueued, copy = session.pool._handed_out, launch._enqueued, cl.enqueue_copy
+        hand_out, enqueued, copy = session.pool.allocate, launch._enqueued, cl.enqueue_copy
         lock = threading.Lock()
 
         def note(event, buffers):
@@ -242,8 +242,8 @@ class Watched:
                     self.uses += 1
                     self.open.setdefault(buffer.int_ptr, []).append(event)
 
-        def handed_out(size):
-            buffer = hand_out(size)
+        def handed_out(nbytes, limit):
+            buffer = hand_out(nbytes, limit)
             with lock:
                 for event in self.open.pop(buffer.int_ptr, ()):
                     if event.command_execution_status != cl.command_execution_status.COMPLETE:
@@ -265,7 +265,7 @@ class Watched:
                 note(event, [one for one in (to, source) if isinstance(one, cl.MemoryObjectHolder)])
             return event
 
-        monkeypatch.setattr(session.pool, "_handed_out", handed_out)
+        monkeypatch.setattr(session.pool, "allocate", handed_out)
         monkeypatch.setattr(launch, "_enqueued", marked)
         monkeypatch.setattr(cl, "enqueue_copy", copied)
 

@@ -463,8 +463,10 @@ def host_buffer(session, array: np.ndarray, *, writable=False):
     import pyopencl as cl
 
     flags = cl.mem_flags.READ_WRITE if writable else cl.mem_flags.READ_ONLY
-    with failures(session.device, f"use {array.nbytes:,} bytes of the host"):
+    try:
         return cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+    except cl.Error as error:
+        raise failure(session.device, f"use {array.nbytes:,} bytes of the host", error) from error
 
 
 def in_place(session, array: np.ndarray):

@@ -22,6 +22,7 @@ functions of `launch` then give all unused memory back, and try again, before th
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import gc
 import threading
@@ -33,19 +34,21 @@ LEAST_BYTES = 256
 
 
 class _Loan:
-    """An attribute of a buffer that was handed out: it goes with the buffer, and says so."""
+    """An attribute of a buffer that was handed out: it goes with the buffer, and gives the memory back."""
 
-    __slots__ = ("holds", "memory", "returned", "size")
+    __slots__ = ("memory", "to")
 
-    def __init__(self, size, memory, returned):
-        self.size, self.memory, self.returned, self.holds = size, memory, returned, ()
+    def __init__(self, memory, to):
+        self.memory, self.to = memory, to
 
-    def __del__(self):  # any thread, at any time, also within the garbage collector: nothing is done here
-        self.returned((self.size, self.memory, self.holds))
+    def __del__(self):  # in any thread, at any time, also within the garbage collector
+        self.to.append(self.memory)
 
 
 class Pool:
     """Buffers of one context. All methods may be called from several threads at once.
+
+    Memory is taken from deques and given back to them, which is atomic: no lock is taken for what is there.
 
     Parameters
     ----------
@@ -60,33 +63,39 @@ class Pool:
         self._queue, self._lock = queue, threading.RLock()
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
         self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
-        self._free: dict[int, list] = {}
-        self._returned: collections.deque = collections.deque()
-        self._held: list = []
-        self._loans = 0
+        self._free: dict[int, collections.deque] = {}  # by size
+        self._returned: collections.deque = collections.deque()  # what is held: (size, memory, until)
+        self._held: list = []  # the same, with events
+        self._made = 0
 
     def allocate(self, nbytes: int, limit: int | None = None):
         """A buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no memory."""
         size = rounded_up(nbytes)
         if limit is not None and size > limit >= nbytes:
             size = max(nbytes, 1)
+        if self._returned or self._held:
+            self._take_back()
+        free = self._free.get(size)
+        if free is None:
+            free = self._free.setdefault(size, collections.deque())
         try:
-            return self._handed_out(size)
+            memory = free.pop()
+        except IndexError:
+            memory = self._new_memory(size)
+        buffer = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
+        buffer.clgeom_loan = _Loan(memory, free)
+        return buffer
+
+    def _new_memory(self, size):
+        try:
+            memory = self._new(size)
         except self._no_memory:
             gc.collect()  # what only circles of references keep
             self.free_held()
-            return self._handed_out(size)
-
-    def _handed_out(self, size):
+            memory = self._new(size)
         with self._lock:
-            if self._returned or self._held:
-                self._take_back()
-            free = self._free.get(size)
-            memory = free.pop() if free else self._new(size)
-            buffer = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
-            buffer.clgeom_loan = _Loan(size, memory, self._returned.append)
-            self._loans += 1
-            return buffer
+            self._made += 1
+        return memory
 
     def hold(self, buffer, *until) -> None:
         """Keep the memory of a buffer, when it returns, until events have ended or queues have done what they had to.
@@ -98,42 +107,48 @@ class Pool:
         *until : pyopencl.Event or pyopencl.CommandQueue
         """
         loan = getattr(buffer, "clgeom_loan", None)
-        if loan is not None:
-            loan.holds += tuple(one for one in until if one != self._queue)
+        until = tuple(one for one in until if one != self._queue)
+        if loan is None or not until:
+            return
+        if loan.to is self._returned:
+            size, memory, before = loan.memory
+            loan.memory = size, memory, (*before, *until)
+        else:
+            loan.memory, loan.to = (buffer.size, loan.memory, until), self._returned
 
     def _take_back(self):
-        """Sort what has returned into what is free and what is held. The lock is held."""
-        while self._returned:
-            size, memory, holds = self._returned.popleft()
-            self._loans -= 1
-            if holds:
-                self._held.append((size, memory, _events(holds)))
-            else:
-                self._free.setdefault(size, []).append(memory)
-        if self._held:
+        """Free what was held and is so no more."""
+        with self._lock:
+            while self._returned:
+                size, memory, until = self._returned.popleft()
+                self._held.append((size, memory, _events(until)))
             held, self._held = self._held, []
             for size, memory, events in held:
                 ended = _all_ended(events)
                 if ended:
-                    self._free.setdefault(size, []).append(memory)
+                    self._free[size].append(memory)
                 elif ended is False:
                     self._held.append((size, memory, events))
-                # else something went wrong: the driver, which keeps memory in use, gets it back
+                else:  # something went wrong: the driver, which keeps memory in use, gets it back
+                    self._made -= 1
 
     def free_held(self) -> None:
-        """Give memory that nobody uses back to the driver."""
+        """Give memory that nobody uses back to the driver, which keeps what commands still use until their end."""
         with self._lock:
             self._take_back()
-            held, self._held = self._held, []
-            free, self._free = self._free, {}
-        del held, free  # drivers keep memory that commands still use until those have ended
+            self._made -= len(self._held)
+            self._held.clear()
+            for free in self._free.values():
+                with contextlib.suppress(IndexError):
+                    while True:
+                        free.pop()
+                        self._made -= 1
 
     @property
     def active_blocks(self) -> int:
         """Buffers that somebody has a reference to."""
         with self._lock:
-            self._take_back()
-            return self._loans
+            return self._made - self.held_blocks
 
     @property
     def held_blocks(self) -> int:
