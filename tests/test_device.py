@@ -148,6 +148,7 @@ def test_default_is_the_fastest_kind():
 
 def test_no_device_at_all_says_what_to_install(monkeypatch):
     monkeypatch.setattr(runtime, "_ranked", lambda: ())
+    monkeypatch.setattr(runtime, "_platforms", lambda: [])
     assert devices() == ()
     with pytest.raises(NoDevice, match="No OpenCL device was found.*pip install pocl-binary-distribution"):
         Session()
@@ -168,7 +169,7 @@ def test_loader_without_any_driver_has_no_devices(monkeypatch):
         raise cl.LogicError("clGetPlatformIDs failed: OUT_OF_HOST_MEMORY")
 
     monkeypatch.setattr(cl, "get_platforms", out_of_memory)
-    with pytest.raises(cl.LogicError, match="OUT_OF_HOST_MEMORY"):
+    with pytest.raises(NoDevice, match="cannot be listed. OpenCL says: .*OUT_OF_HOST_MEMORY"):
         runtime._ranked.__wrapped__()
 
 

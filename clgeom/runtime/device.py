@@ -19,8 +19,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime import caches
+from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import finish
 from clgeom.runtime.memory import Pool
+from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
 
 INSTALL_HINT = (
@@ -157,7 +160,7 @@ class Session:
     ):
         import pyopencl as cl
 
-        guard_fork()
+        begin()
         self.device = _choose(device)
         profile = describe(self.device)
         imposed = {
@@ -167,15 +170,14 @@ class Session:
             "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
         }
         self.profile = DeviceProfile(**{**vars(profile), **imposed})
-        if "needs_ld" in profile.quirks and not shutil.which("ld"):
-            raise NoDevice(
-                f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is "
-                "not on the PATH. Install binutils (apt-get install binutils, dnf install binutils)."
-            )
+        if "needs_ld" in profile.quirks:
+            check_linker(profile)
+            mend_cache()
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)
-        self.context = context or cl.Context([self.device])
-        self.queue = cl.CommandQueue(self.context, self.device)
+        with failures(self.device, "open a context and a queue"):
+            self.context = context or cl.Context([self.device])
+            self.queue = cl.CommandQueue(self.context, self.device)
         self.pool = Pool(self.context, self.queue)
         self.programs: dict = {}
         self.lock = threading.RLock()
@@ -187,7 +189,8 @@ class Session:
         import pyopencl as cl
 
         profiling = cl.command_queue_properties.PROFILING_ENABLE
-        return cl.CommandQueue(self.context, self.device, properties=profiling)
+        with failures(self.device, "open a queue that takes times"):
+            return cl.CommandQueue(self.context, self.device, properties=profiling)
 
     @functools.cached_property
     def shuffle(self):
@@ -206,7 +209,8 @@ class Session:
         """A queue beside the others, for copies while kernels run."""
         import pyopencl as cl
 
-        return cl.CommandQueue(self.context, self.device)
+        with failures(self.device, "open a queue for copies"):
+            return cl.CommandQueue(self.context, self.device)
 
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
@@ -250,7 +254,7 @@ def devices() -> tuple[DeviceProfile, ...]:
     tuple of DeviceProfile
         Empty when there is none.
     """
-    guard_fork()
+    begin()
     return tuple(describe(device) for device in _ranked())
 
 
@@ -266,7 +270,7 @@ _opencl_pid = None
 
 def as_session(device=None) -> Session:
     """The session for a ``device=`` argument: None, part of a name, a ``pyopencl.Device`` or a Session."""
-    guard_fork()
+    begin()
     if isinstance(device, Session):
         return device
     key = os.environ.get("CLGEOM_DEVICE") if device is None else device
@@ -286,7 +290,7 @@ def session_of_context(context, device=None) -> Session:
 
     `device` is one of the context's, the first by default.
     """
-    guard_fork()
+    begin()
     key = context, device or context.devices[0]
     with _sessions_lock:
         for session in _sessions.values():
@@ -296,16 +300,31 @@ def session_of_context(context, device=None) -> Session:
         return _sessions[key]
 
 
-def guard_fork() -> None:
-    """Raise `NoDevice` in a forked child of a process that has used OpenCL; remember the process otherwise."""
+def begin() -> None:
+    """Get ready for OpenCL, when the process first uses it; raise `NoDevice` in a forked child of one that has.
+
+    Called before pyopencl is imported.
+    """
     global _opencl_pid
     if _opencl_pid is None:
+        caches.prepare()
+        _import_pyopencl()
         _opencl_pid = os.getpid()
     elif _opencl_pid != os.getpid():
         raise NoDevice(
             "This process was forked from one that had already used OpenCL, and OpenCL drivers cannot restart in a "
             "forked child. Start it with multiprocessing.get_context('spawn') (or 'forkserver')."
         )
+
+
+def _import_pyopencl():
+    """Import pyopencl, which opens tables in the user's cache then."""
+    import sqlite3
+
+    try:
+        import pyopencl  # noqa: F401
+    except (OSError, sqlite3.Error) as error:
+        raise NoDevice(caches.what_about_tables(error)) from error
 
 
 def _choose(device):
@@ -324,7 +343,7 @@ def _choose(device):
         )
     present = _ranked()
     if not present:
-        raise NoDevice(f"No OpenCL device was found. {INSTALL_HINT}")
+        raise NoDevice(why_none())
     if not wanted:
         return present[0]
     for candidate in present:
@@ -338,19 +357,45 @@ def _choose(device):
     raise NoDevice(f"{source} must name a device that is present. Got {wanted!r}; present: {there}.")
 
 
-@functools.cache
-def _ranked() -> tuple:
-    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind."""
-    guard_fork()
+def _platforms() -> list:
+    """All OpenCL platforms."""
     import pyopencl as cl
 
     try:
         with _intel_runtime_found():
-            found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+            return cl.get_platforms()
     except cl.Error as error:  # the ICD loader raises PLATFORM_NOT_FOUND_KHR when there is no driver at all
-        if "PLATFORM_NOT_FOUND" not in str(error):
-            raise
-        found = []
+        if "PLATFORM_NOT_FOUND" in str(error):
+            return []
+        raise NoDevice(f"The OpenCL drivers cannot be listed. OpenCL says: {error}") from error
+
+
+def why_none() -> str:
+    """What to say when there is no device at all."""
+    platforms = [f"{platform.name} ({platform.version})" for platform in _platforms()]
+    if not platforms:
+        return f"No OpenCL device was found: no OpenCL driver is installed. {INSTALL_HINT}"
+    text = f"No OpenCL device was found: the installed drivers show none. They are: {'; '.join(platforms)}. "
+    if "Portable" in text:
+        text += (
+            f"PoCL shows none where it cannot write to its cache, '{caches.pocl_folder()}': let POCL_CACHE_DIR or "
+            "XDG_CACHE_HOME name a folder that can be written. "
+        )
+    return (
+        text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
+    )
+
+
+@functools.cache
+def _ranked() -> tuple:
+    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind."""
+    begin()
+    import pyopencl as cl
+
+    found = []
+    for platform in _platforms():
+        with contextlib.suppress(cl.Error):  # a driver that fails shall not hide the others
+            found += platform.get_devices()
 
     def rank(device):
         profile = describe(device)
