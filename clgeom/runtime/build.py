@@ -34,7 +34,7 @@ def _new_kernel(session, key):
     try:
         try:
             return cl.Kernel(program, name)
-        except cl.Error:  # a driver's cache may be damaged: another option makes it another program
+        except cl.LogicError:  # a driver's cache may be damaged: another option makes it another program
             with session.lock:
                 program = session.programs[key] = _built(session, (*key[:2], (*key[2], AGAIN)))
             return cl.Kernel(program, name)
