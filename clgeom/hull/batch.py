@@ -26,6 +26,7 @@ from clgeom.runtime.arrays import (
     DeviceArray,
     as_device_points,
     as_device_values,
+    as_given,
     c_name,
     canonical_points,
     fetched,
@@ -92,6 +93,7 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
+    points = as_given(points, of="convex_hulls")
     call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
     return call.answer(points, _accepted_offsets(offsets, len(points), of=call.of))
 
@@ -126,6 +128,7 @@ def convex_hulls_by_label(
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
     ([3, 8], [0, 2, 3], [1, 4])
     """
+    points = as_given(points, of="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
     order, offsets, labels = _grouped(labels, points, call)
     return replace(call.answer(points, offsets, order), labels=labels)
@@ -225,13 +228,7 @@ class _Call:
             raise InvalidInput(
                 f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
             )
-        try:
-            single = not is_device_array(points) and np.ndim(points) == 0
-        except ValueError as error:  # ragged lists
-            raise InvalidInput(
-                f"The 'points' parameter of {of} must be an array of numbers. {error}"
-            ) from error
-        if single:
+        if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
         self.keep = collinear == "keep"
         self.session = session_of(points, device)

@@ -209,6 +209,13 @@ def _as_coordinates(array, *, of, name):
     )
 
 
+def as_given(points, *, of: str, name: str = "points"):
+    """What the caller gave, with a length: arrays as they are, other things by ``numpy.asarray``."""
+    if is_device_array(points) or isinstance(points, np.ndarray):
+        return points
+    return _as_array(points, of=of, name=name)
+
+
 def leave_out(points, *, nonfinite: str, of: str):
     """Points without those that are masked or, with nonfinite="drop", not finite.
 
