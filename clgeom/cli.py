@@ -145,15 +145,15 @@ def main():
 def devices(as_json):
     """List the OpenCL devices of this machine."""
     from clgeom.errors import NoDevice
-    from clgeom.runtime.device import INSTALL_HINT
     from clgeom.runtime.device import devices as find
+    from clgeom.runtime.device import why_none
 
     found = find()
     if as_json:
         terminal.print_json([profile.asdict() for profile in found])
         return
     if not found:
-        raise NoDevice(f"No OpenCL device was found. {INSTALL_HINT}")
+        raise NoDevice(why_none())
     rows = [
         (
             profile.kind,

@@ -13,6 +13,10 @@ class DeviceLimit(ClgeomError):
     """The device cannot hold or compute this: too little memory, or no float64 unit. Names both sizes."""
 
 
+class DeviceError(ClgeomError):
+    """The device or its driver failed, or computes wrongly. Names the device and what it was doing."""
+
+
 class KernelBuildError(ClgeomError):
     """A kernel did not compile. Carries the numbered source, the options and the compiler's log.
 

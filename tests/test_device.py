@@ -148,6 +148,7 @@ def test_default_is_the_fastest_kind():
 
 def test_no_device_at_all_says_what_to_install(monkeypatch):
     monkeypatch.setattr(runtime, "_ranked", lambda: ())
+    monkeypatch.setattr(runtime, "_platforms", lambda: [])
     assert devices() == ()
     with pytest.raises(NoDevice, match="No OpenCL device was found.*pip install pocl-binary-distribution"):
         Session()
@@ -168,7 +169,7 @@ def test_loader_without_any_driver_has_no_devices(monkeypatch):
         raise cl.LogicError("clGetPlatformIDs failed: OUT_OF_HOST_MEMORY")
 
     monkeypatch.setattr(cl, "get_platforms", out_of_memory)
-    with pytest.raises(cl.LogicError, match="OUT_OF_HOST_MEMORY"):
+    with pytest.raises(NoDevice, match="cannot be listed. OpenCL says: .*OUT_OF_HOST_MEMORY"):
         runtime._ranked.__wrapped__()
 
 
@@ -291,3 +292,40 @@ def test_name_cpu_writes_a_known_name_once():
     assert ctypes.string_at(memory[80]).decode() == name and name in {name for _, name in PROCESSORS}
     assert unknown.value == b"generic" and name_cpu(device) == name
     assert sum(map(bool, memory)) == 1
+
+
+# Contexts of callers --------------------------------------------------------------------------------------------
+
+SECOND = """
+import numpy as np, pyopencl as cl, pyopencl.array as cl_array
+import clgeom
+from clgeom.runtime.arrays import session_of
+
+platform = next(p for p in cl.get_platforms() if "Portable Computing" in p.name)
+first, second = platform.get_devices()
+context = cl.Context([first, second])
+points = np.random.default_rng(0).standard_normal((300, 2)).astype(np.float32)
+for device in (second, first):
+    queue = cl.CommandQueue(context, device)
+    there = cl_array.to_device(queue, points)
+    hull = clgeom.convex_hull(there)
+    assert hull.session.device == device and hull.session.context == context
+    assert session_of(there, None) is hull.session and session_of(there, hull.session) is hull.session
+    for queue in (hull.session.queue, hull.session.profiling_queue, hull.session.copy_queue):
+        assert queue.device == device
+    assert hull.on_device()[0].queue.device == device
+    assert hull.vertices.tolist() == clgeom.convex_hull(points, device=first).vertices.tolist()
+assert session_of(there.with_queue(None), None).device == first
+try:
+    clgeom.convex_hull(there, device=session_of(cl_array.to_device(cl.CommandQueue(context, second), points), None))
+except clgeom.errors.InvalidInput as error:
+    print(error)
+"""
+
+
+def test_an_array_on_the_second_device_of_a_context_runs_there(session):
+    if session.profile.runtime != "pocl":
+        pytest.skip("PoCL shows two devices when it is asked to")
+    result = in_new_process(SECOND, POCL_DEVICES="pthread pthread")
+    said = "The 'device' parameter must be the device that the array is on"
+    assert result.stdout.startswith(said), result.stderr[-1000:]

@@ -20,6 +20,7 @@ from clgeom.errors import DependencyError, InvalidInput
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import finish
 
 KEEPS = ("table", "last", "corner", "decisions")
 LAUNCHES = ("many", "single")
@@ -155,7 +156,7 @@ def fill(
         with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
             filled = _path(job, path).fill(job)
         if progress:
-            session.queue.finish()
+            finish(session)
             watch(1.0)
     return Table(
         equation, shape, chosen.name, filled.layout, filled.path, keep, session,

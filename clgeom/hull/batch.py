@@ -18,23 +18,24 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch_job import MOST_POINTS, Job, checked_offsets, on_host
-from clgeom.hull.batch_result import HullBatch, on_device_array, picked_on_device, ragged_measures
+from clgeom.hull.batch_result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.primitives.compact import compact
 from clgeom.runtime.arrays import (
-    Chunk,
-    DeviceArray,
     as_device_points,
     as_device_values,
+    as_given,
     c_name,
     canonical_points,
+    chunk_bounds,
     is_device_array,
     leave_out,
     refuse_nonfinite,
     session_of,
 )
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import Plan, Scratch, Step, as_array, run, to_array
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sort.radix import argsort
@@ -91,6 +92,7 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
+    points = as_given(points, of="convex_hulls")
     call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
     return call.answer(points, _accepted_offsets(offsets, len(points), of=call.of))
 
@@ -125,6 +127,7 @@ def convex_hulls_by_label(
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
     ([3, 8], [0, 2, 3], [1, 4])
     """
+    points = as_given(points, of="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
     order, offsets, labels = _grouped(labels, points, call)
     return replace(call.answer(points, offsets, order), labels=labels)
@@ -201,7 +204,7 @@ def _grouped_on_device(labels, call):
     session, n = call.session, len(labels)
     order = argsort(labels, device=session)
     ordered = picked_on_device(session, labels, order, of=call.of)
-    if labels.dtype.kind == "i" and ordered[:1].get()[0] < 0:
+    if labels.dtype.kind == "i" and fetched(ordered[:1])[0] < 0:
         return None
     policy = select(session.profile, HEADS, labels.dtype, n)
     values = as_device_values(session, ordered, of=call.of)
@@ -210,9 +213,9 @@ def _grouped_on_device(labels, call):
     moved = n * (1 + labels.dtype.itemsize)
     step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
     result = run(session, Plan(step), values=values)
-    begins = compact(on_device_array(session, result[heads], n, np.uint8), device=session)
+    begins = compact(as_array(session, result[heads], n, np.uint8), device=session)
     distinct = picked_on_device(session, ordered, begins.astype(np.uint32), of=call.of)
-    return order, np.append(begins, n), distinct.get()
+    return order, np.append(begins, n), fetched(distinct)
 
 
 class _Call:
@@ -224,13 +227,7 @@ class _Call:
             raise InvalidInput(
                 f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
             )
-        try:
-            single = np.ndim(points) == 0
-        except ValueError as error:  # ragged lists
-            raise InvalidInput(
-                f"The 'points' parameter of {of} must be an array of numbers. {error}"
-            ) from error
-        if single:
+        if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
         self.keep = collinear == "keep"
         self.session = session_of(points, device)
@@ -245,7 +242,7 @@ class _Call:
             left, kept = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points, None
         if kept is not None:
             offsets = on_host(offsets)
-            order = order.get() if is_device_array(order) else order
+            order = fetched(order) if is_device_array(order) else order
             if order is None:
                 offsets, numbers = np.searchsorted(kept, offsets), kept
             else:
@@ -273,22 +270,11 @@ class _Call:
         """`_solve` for all groups, in parts that one allocation holds."""
         most_points, most_groups = _limits(self.session.profile, points.dtype)
         if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
-            return _solve(self, self._brought(points), offsets, on_device)
+            return _solve(self, as_device_points(self.session, points, of=self.of), offsets, on_device)
         offsets = on_host(offsets)
         checked_offsets(offsets, len(points), of=self.of)
         parts = _parts(offsets, most_points, most_groups)
         return _joined([_solve_part(self, points, offsets, *part) for part in parts])
-
-    def _brought(self, points):
-        """The points where kernels read them. Copies go to pooled memory: a new buffer costs as much as its copy."""
-        session = self.session
-        if is_device_array(points) or session.profile.is_cpu or len(points) == 0:
-            return as_device_points(session, points, of=self.of)
-        if points.dtype == np.float64:
-            session.profile.require_fp64(self.of)
-        buffer = allocate(session, points.nbytes)
-        write(session, buffer, points)
-        return DeviceArray(session, points.dtype, len(points), 2, (Chunk(buffer, 0, len(points)),), points)
 
     def _ordered(self, points, order):
         """points[order], where the points are."""
@@ -302,19 +288,16 @@ class _Call:
         """numbers[places], where the places are."""
         if not is_device_array(places):
             return np.take(numbers, places)
-        import pyopencl.array as cl_array
-
         if is_device_array(numbers):
-            table = numbers.astype(np.int64)
+            with failures(self.session.device, "convert indices"):
+                table = numbers.astype(np.int64)
         else:
-            table = cl_array.to_device(self.session.queue, np.asarray(numbers, np.int64))
+            table = to_array(self.session, np.asarray(numbers, np.int64))
         return picked_on_device(self.session, table, places.view(np.uint64), of=self.of)
 
     def uploaded(self, *results):
         """Results as arrays on the device that the points came on."""
-        import pyopencl.array as cl_array
-
-        return tuple(cl_array.to_device(self.queue, np.ascontiguousarray(result)) for result in results)
+        return tuple(to_array(self.session, result, queue=self.queue) for result in results)
 
     def refuse(self):
         """Raise the error that names the first point that is not finite."""
@@ -326,8 +309,8 @@ class _Call:
 
 def _limits(profile, dtype):
     """How many points, and how many groups with two numbers of 8 bytes each, one run takes."""
-    largest = profile.max_alloc_bytes
-    return min(largest // (2 * dtype.itemsize), MOST_POINTS), min(largest // 16, MOST_POINTS)
+    (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
+    return most_points, min(profile.max_alloc_bytes // 16, MOST_POINTS)
 
 
 def _parts(offsets, most_points, most_groups):
@@ -344,7 +327,7 @@ def _solve_part(call, points, offsets, first, last):
     """`_solve` for the groups from first to last; `convex_hull` for one that is too large."""
     begin, end = int(offsets[first]), int(offsets[last])
     if end - begin <= _limits(call.session.profile, points.dtype)[0]:
-        array = call._brought(points[begin:end])
+        array = as_device_points(call.session, points[begin:end], of=call.of)
         places, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
         return places + begin, *rest
     collinear = "keep" if call.keep else "drop"

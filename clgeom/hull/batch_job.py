@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.hull.batch_result import flat_hulls, on_device_array, ragged_measures
+from clgeom.hull.batch_result import flat_hulls, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.gather import gather_plan
@@ -15,7 +15,20 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, in_place, read, run, show_host, write
+from clgeom.runtime.launch import (
+    Plan,
+    Scratch,
+    Step,
+    allocate,
+    as_array,
+    fill,
+    in_place,
+    read,
+    run,
+    settle,
+    show_host,
+    write,
+)
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sort.radix_passes import digit_windows, peers_of, radix_plan
@@ -96,7 +109,7 @@ class _Results:
             return self.host
         if self.queue is None:
             return read(self.session, self.buffer, self.dtype, self.n)
-        return on_device_array(self.session, self.buffer, (self.n,), self.dtype, queue=self.queue)
+        return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=self.queue)
 
 
 class Job:
@@ -131,7 +144,7 @@ class Job:
         try:
             return self._solved()
         except BaseException:
-            self.session.queue.finish()  # kernels may still write to arrays that would be freed
+            settle(self.session.queue)  # kernels may still write to arrays that would be freed
             raise
 
     def _solved(self):

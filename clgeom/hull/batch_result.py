@@ -14,7 +14,7 @@ from clgeom.hull.result import Hull, _two_product
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.launch import Scratch, as_array, new_array, run
 
 #: Edges whose measures are summed in order before the sums are; MEASURES_RUN of batch_chain.h.
 RUN = 1024
@@ -64,7 +64,7 @@ class HullBatch:
 
     def __getstate__(self):  # a session lives in its own process, device arrays on their device
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        state = {name: value.get() if is_device_array(value) else value for name, value in state.items()}
+        state = {name: _get(value) for name, value in state.items()}
         return {**state, "points": self._host.points, "session": None, "source": None, "places": None}
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ class HullBatch:
     def points(self):
         """Coordinates of the vertices, shape (h, 2), in the type the hulls were computed in, where they are."""
         if not is_device_array(self.source):
-            return self.source[self.places.get() if is_device_array(self.places) else self.places]
+            return self.source[_get(self.places)]
         return picked_on_device(self.session, self.source, self.places.view(np.uint64), of="HullBatch.points")
 
     @functools.cached_property
@@ -179,26 +179,16 @@ def _finite(number):
 
 def picked_on_device(session, table, picked, *, of):
     """table[picked] for a device array of points or numbers, as a device array."""
-    import pyopencl.array as cl_array
-
     width = 2 if table.ndim == 2 else 1
     rows = as_device_points(session, table, of=of) if width == 2 else as_device_values(session, table, of=of)
     wanted = as_device_values(session, picked, of=of)
     indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
     shape = (wanted.n, 2)[:width]
     if wanted.n == 0:
-        return cl_array.empty(table.queue or session.queue, shape, rows.dtype)
+        return new_array(session, shape, rows.dtype, queue=table.queue)
     plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
     result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
-    return on_device_array(session, result[out], shape, rows.dtype, queue=table.queue)
-
-
-def on_device_array(session, buffer, shape, dtype, *, queue=None):
-    """A buffer as the array that a caller may have, once all that was enqueued has run: its queue may be another."""
-    import pyopencl.array as cl_array
-
-    session.queue.finish()
-    return cl_array.Array(queue or session.queue, shape, dtype, data=buffer)
+    return as_array(session, result[out], shape, rows.dtype, queue=table.queue)
 
 
 # Measures on the host -------------------------------------------------------------------------------------------

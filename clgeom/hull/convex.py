@@ -17,6 +17,7 @@ from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import (
     MOST_ITEMS,
     as_device_points,
+    as_given,
     canonical_points,
     is_device_array,
     leave_out,
@@ -81,7 +82,7 @@ def convex_hull(
     of = "convex_hull"
     _check_choice("collinear", collinear, ("drop", "keep"))
     _check_choice("filter", filter, ("auto", "octagon", "none"))
-    session = session_of(points, device)
+    session, points = session_of(points, device), as_given(points, of=of)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
     options = {"keep": collinear == "keep", "filter": filter, "profile": profile}
     if not is_device_array(left) and not is_mapped(left):

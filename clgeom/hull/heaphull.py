@@ -18,7 +18,7 @@ import numpy as np
 from clgeom.hull.predicates import orientation, predicate_parameters
 from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes
-from clgeom.runtime.arrays import as_device_points, leave_out, refuse_nonfinite, session_of
+from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_nonfinite, session_of
 from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -84,7 +84,7 @@ def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) ->
     quadrant by their direction. Labels are exact. Every point with label 0 is strictly inside the convex hull.
     """
     of = "heaphull_filter"
-    session = session_of(points, device)
+    session, points = session_of(points, device), as_given(points, of=of)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
     array = as_device_points(session, left, of=of)
     if array.n == 0:

@@ -13,7 +13,7 @@ from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Scratch, read, run
+from clgeom.runtime.launch import Scratch, as_array, read, run, to_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +122,8 @@ class Hull:
         vertices : pyopencl.array.Array of uint32, shape (h,)
         points : pyopencl.array.Array, shape (h, 2)
         """
-        import pyopencl.array
-
-        queue = self.session.queue
-        vertices = pyopencl.array.to_device(queue, self.vertices.astype(np.uint32))
-        return vertices, pyopencl.array.to_device(queue, np.ascontiguousarray(self.points))
+        vertices = to_array(self.session, self.vertices.astype(np.uint32))
+        return vertices, to_array(self.session, self.points)
 
     def plot(self, ax=None):
         """Draw the hull with Matplotlib. Returns the axes."""
@@ -199,13 +196,10 @@ class HullOnDevice(Hull):
         return self._found.read_corners()
 
     def on_device(self):
-        import pyopencl.array
-
-        queue, count = self.session.queue, len(self)
-        dtype = self._found.points.dtype
+        found, count = self._found, len(self)
         return (
-            pyopencl.array.Array(queue, (count,), np.uint32, data=self._found.ids),
-            pyopencl.array.Array(queue, (count, 2), dtype, data=self._found.gather()),
+            as_array(self.session, found.ids, (count,), np.uint32),
+            as_array(self.session, found.gather(), (count, 2), found.points.dtype),
         )
 
     def __reduce__(self):

@@ -15,7 +15,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, pinned_empty, to_device
-from clgeom.runtime.launch import allocate, copy_in
+from clgeom.runtime.launch import allocate, copy_in, wait_for
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
@@ -64,7 +64,7 @@ def chunks_on_device(session, points, progress=None):
             if k + 1 < len(bounds):
                 coming = bring(session, source, k + 1, *bounds[k + 1])
             if arrived is not None:
-                arrived.wait()
+                wait_for(session, arrived)
             refuse_flushed(array, of="convex_hull", name="points")
             yield array
             if progress is not None:

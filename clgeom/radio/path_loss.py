@@ -21,7 +21,19 @@ from clgeom.runtime.arrays import (
     to_device,
 )
 from clgeom.runtime.device_arrays import fetched, native_array
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, in_place, read, run, show_host
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import (
+    Plan,
+    Scratch,
+    Step,
+    allocate,
+    fill,
+    in_place,
+    new_array,
+    read,
+    run,
+    show_host,
+)
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -356,8 +368,6 @@ def _on_host(session, call, dtype, single, fields, shape):
 
 def _on_device(session, call, dtype, single, fields, shape):
     """The loss of a map that is on the device, left there."""
-    import pyopencl.array
-
     count, buffers = math.prod(shape), {}
     for name, value in fields.items():
         stored = _stored(name, dtype)
@@ -368,7 +378,9 @@ def _on_device(session, call, dtype, single, fields, shape):
                     f"device. Got {value.shape} instead."
                 )
             value = native_array(session, value, of=call.of, name=name).with_queue(session.queue)
-            value = value.astype(stored) if value.dtype != stored else value
+            if value.dtype != stored:
+                with failures(session.device, "convert an array"):
+                    value = value.astype(stored)
             value = as_device_values(session, value.reshape(-1), of=call.of, name=name, types=[stored])
         else:
             flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
@@ -378,7 +390,7 @@ def _on_device(session, call, dtype, single, fields, shape):
                 f"The '{name}' parameter of {call.of} is larger than one allocation of the device."
             )
         buffers[name] = value.chunks[0].buffer if count else None
-    out = pyopencl.array.empty(session.queue, shape, dtype)
+    out = new_array(session, shape, dtype)
     if count:
         buffers["losses"] = out.base_data
         poison = _launch(session, call, dtype, single, fields, count, buffers)

@@ -23,6 +23,7 @@ from clgeom.region.result import CrossRegion, Region, Walk
 from clgeom.runtime.arrays import (
     Chunk,
     as_device_points,
+    as_given,
     c_name,
     leave_out,
     refuse_nonfinite,
@@ -111,7 +112,7 @@ def adaptive_region(
         raise InvalidInput(
             f"The 'segments' parameter of {OF} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
         )
-    session = session_of(points, device)
+    session, points = session_of(points, device), as_given(points, of=OF)
     left, _ = leave_out(points, nonfinite=nonfinite, of=OF)
     array = as_device_points(session, left, of=OF)
     options = {"cuts": cuts, "join": join, "kernel": kernel, "profile": profile}

@@ -17,7 +17,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.launch import Plan, Scratch, Step, read, run
+from clgeom.runtime.launch import Plan, Scratch, Step, finish, read, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, overridden, select, within_limits
 
@@ -188,7 +188,7 @@ def outline_of(
         return rows.view(out.dtype).reshape(-1, 2)
 
     if profile:
-        session.profiling_queue.finish()
+        finish(session, session.profiling_queue)
     return Outline(*facts, phases, fetch=fetch)
 
 

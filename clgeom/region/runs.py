@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom.primitives.compact import partition
 from clgeom.region.job import Job, Masks
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.launch import Plan, Scratch, Step, as_array
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -65,8 +65,6 @@ class Runs:
 
 def covered_runs(masks: Masks) -> Runs:
     """The runs of all masks: their first and last cells are labelled on the device, and compacted."""
-    import pyopencl.array as cl_array
-
     job, stack = masks.job, masks.stack
     profile, rows, columns = job.session.profile, stack.rows, stack.columns
     kernel = "region/coverage_edges"
@@ -87,7 +85,7 @@ def covered_runs(masks: Masks) -> Runs:
                 bytes_moved=cells * (stack.dtype.itemsize + params["levels"]),
             )  # fmt: skip
             made = job.run(Plan(step), raster=piece.buffer, thresholds=thresholds)
-            flat = cl_array.Array(job.session.queue, (labels.count,), np.uint8, data=made[labels])
+            flat = as_array(job.session, made[labels], (labels.count,), np.uint8)
             only_begin, only_end, both = partition(flat, 3, device=job.session)
             for found, only in ((begins, only_begin), (ends, only_end)):
                 part = np.concatenate([only, both])  # numbers in the piece: map, level, row, column

@@ -15,6 +15,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.launch import allocate, host_buffer, map_pinned, read, write
 from clgeom.runtime.subnormals import refuse_flushed
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
@@ -96,13 +97,14 @@ def session_of(value, device):
     """The session for a call: the one given, or that of an array which is on a device already."""
     if not is_device_array(value):
         return devices.as_session(device)
+    own = None if value.queue is None else value.queue.device
     if device is None:
-        return devices.session_of_context(value.context)
+        return devices.session_of_context(value.context, own)
     session = devices.as_session(device)
-    if session.context != value.context:
+    if session.context != value.context or session.device != (own or session.device):
         raise InvalidInput(
-            f"The 'device' parameter must be the device that the array is on ({value.context.devices[0].name}). "
-            f"Got {device!r} instead."
+            f"The 'device' parameter must be the device that the array is on "
+            f"({(own or value.context.devices[0]).name}). Got {device!r} instead."
         )
     return session
 
@@ -201,6 +203,13 @@ def _as_coordinates(array, *, of, name):
     )
 
 
+def as_given(points, *, of: str, name: str = "points"):
+    """What the caller gave, with a length: arrays as they are, other things by ``numpy.asarray``."""
+    if is_device_array(points) or isinstance(points, np.ndarray):
+        return points
+    return _as_array(points, of=of, name=name)
+
+
 def leave_out(points, *, nonfinite: str, of: str):
     """Points without those that are masked or, with nonfinite="drop", not finite.
 
@@ -254,8 +263,6 @@ def _not_finite(point, row, *, of, name="points"):
 
 
 def _fetch(array, chunk):
-    from clgeom.runtime.launch import read
-
     return read(array.session, chunk.buffer, array.dtype, chunk.count * array.width).reshape(-1, array.width)
 
 
@@ -294,11 +301,9 @@ def as_device_values(session, values, *, of: str, name: str = "values", types=No
 
 def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceArray:
     """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
-    import pyopencl as cl
-
     if array.dtype == np.float64:
         session.profile.require_fp64(of)
-    profile, flags = session.profile, cl.mem_flags
+    profile = session.profile
     if not profile.is_cpu and array.nbytes > profile.global_mem_bytes:
         raise DeviceLimit(
             f"The input of {of} is {array.nbytes:,} bytes, and {profile.name} has {profile.global_mem_bytes:,}."
@@ -307,20 +312,15 @@ def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceA
 
     def bring(part):
         if profile.is_cpu:
-            return cl.Buffer(session.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=part)
-        from clgeom.runtime.launch import allocate, write
-
+            return host_buffer(session, part)
         buffer = allocate(session, part.nbytes)  # of the pool: drivers take long to find new memory
         write(session, buffer, part)
         return buffer
 
-    try:
-        chunks = tuple(
-            Chunk(bring(array[start : start + count]), start, count)
-            for start, count in chunk_bounds(profile, len(array), width * array.itemsize)
-        )
-    except cl.MemoryError as error:
-        raise DeviceLimit(f"{profile.name} has no room for the {array.nbytes:,} bytes of {of}.") from error
+    chunks = tuple(
+        Chunk(bring(array[start : start + count]), start, count)
+        for start, count in chunk_bounds(profile, len(array), width * array.itemsize)
+    )
     return DeviceArray(session, array.dtype, len(array), width, chunks, array, first)
 
 
@@ -345,8 +345,6 @@ def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
     >>> points = clgeom.pinned_empty((1000, 2), "float32")
     >>> points[:] = 0
     """
-    from clgeom.runtime.launch import map_pinned
-
     try:
         like = np.broadcast_to(np.empty((), dtype), shape)  # NumPy's own idea of a shape and a type
     except (TypeError, ValueError) as error:

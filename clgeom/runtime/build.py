@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 import warnings
 
 from clgeom.errors import KernelBuildError
+from clgeom.runtime import caches
 from clgeom.runtime.render import render
 
 OPTIONS = ("-cl-std=CL1.2",)
+#: An option without effect, for a program that the driver's cache does not have.
+AGAIN = "-DCLGEOM_AGAIN=1"
 
 
 def kernel_of(session, key: tuple):
@@ -19,22 +23,45 @@ def kernel_of(session, key: tuple):
     cache = session.threads.__dict__.setdefault("kernels", {})
     kernel = cache.get(key)
     if kernel is None:
-        import pyopencl as cl
-
-        kernel = cache[key] = cl.Kernel(_program(session, key), key[0].rsplit("/", 1)[-1])
+        kernel = cache[key] = _new_kernel(session, key)
     return kernel
 
 
+def _new_kernel(session, key):
+    import pyopencl as cl
+
+    name, program = key[0].rsplit("/", 1)[-1], _program(session, key)
+    try:
+        try:
+            return cl.Kernel(program, name)
+        except cl.LogicError:  # a driver's cache may be damaged: another option makes it another program
+            with session.lock:
+                program = session.programs[key] = _built(session, (*key[:2], (*key[2], AGAIN)))
+            return cl.Kernel(program, name)
+    except (cl.Error, OSError, sqlite3.Error) as error:
+        profile, said = session.profile, f"OpenCL says: {' '.join(str(error).split())}"
+        if not isinstance(error, cl.Error):
+            said = caches.what_about_tables(error)
+        failure = KernelBuildError(
+            f"{key[0]} was built, and {profile.name} ({profile.platform}) cannot make a kernel of it. {said}"
+        )
+        failure.source, failure.log = render(key[0], **dict(key[1])), said
+        raise failure from error
+
+
 def _program(session, key):
-    kernel, parameters, options = key
     program = session.programs.get(key)
     if program is None:
         with session.lock:
             program = session.programs.get(key)
             if program is None:
-                program = build(session, render(kernel, **dict(parameters)), options, of=kernel)
-                session.programs[key] = program
+                program = session.programs[key] = _built(session, key)
     return program
+
+
+def _built(session, key):
+    kernel, parameters, options = key
+    return build(session, render(kernel, **dict(parameters)), options, of=kernel)
 
 
 def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
@@ -50,8 +77,8 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            return cl.Program(session.context, source).build(options=flags)
-    except cl.Error as error:
+            return cl.Program(session.context, source).build(options=flags, devices=[session.device])
+    except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
         failure = KernelBuildError(
             f"{of} did not compile on {session.profile.name} ({session.profile.platform}).\n"

@@ -19,6 +19,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime import caches
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import finish
+from clgeom.runtime.memory import Pool
+from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
 
 INSTALL_HINT = (
@@ -26,7 +31,7 @@ INSTALL_HINT = (
     "OpenCL driver (NVIDIA and AMD drivers bring it; Intel: intel-opencl-icd)."
 )
 
-#: What is known to go wrong on some devices, in one place: (words of platform, vendor and version, quirk, what follows).
+#: What is known to go wrong on some devices: (words of platform, vendor and version, quirk, what follows).
 QUIRKS = (
     (
         "portable computing language",
@@ -158,7 +163,7 @@ class Session:
     ):
         import pyopencl as cl
 
-        guard_fork()
+        begin()
         self.device = _choose(device)
         profile = describe(self.device)
         imposed = {
@@ -171,15 +176,15 @@ class Session:
         self.profile = DeviceProfile(**{**vars(profile), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options = ("-cl-denorms-are-zero",) if flushed else ()
-        if "needs_ld" in profile.quirks and not shutil.which("ld"):
-            raise NoDevice(
-                f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is "
-                "not on the PATH. Install binutils (apt-get install binutils, dnf install binutils)."
-            )
+        if "needs_ld" in profile.quirks:
+            check_linker(profile)
+            mend_cache()
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)
-        self.context = context or cl.Context([self.device])
-        self.queue = cl.CommandQueue(self.context)
+        with failures(self.device, "open a context and a queue"):
+            self.context = context or cl.Context([self.device])
+            self.queue = cl.CommandQueue(self.context, self.device)
+        self.pool = Pool(self.context, self.queue)
         self.programs: dict = {}
         self.lock = threading.RLock()
         self.threads = threading.local()
@@ -189,14 +194,9 @@ class Session:
         """A second queue whose events carry times; only profiled runs use it."""
         import pyopencl as cl
 
-        return cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-
-    @functools.cached_property
-    def pool(self):
-        """Scratch memory, kept for the next call. `release()` gives it back to the driver."""
-        import pyopencl as cl
-
-        return cl.tools.MemoryPool(cl.tools.ImmediateAllocator(self.queue))
+        profiling = cl.command_queue_properties.PROFILING_ENABLE
+        with failures(self.device, "open a queue that takes times"):
+            return cl.CommandQueue(self.context, self.device, properties=profiling)
 
     @functools.cached_property
     def shuffle(self):
@@ -215,13 +215,13 @@ class Session:
         """A queue beside the others, for copies while kernels run."""
         import pyopencl as cl
 
-        return cl.CommandQueue(self.context, self.device)
+        with failures(self.device, "open a queue for copies"):
+            return cl.CommandQueue(self.context, self.device)
 
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
-        with self.lock:
-            self.queue.finish()
-            self.pool.free_held()
+        finish(self)
+        self.pool.free_held()
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
@@ -260,13 +260,13 @@ def devices() -> tuple[DeviceProfile, ...]:
     tuple of DeviceProfile
         Empty when there is none.
     """
-    guard_fork()
+    begin()
     return tuple(describe(device) for device in _ranked())
 
 
 def all_devices() -> tuple:
     """All OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
-    guard_fork()
+    begin()
     return _ranked()
 
 
@@ -282,7 +282,7 @@ _opencl_pid = None
 
 def as_session(device=None) -> Session:
     """The session for a ``device=`` argument: None, part of a name, a ``pyopencl.Device`` or a Session."""
-    guard_fork()
+    begin()
     if isinstance(device, Session):
         return device
     key = os.environ.get("CLGEOM_DEVICE") if device is None else device
@@ -297,28 +297,46 @@ def as_session(device=None) -> Session:
         return session
 
 
-def session_of_context(context) -> Session:
-    """The session that works in a context which the caller made (that of an array already on a device)."""
-    guard_fork()
+def session_of_context(context, device=None) -> Session:
+    """The session of a device in a context which the caller made (that of an array already on a device).
+
+    `device` is one of the context's, the first by default.
+    """
+    begin()
+    key = context, device or context.devices[0]
     with _sessions_lock:
         for session in _sessions.values():
-            if session.context == context:
+            if (session.context, session.device) == key:
                 return session
-        if context not in _sessions:
-            _sessions[context] = Session(context.devices[0], context=context)
-        return _sessions[context]
+        _sessions[key] = Session(key[1], context=context)
+        return _sessions[key]
 
 
-def guard_fork() -> None:
-    """Raise `NoDevice` in a forked child of a process that has used OpenCL; remember the process otherwise."""
+def begin() -> None:
+    """Get ready for OpenCL, when the process first uses it; raise `NoDevice` in a forked child of one that has.
+
+    Called before pyopencl is imported.
+    """
     global _opencl_pid
     if _opencl_pid is None:
+        caches.prepare()
+        _import_pyopencl()
         _opencl_pid = os.getpid()
     elif _opencl_pid != os.getpid():
         raise NoDevice(
             "This process was forked from one that had already used OpenCL, and OpenCL drivers cannot restart in a "
             "forked child. Start it with multiprocessing.get_context('spawn') (or 'forkserver')."
         )
+
+
+def _import_pyopencl():
+    """Import pyopencl, which opens tables in the user's cache then."""
+    import sqlite3
+
+    try:
+        import pyopencl  # noqa: F401
+    except (OSError, sqlite3.Error) as error:
+        raise NoDevice(caches.what_about_tables(error)) from error
 
 
 def _choose(device):
@@ -337,7 +355,7 @@ def _choose(device):
         )
     present = _ranked()
     if not present:
-        raise NoDevice(f"No OpenCL device was found. {INSTALL_HINT}")
+        raise NoDevice(why_none())
     if not wanted:
         return present[0]
     for candidate in present:
@@ -351,19 +369,45 @@ def _choose(device):
     raise NoDevice(f"{source} must name a device that is present. Got {wanted!r}; present: {there}.")
 
 
-@functools.cache
-def _ranked() -> tuple:
-    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind."""
-    guard_fork()
+def _platforms() -> list:
+    """All OpenCL platforms."""
     import pyopencl as cl
 
     try:
         with _intel_runtime_found():
-            found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+            return cl.get_platforms()
     except cl.Error as error:  # the ICD loader raises PLATFORM_NOT_FOUND_KHR when there is no driver at all
-        if "PLATFORM_NOT_FOUND" not in str(error):
-            raise
-        found = []
+        if "PLATFORM_NOT_FOUND" in str(error):
+            return []
+        raise NoDevice(f"The OpenCL drivers cannot be listed. OpenCL says: {error}") from error
+
+
+def why_none() -> str:
+    """What to say when there is no device at all."""
+    platforms = [f"{platform.name} ({platform.version})" for platform in _platforms()]
+    if not platforms:
+        return f"No OpenCL device was found: no OpenCL driver is installed. {INSTALL_HINT}"
+    text = f"No OpenCL device was found: the installed drivers show none. They are: {'; '.join(platforms)}. "
+    if "Portable" in text:
+        text += (
+            f"PoCL shows none where it cannot write to its cache, '{caches.pocl_folder()}': let POCL_CACHE_DIR or "
+            "XDG_CACHE_HOME name a folder that can be written. "
+        )
+    return (
+        text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
+    )
+
+
+@functools.cache
+def _ranked() -> tuple:
+    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind."""
+    begin()
+    import pyopencl as cl
+
+    found = []
+    for platform in _platforms():
+        with contextlib.suppress(cl.Error):  # a driver that fails shall not hide the others
+            found += platform.get_devices()
 
     def rank(device):
         profile = describe(device)

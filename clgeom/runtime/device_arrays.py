@@ -11,6 +11,8 @@ import sys
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.failures import failures
+from clgeom.runtime.memory import part_of
 from clgeom.runtime.policies import ceil_div
 
 KERNEL = "primitives/copy_strided"
@@ -44,7 +46,7 @@ def native_array(session, array, *, of: str, name: str):
             f"The '{name}' parameter of {of} must be in the same OpenCL context as the call's other arrays. "
             "Got an array of another context instead."
         )
-    settle(session, array)
+    complete(session, array)
     swapped = array.dtype.kind in "iuf" and not array.dtype.isnative
     if array.size and (swapped or not array.flags.c_contiguous or not _begins_a_buffer(session, array)):
         return _copied(session, array, swapped)
@@ -56,7 +58,7 @@ def fetched(array) -> np.ndarray:
     from clgeom.runtime.device import session_of_context
     from clgeom.runtime.launch import read
 
-    session = session_of_context(array.context)
+    session = session_of_context(array.context, None if array.queue is None else array.queue.device)
     plain = native_array(session, array, of="clgeom", name="array")
     out = np.empty(array.shape, plain.dtype)
     if out.size:
@@ -64,17 +66,18 @@ def fetched(array) -> np.ndarray:
     return out
 
 
-def settle(session, array) -> None:
+def complete(session, array) -> None:
     """Wait until all that its own queue does with an array has run, unless that is the session's queue."""
-    if array.queue is not None and array.queue != session.queue:
-        array.queue.finish()
-    for event in array.events:
-        event.wait()
+    with failures(session.device, "fill the array that was given"):
+        if array.queue is not None and array.queue != session.queue:
+            array.queue.finish()
+        for event in array.events:
+            event.wait()
 
 
 def buffer_of(array):
     """The memory of a `native_array`, from its first item on."""
-    return array.base_data.get_sub_region(array.offset, array.nbytes) if array.offset else array.base_data
+    return part_of(array.base_data, array.offset, array.nbytes) if array.offset else array.base_data
 
 
 def share_memory(a, b) -> bool:

@@ -10,6 +10,7 @@ A plan is a list of steps, made without a device and easy to test; a step is one
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.build import kernel_of
+from clgeom.runtime.failures import failure, failures
 from clgeom.runtime.policies import Policy
 
 
@@ -186,22 +188,29 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     bound = {}
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
-    queue = session.profiling_queue if profile else session.queue
-    if profile:
-        session.queue.finish()
-    events, pace = [], _Pace(plan, watch) if watch else None
+    queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
+    if profile:  # the rule of clgeom.runtime.memory: on another queue only after what the session's had to do
+        queue = session.profiling_queue
+        for part in plan:
+            _take_scratch(session, part, bound)
+        finish(session)
     try:
         for part in plan:
-            for arg in part.args:  # part by part: the device is at work meanwhile
-                if isinstance(arg, Scratch) and arg.name not in bound:
-                    bound[arg.name] = allocate(session, arg.nbytes)
+            _take_scratch(session, part, bound)  # part by part: the device is at work meanwhile
             events.append(_enqueue(session, queue, part, bound, pace, profile))
+        if profile:
+            finish(session, queue)
     except BaseException:
-        queue.finish()  # nothing runs on behind the caller's back
+        settle(queue)
         raise
-    if profile:
-        queue.finish()
     return Result(session, queue, plan, bound, events)
+
+
+def _take_scratch(session, part, bound):
+    """Scratch memory for the arguments of a Step or Series that have none yet."""
+    for arg in part.args:
+        if isinstance(arg, Scratch) and arg.name not in bound:
+            bound[arg.name] = allocate(session, arg.nbytes)
 
 
 def _enqueue(session, queue, part, bound, pace, profile):
@@ -210,6 +219,13 @@ def _enqueue(session, queue, part, bound, pace, profile):
 
     step = part.step if isinstance(part, Series) else part
     kernel = kernel_of(session, step.key)
+    try:
+        return _enqueued(session, queue, part, step, kernel, bound, pace, profile)
+    except cl.Error as error:
+        raise failure(session.device, f"launch {step.kernel}", error) from error
+
+
+def _enqueued(session, queue, part, step, kernel, bound, pace, profile):
     # measured: set_arg takes 6 to 14 us to find out that it was given a number
     set_number = getattr(kernel, "_set_arg_buf", kernel.set_arg)
     for at, arg in enumerate(step.args):
@@ -219,7 +235,7 @@ def _enqueue(session, queue, part, bound, pace, profile):
             kernel.set_arg(at, bound[_name(arg)])
     local = step.policy.wg_size
     if part is step:
-        event = cl.enqueue_nd_range_kernel(queue, kernel, (step.groups * local,), (local,))
+        event = _launch(session, queue, kernel, step.groups, local)
         if pace:
             pace.launched(event)
         return (event,) if profile else ()
@@ -232,11 +248,22 @@ def _enqueue(session, queue, part, bound, pace, profile):
     for launch, groups in enumerate(part.groups.tolist()):
         for place, values in columns:
             set_number(place, values[launch])
-        event = cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
+        event = _launch(session, queue, kernel, groups, local)
         first = first or event
         if pace:
             pace.launched(event)
     return (first, event) if profile and first else ()
+
+
+def _launch(session, queue, kernel, groups, local):
+    """Enqueue one launch; a second time with all unused memory given back, if there was none."""
+    import pyopencl as cl
+
+    try:
+        return cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
+    except cl.MemoryError:
+        _make_room(session, queue)
+        return cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
 
 
 class _Pace:
@@ -264,6 +291,9 @@ def _name(arg):
     return arg.name if isinstance(arg, Scratch) else arg
 
 
+# Memory ---------------------------------------------------------------------------------------------------------
+
+
 def allocate(session, nbytes: int):
     """Scratch memory of the session's pool; `DeviceLimit` when the device has not that much."""
     import pyopencl as cl
@@ -274,40 +304,113 @@ def allocate(session, nbytes: int):
             f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}."
         )
     try:
-        if nbytes + nbytes // 16 >= limit:  # the pool rounds up by as much, which the device may not allow
-            return cl.tools.ImmediateAllocator(session.queue)(nbytes)
-        with session.lock:
-            return session.pool.allocate(max(nbytes, 1))
-    except cl.MemoryError as error:
-        raise DeviceLimit(
-            f"{nbytes:,} more bytes are needed than {session.profile.name} has free "
-            f"({session.profile.global_mem_bytes:,} in all)."
-        ) from error
+        return session.pool.allocate(nbytes, limit)
+    except cl.Error as error:
+        settle(session.queue)
+        raise failure(session.device, f"hold {nbytes:,} more bytes", error) from error
 
 
 def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
     """`count` elements of a buffer from element `start`, as a new array or in the contiguous array `out`; waits for
     what was enqueued before."""
-    import pyopencl as cl
-
     out = np.empty(count, dtype) if out is None else out
     if count:
-        cl.enqueue_copy(queue or session.queue, out, buffer, src_offset=start * out.itemsize)
+        _copy(session, queue or session.queue, "read results", out, buffer, src_offset=start * out.itemsize)
     return out
 
 
 def write(session, buffer, values: np.ndarray) -> None:
     """Copy an array into a buffer; waits until the array may change again."""
-    import pyopencl as cl
-
-    cl.enqueue_copy(session.queue, buffer, np.ascontiguousarray(values))
+    _copy(session, session.queue, "take data", buffer, np.ascontiguousarray(values))
 
 
 def copy_in(session, buffer, values: np.ndarray):
-    """Begin to copy a contiguous array into a buffer, beside what the device is doing; returns the event of its end."""
+    """Begin to copy a contiguous array into a buffer, beside what the device will do; returns the event of its end.
+
+    The copy begins after what the session's queue has now, and the memory does not return to the pool before its end.
+    """
     import pyopencl as cl
 
-    return cl.enqueue_copy(session.copy_queue, buffer, values, is_blocking=False)
+    with failures(session.device, "take data"):
+        before = cl.enqueue_marker(session.queue)
+        session.queue.flush()  # or the other queue might wait for what is never begun
+    queue = session.copy_queue
+    copied = _copy(session, queue, "take data", buffer, values, is_blocking=False, wait_for=[before])
+    session.pool.hold(buffer, copied)
+    return copied
+
+
+def wait_for(session, event) -> None:
+    """Wait for an event."""
+    with failures(session.device, "end a copy"):
+        event.wait()
+
+
+def _copy(session, queue, doing, to, source, **options):
+    """``pyopencl.enqueue_copy``, tried again with all unused memory given back if there was none."""
+    import pyopencl as cl
+
+    try:
+        try:
+            return cl.enqueue_copy(queue, to, source, **options)
+        except cl.MemoryError:
+            _make_room(session, queue)
+            return cl.enqueue_copy(queue, to, source, **options)
+    except cl.Error as error:
+        settle(session.queue)  # kernels may still use memory of the host that the caller is about to free
+        raise failure(session.device, doing, error) from error
+
+
+def _make_room(session, queue):
+    """Give all unused memory back to the driver, and wait until it has it."""
+    session.pool.free_held()
+    queue.finish()
+
+
+def finish(session, queue=None) -> None:
+    """Wait until all that was enqueued has ended, in the session's queue or another."""
+    with failures(session.device, "end what was launched"):
+        (queue or session.queue).finish()
+
+
+def settle(queue) -> None:
+    """Wait until nothing runs on behind the caller's back, after an error."""
+    import pyopencl as cl
+
+    with contextlib.suppress(cl.Error):
+        queue.finish()
+
+
+# Arrays of pyopencl ---------------------------------------------------------------------------------------------
+
+
+def as_array(session, buffer, shape, dtype, *, queue=None):
+    """A buffer of the pool as the array that a caller may have: complete, and on the caller's queue if one is given."""
+    import pyopencl.array as cl_array
+
+    finish(session)
+    queue = queue or session.queue
+    session.pool.hold(buffer, queue)
+    return cl_array.Array(queue, shape, dtype, data=buffer)
+
+
+def to_array(session, values: np.ndarray, *, queue=None):
+    """A copy of a host array as a new array of pyopencl."""
+    import pyopencl.array as cl_array
+
+    with failures(session.device, f"take {values.nbytes:,} bytes"):
+        return cl_array.to_device(queue or session.queue, np.ascontiguousarray(values))
+
+
+def new_array(session, shape, dtype, *, queue=None):
+    """A new array of pyopencl, not initialised."""
+    import pyopencl.array as cl_array
+
+    with failures(session.device, "hold a result"):
+        return cl_array.empty(queue or session.queue, shape, dtype)
+
+
+# Memory of the host ---------------------------------------------------------------------------------------------
 
 
 def map_pinned(session, shape, dtype) -> np.ndarray:
@@ -328,19 +431,26 @@ def fill(session, buffer, value: np.generic, count: int) -> None:
     """Set the first `count` elements of a buffer."""
     import pyopencl as cl
 
-    cl.enqueue_fill_buffer(session.queue, buffer, value, 0, count * value.itemsize)
+    nbytes = count * value.itemsize
+    try:
+        try:
+            cl.enqueue_fill_buffer(session.queue, buffer, value, 0, nbytes)
+        except cl.MemoryError:
+            _make_room(session, session.queue)
+            cl.enqueue_fill_buffer(session.queue, buffer, value, 0, nbytes)
+    except cl.Error as error:
+        settle(session.queue)
+        raise failure(session.device, "fill memory", error) from error
 
 
 def joined(session, pieces):
     """Buffers, each given with how many of its bytes, as one; the buffer itself when it is only one."""
-    import pyopencl as cl
-
     if len(pieces) == 1:
         return pieces[0][0]
     whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0
     for buffer, nbytes in pieces:
         if nbytes:
-            cl.enqueue_copy(session.queue, whole, buffer, byte_count=nbytes, dst_offset=at)
+            _copy(session, session.queue, "move data", whole, buffer, byte_count=nbytes, dst_offset=at)
         at += nbytes
     return whole
 
@@ -349,22 +459,40 @@ def copy(session, source, target, nbytes: int, *, start: int = 0, at: int = 0):
     """Enqueue a copy of bytes of a buffer, from byte `start` on, to another one from byte `at` on."""
     import pyopencl as cl
 
-    cl.enqueue_copy(session.queue, target, source, byte_count=nbytes, src_offset=start, dst_offset=at)
+    try:
+        cl.enqueue_copy(session.queue, target, source, byte_count=nbytes, src_offset=start, dst_offset=at)
+    except cl.Error as error:
+        raise failure(session.device, f"copy {nbytes:,} bytes", error) from error
+
+
+def host_buffer(session, array: np.ndarray, *, writable=False):
+    """A buffer that is the memory of a contiguous array (on CPU devices), for kernels to read or also to write.
+
+    What they wrote can be seen in the array after `show_host`.
+    """
+    import pyopencl as cl
+
+    flags = cl.mem_flags.READ_WRITE if writable else cl.mem_flags.READ_ONLY
+    try:
+        return cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+    except cl.Error as error:
+        raise failure(session.device, f"use {array.nbytes:,} bytes of the host", error) from error
 
 
 def in_place(session, array: np.ndarray):
     """A buffer that is the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
-    import pyopencl as cl
-
-    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-    return cl.Buffer(session.context, flags, hostbuf=array.view(f"uint{8 * array.dtype.itemsize}"))
+    return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)
 
 
 def show_host(session, buffer, array: np.ndarray) -> None:
     """Wait until what kernels wrote to an array's own memory can be seen there."""
     import pyopencl as cl
 
-    mapped, _ = cl.enqueue_map_buffer(
-        session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=True
-    )
-    mapped.base.release(session.queue).wait()  # the array may be freed at once
+    try:
+        mapped, _ = cl.enqueue_map_buffer(
+            session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=True
+        )
+        mapped.base.release(session.queue).wait()  # the array may be freed at once
+    except cl.Error as error:
+        settle(session.queue)
+        raise failure(session.device, "show results", error) from error

@@ -3,8 +3,8 @@
 PoCL 3.0, the release on PyPI, asks its LLVM 14 for the processor's name, gets "generic" for any that is newer (AMD's
 Zen 4 and 5, say), and then fails to build every kernel: "unknown target CPU 'generic'" (pocl issues 512 and 1049).
 Release 3.1 takes the name of an older processor with the same vector instructions instead. This does the same from
-outside: it finds the pointer to the name in PoCL's device record and lets it point to another name. The process's memory
-is read through /proc/self/mem, where a word that is no pointer is an error and not a crash.
+outside: it finds the pointer to the name in PoCL's device record and lets it point to another name. The process's
+memory is read through /proc/self/mem, where a word that is no pointer is an error and not a crash.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def name_cpu(device) -> str:
             place = _place_of_name(record)
             if place is None:
                 raise NoDevice(
-                    f"The installed PoCL ({device.platform.version}) is older than this processor and cannot build kernels "
-                    "for it. Install PoCL 3.1 or newer (apt-get install pocl-opencl-icd), or another CPU device "
-                    "(pip install 'clgeom[intel]')."
+                    f"The installed PoCL ({device.platform.version}) is older than this processor and cannot build "
+                    "kernels for it. Install PoCL 3.1 or newer (apt-get install pocl-opencl-icd), or another CPU "
+                    "device (pip install 'clgeom[intel]')."
                 )
             name = _named[record] = ctypes.create_string_buffer(best_processor(_instructions()).encode())
             ctypes.c_void_p.from_address(place).value = ctypes.addressof(name)

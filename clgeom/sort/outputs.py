@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.device_arrays import is_device_array, settle, share_memory
-from clgeom.runtime.launch import allocate, copy, in_place, read, show_host
+from clgeom.runtime.device_arrays import complete, is_device_array, share_memory
+from clgeom.runtime.launch import allocate, as_array, copy, finish, in_place, read, show_host
 
 
 class Output:
@@ -30,7 +30,7 @@ class Output:
         if self.on_device:
             self.queue = next((s.queue for s in sources if s.queue is not None), session.queue)
             if out is not None:
-                settle(session, out)
+                complete(session, out)
             usable = out is not None and not out.offset and not any(share_memory(out, s) for s in sources)
             self.buffer = out.base_data if usable else allocate(session, max(n * self.dtype.itemsize, 1))
         elif n and session.profile.is_cpu:
@@ -53,15 +53,12 @@ class Output:
         return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
 
     def _on_device(self):
-        import pyopencl.array as cl_array
-
-        result = self.out
-        if result is None:
-            result = cl_array.Array(self.queue, (self.n,), self.dtype, data=self.buffer)
-        elif self.n and self.buffer is not result.base_data:
-            copy(self.session, self.buffer, result.base_data, result.nbytes, at=result.offset)
-        self.session.queue.finish()  # the array's own queue may be another
-        return result
+        if self.out is None:
+            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=self.queue)
+        if self.n and self.buffer is not self.out.base_data:
+            copy(self.session, self.buffer, self.out.base_data, self.out.nbytes, at=self.out.offset)
+        finish(self.session)  # the array's own queue may be another
+        return self.out
 
 
 def into(out, values):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clgeom.runtime.arrays import is_device_array
+from clgeom.runtime.arrays import fetched, is_device_array
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ShellsortResult:
     phases: tuple[ShellPhase, ...] = field(default=())
 
     def __getstate__(self):  # arrays on a device live in their own process
-        return {**self.__dict__, "keys": self.keys.get() if is_device_array(self.keys) else self.keys}
+        return {**self.__dict__, "keys": fetched(self.keys) if is_device_array(self.keys) else self.keys}
 
     @property
     def seconds(self) -> float | None:

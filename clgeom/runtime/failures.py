@@ -1,0 +1,40 @@
+"""What OpenCL reports, as errors of clgeom: one place, so that no raw error reaches a caller."""
+
+from __future__ import annotations
+
+import contextlib
+
+from clgeom.errors import ClgeomError, DeviceError, DeviceLimit
+
+
+def failure(device, doing: str, error) -> ClgeomError:
+    """The error to raise for a ``pyopencl.Error``.
+
+    Parameters
+    ----------
+    device : pyopencl.Device
+    doing : str
+        What the device was asked to do: "launch sieve".
+    error : pyopencl.Error
+    """
+    import pyopencl as cl
+
+    said = " ".join(str(error).split())
+    name = f"{device.name.strip()} ({device.platform.name.strip()})"
+    if isinstance(error, cl.MemoryError):
+        return DeviceLimit(
+            f"{name} has not enough memory left to {doing} ({device.global_mem_size:,} bytes in all). "
+            f"OpenCL says: {said}"
+        )
+    return DeviceError(f"{name} failed to {doing}. OpenCL says: {said}")
+
+
+@contextlib.contextmanager
+def failures(device, doing: str):
+    """Raise every ``pyopencl.Error`` of the block as one of clgeom's."""
+    import pyopencl as cl
+
+    try:
+        yield
+    except cl.Error as error:
+        raise failure(device, doing, error) from error

@@ -1,0 +1,205 @@
+"""Device memory that is kept for the next call: a pool of buffers by size, and the rule of their reuse.
+
+A buffer returns to the pool when the last reference to it goes, in whatever thread that is. It may be handed out again
+at once, even if commands of the session's queue still use it: that queue is in order, so the next holder's commands run
+after them. Other queues do not take part in that order, hence the rule:
+
+    Whoever uses a buffer of the pool on another queue than the session's
+    1. begins there after what the session's queue had to do when the buffer was handed out, and
+    2. ends before the buffer returns, or names what has to end first (`Pool.hold`).
+
+Profiled runs take all their memory, wait for the session's queue, and at their end for their own (`launch.run`). Copies
+beside the session's queue wait for a marker of it, and their event holds the buffer (`launch.copy_in`). An array for
+the caller is complete when the caller gets it, and the caller's queue holds its buffer: what that queue had to do when
+the last reference went has to end first (`launch.as_array`). Memory that is held is not waited for; meanwhile other
+memory is handed out. An array that its owner reads on yet another queue must stay referenced until that queue is done,
+as everywhere in pyopencl.
+
+Buffers are made without a command on any queue: a driver may find only at their first use that it has no memory. The
+functions of `launch` then give all unused memory back, and try again, before they raise `DeviceLimit`.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import gc
+import threading
+
+#: Sizes are rounded up to so many leading bits: at most 1/16 of a buffer is not used.
+SIZE_BITS = 5
+#: No buffer is smaller.
+LEAST_BYTES = 256
+
+
+class _Loan:
+    """An attribute of a buffer that was handed out: it goes with the buffer, and gives the memory back."""
+
+    __slots__ = ("memory", "to")
+
+    def __init__(self, memory, to):
+        self.memory, self.to = memory, to
+
+    def __del__(self):  # in any thread, at any time, also within the garbage collector
+        self.to.append(self.memory)
+
+
+class Pool:
+    """Buffers of one context. All methods may be called from several threads at once.
+
+    Memory is taken from deques and given back to them, which is atomic: no lock is taken for what is there.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+    queue : pyopencl.CommandQueue
+        The queue whose order the rule is about: in order, of this context.
+    """
+
+    def __init__(self, context, queue):
+        import pyopencl as cl
+
+        self._queue, self._lock = queue, threading.RLock()
+        self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
+        self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+        self._free: dict[int, collections.deque] = {}  # by size
+        self._returned: collections.deque = collections.deque()  # what is held: (size, memory, until)
+        self._held: list = []  # the same, with events
+        self._made = 0
+
+    def allocate(self, nbytes: int, limit: int | None = None):
+        """A buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no memory."""
+        size = rounded_up(nbytes)
+        if limit is not None and size > limit >= nbytes:
+            size = max(nbytes, 1)
+        if self._returned or self._held:
+            self._take_back()
+        free = self._free.get(size)
+        if free is None:
+            free = self._free.setdefault(size, collections.deque())
+        try:
+            memory = free.pop()
+        except IndexError:
+            memory = self._new_memory(size)
+        buffer = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
+        buffer.clgeom_loan = _Loan(memory, free)
+        return buffer
+
+    def _new_memory(self, size):
+        try:
+            memory = self._new(size)
+        except self._no_memory:
+            gc.collect()  # what only circles of references keep
+            self.free_held()
+            memory = self._new(size)
+        with self._lock:
+            self._made += 1
+        return memory
+
+    def hold(self, buffer, *until) -> None:
+        """Keep the memory of a buffer, when it returns, until events have ended or queues have done what they had to.
+
+        Parameters
+        ----------
+        buffer : pyopencl.Buffer
+            One that `allocate` has handed out; others do not return, so nothing happens to them.
+        *until : pyopencl.Event or pyopencl.CommandQueue
+        """
+        loan = getattr(buffer, "clgeom_loan", None)
+        until = tuple(one for one in until if one != self._queue)
+        if loan is None or not until:
+            return
+        if loan.to is self._returned:
+            size, memory, before = loan.memory
+            loan.memory = size, memory, (*before, *until)
+        else:
+            loan.memory, loan.to = (buffer.size, loan.memory, until), self._returned
+
+    def _take_back(self):
+        """Free what was held and is so no more."""
+        with self._lock:
+            while self._returned:
+                size, memory, until = self._returned.popleft()
+                self._held.append((size, memory, _events(until)))
+            held, self._held = self._held, []
+            for size, memory, events in held:
+                ended = _all_ended(events)
+                if ended:
+                    self._free[size].append(memory)
+                elif ended is False:
+                    self._held.append((size, memory, events))
+                else:  # something went wrong: the driver, which keeps memory in use, gets it back
+                    self._made -= 1
+
+    def free_held(self) -> None:
+        """Give memory that nobody uses back to the driver, which keeps what commands still use until their end."""
+        with self._lock:
+            self._take_back()
+            self._made -= len(self._held)
+            self._held.clear()
+            for free in self._free.values():
+                with contextlib.suppress(IndexError):
+                    while True:
+                        free.pop()
+                        self._made -= 1
+
+    @property
+    def active_blocks(self) -> int:
+        """Buffers that somebody has a reference to."""
+        with self._lock:
+            return self._made - self.held_blocks
+
+    @property
+    def held_blocks(self) -> int:
+        """Buffers that are kept for the next call."""
+        with self._lock:
+            self._take_back()
+            return sum(map(len, self._free.values())) + len(self._held)
+
+
+def part_of(buffer, origin: int, nbytes: int):
+    """A region of a buffer as a buffer that keeps the whole from returning to its pool."""
+    part = buffer.get_sub_region(origin, nbytes)
+    part.clgeom_whole = buffer
+    return part
+
+
+def rounded_up(nbytes: int) -> int:
+    """The size of the buffer for so many bytes."""
+    if nbytes <= LEAST_BYTES:
+        return LEAST_BYTES
+    step = 1 << (nbytes - 1).bit_length() - SIZE_BITS
+    return -(-nbytes // step) * step
+
+
+def _events(holds):
+    """Events after which nothing of `holds` uses the memory any more; None when that cannot be known."""
+    import pyopencl as cl
+
+    events = []
+    try:
+        for one in holds:
+            if isinstance(one, cl.CommandQueue):
+                events.append(cl.enqueue_marker(one))
+                one.flush()  # or it might never end
+            else:
+                events.append(one)
+    except cl.Error:
+        return None
+    return events
+
+
+def _all_ended(events):
+    """Whether all events have ended; None when one has failed."""
+    import pyopencl as cl
+
+    if events is None:
+        return None
+    try:
+        states = [event.command_execution_status for event in events]
+    except cl.Error:
+        return None
+    if min(states) < 0:
+        return None
+    return max(states) == cl.command_execution_status.COMPLETE

@@ -1,0 +1,148 @@
+"""Small calls of every public function that computes on a device, with results that can be compared.
+
+`CALLS` has, by name, a function of a session that returns plain lists. Names with "there" take or return arrays that
+are on the device.
+"""
+
+import numpy as np
+from faults import paused
+
+import clgeom
+from clgeom import radio
+from clgeom.dp import problems
+from clgeom.primitives.compact import compact, partition
+from clgeom.primitives.reduce import reduce
+from clgeom.primitives.scan import exclusive_scan, inclusive_scan
+
+RNG = np.random.default_rng(14)
+POINTS = RNG.standard_normal((5000, 2)).astype(np.float32)
+FEW = POINTS[:300]
+ORDERED = FEW[np.lexsort((FEW[:, 1], FEW[:, 0]))]
+KEYS = RNG.integers(0, 1 << 32, 5000).astype(np.uint32)
+VALUES = np.arange(5000, dtype=np.uint32)
+LABELS = RNG.integers(0, 40, 300).astype(np.int32)
+OFFSETS = np.array([0, 10, 10, 150, 300])
+RASTER = (RNG.random((20, 30)) > 0.3).astype(np.float32)
+MODEL = {"frequency": 900, "base_height": 30.0, "roof_height": 12.0, "separation": 50.0, "street_width": 25.0,
+         "orientation": 30.0}  # fmt: skip
+
+
+def there(session, array):
+    """An array on the session's device."""
+    import pyopencl.array as cl_array
+
+    with paused():
+        return cl_array.to_device(session.queue, np.ascontiguousarray(array))
+
+
+def plain(value):
+    """Arrays, wherever they are, as lists."""
+    if hasattr(value, "get"):
+        with paused():
+            value = value.get()
+    if isinstance(value, (tuple, list)):
+        return [plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def batch(found):
+    return plain([found.vertices, found.offsets, found.areas, found.perimeters, found.points])
+
+
+def hull(found):
+    return plain([found.vertices, found.points])
+
+
+def geometry(found):
+    """The GeoJSON-like geometry of a region, or of each of several."""
+    return found.__geo_interface__ if hasattr(found, "__geo_interface__") else list(map(geometry, found))
+
+
+def pinned(session):
+    array = clgeom.pinned_empty((100, 2), np.float32, device=session)
+    array[:] = 3
+    return array.sum().item()
+
+
+HULLS = {
+    "convex_hull of few": lambda s: hull(clgeom.convex_hull(FEW, device=s)),
+    "convex_hull": lambda s: hull(clgeom.convex_hull(POINTS, device=s)),
+    "convex_hull, octagon": lambda s: hull(clgeom.convex_hull(POINTS, filter="octagon", device=s)),
+    "convex_hull, none": lambda s: hull(clgeom.convex_hull(POINTS, filter="none", device=s)),
+    "convex_hull, profiled": lambda s: hull(
+        clgeom.convex_hull(POINTS, filter="octagon", profile=True, device=s)
+    ),
+    "convex_hull, there": lambda s: hull(clgeom.convex_hull(there(s, POINTS), device=s)),
+    "convex_hull, there, left out": lambda s: hull(
+        clgeom.convex_hull(there(s, POINTS), nonfinite="drop", device=s)
+    ),
+    "Hull.on_device": lambda s: plain(clgeom.convex_hull(there(s, FEW), device=s).on_device()),
+    "Hull.on_device, copied": lambda s: plain(clgeom.convex_hull(FEW, device=s).on_device()),
+    "Hull.contains": lambda s: plain(clgeom.convex_hull(FEW, device=s).contains(POINTS[:50])),
+    "Hull.contains, there": lambda s: plain(
+        clgeom.convex_hull(FEW, device=s).contains(there(s, POINTS[:50]))
+    ),
+    "ConvexHull": lambda s: plain(clgeom.ConvexHull(FEW, device=s).vertices),
+    "convex_hulls": lambda s: batch(clgeom.convex_hulls(FEW, OFFSETS, device=s)),
+    "convex_hulls, there": lambda s: batch(clgeom.convex_hulls(there(s, FEW), OFFSETS, device=s)),
+    "convex_hulls_by_label": lambda s: batch(clgeom.convex_hulls_by_label(FEW, LABELS, device=s)),
+    "convex_hulls_by_label, there": lambda s: batch(
+        clgeom.convex_hulls_by_label(there(s, FEW), there(s, LABELS), device=s)
+    ),
+    "heaphull_filter": lambda s: plain(clgeom.heaphull_filter(POINTS, device=s).labels),
+    "orient2d": lambda s: plain(clgeom.orient2d(FEW[:100], FEW[100:200], FEW[200:], device=s)),
+    "upper_hood": lambda s: plain(clgeom.upper_hood(ORDERED, device=s).points),
+    "lower_hood, published": lambda s: plain(clgeom.lower_hood(ORDERED, method="published", device=s).points),
+    "lower_hood, runs": lambda s: plain(clgeom.lower_hood(ORDERED, method="runs", device=s).points),
+    "pinned_empty": pinned,
+}
+SORTS = {
+    "sort": lambda s: plain(clgeom.sort(KEYS, device=s)),
+    "sort of few": lambda s: plain(clgeom.sort(KEYS[:100], device=s)),
+    "sort, there": lambda s: plain(clgeom.sort(there(s, KEYS), device=s)),
+    "sort, there, out": lambda s: plain(clgeom.sort(there(s, KEYS), out=there(s, KEYS), device=s)),
+    "argsort": lambda s: plain(clgeom.argsort(KEYS, device=s)),
+    "sort, segments": lambda s: plain(clgeom.sort(KEYS[:300], offsets=OFFSETS, device=s)),
+    "sort_by_key": lambda s: plain(clgeom.sort_by_key(KEYS, VALUES, device=s)),
+    "shellsort": lambda s: plain(clgeom.shellsort(KEYS, device=s).keys),
+    "shellsort, A": lambda s: plain(clgeom.shellsort(KEYS[:300], variant="A", device=s).keys),
+    "shellsort, F": lambda s: plain(clgeom.shellsort(KEYS[:300], variant="F", device=s).keys),
+    "reduce": lambda s: plain(reduce(KEYS, device=s)),
+    "inclusive_scan": lambda s: plain(inclusive_scan(KEYS, device=s)),
+    "exclusive_scan": lambda s: plain(exclusive_scan(KEYS[:50], device=s)),
+    "compact": lambda s: plain(compact(KEYS % 3 == 0, device=s)),
+    "partition": lambda s: plain(partition((KEYS % 5).astype(np.uint8), 3, device=s)),
+}
+REGIONS = {
+    "adaptive_region": lambda s: geometry(clgeom.adaptive_region(FEW, 4, device=s)),
+    "adaptive_region, widths": lambda s: geometry(clgeom.adaptive_region(POINTS, 8, cuts="width", device=s)),
+    "adaptive_region, there": lambda s: geometry(clgeom.adaptive_region(there(s, FEW), 4, device=s)),
+    "coverage_regions": lambda s: geometry(clgeom.coverage_regions(RASTER, [0.5], segments=8, device=s)),
+    "coverage_regions, there": lambda s: geometry(
+        clgeom.coverage_regions(there(s, RASTER), [0.5], segments=8, device=s)
+    ),
+    "coverage_regions, whole": lambda s: geometry(
+        clgeom.coverage_regions(RASTER, [0.5, 1], segments=4, parts=False, device=s)
+    ),
+    "walfisch_ikegami": lambda s: plain(
+        radio.walfisch_ikegami(np.linspace(0.02, 5, 50, dtype="f4"), **MODEL, device=s)
+    ),
+    "walfisch_ikegami, there": lambda s: plain(
+        radio.walfisch_ikegami(there(s, np.linspace(0.02, 5, 50, dtype="f4")), **MODEL, device=s)
+    ),
+    "free_space": lambda s: plain(
+        radio.free_space(np.linspace(1, 5, 50, dtype="f4"), frequency=900, device=s)
+    ),
+    "coverage_map": lambda s: plain(radio.coverage_map((16, 16), device=s).values),
+}
+TABLES = {
+    "fill, tiles": lambda s: plain(problems.lcs("abcbdab", "bdcaba", device=s).subsequence),
+    "edit_distance": lambda s: plain(problems.edit_distance("kitten", "sitting", device=s).distance),
+    "fill, rows": lambda s: plain(problems.knapsack([25, 24, 15], [18, 15, 10], 22, device=s).value),
+    "fill, splits": lambda s: problems.matrix_chain([30, 35, 15, 5, 10, 20, 25], device=s).parenthesisation,
+    "fill, stages": lambda s: plain(
+        problems.stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1], [6], [3]]], device=s).value
+    ),
+    "pascal_triangle": lambda s: plain(problems.pascal_triangle(9, device=s)),
+}
+CALLS = HULLS | SORTS | REGIONS | TABLES
