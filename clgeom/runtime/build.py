@@ -6,7 +6,7 @@ import sqlite3
 import warnings
 
 from clgeom.errors import KernelBuildError
-from clgeom.runtime import caches
+from clgeom.runtime import caches, trust
 from clgeom.runtime.render import render
 
 OPTIONS = ("-cl-std=CL1.2",)
@@ -30,6 +30,7 @@ def kernel_of(session, key: tuple):
 def _new_kernel(session, key):
     import pyopencl as cl
 
+    trust.require(session, key)
     name, program = key[0].rsplit("/", 1)[-1], _program(session, key)
     try:
         try:

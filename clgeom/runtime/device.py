@@ -18,8 +18,8 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
-from clgeom.runtime import caches
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime import caches, trust
 from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import finish
 from clgeom.runtime.memory import Pool
@@ -186,6 +186,7 @@ class Session:
             self.queue = cl.CommandQueue(self.context, self.device)
         self.pool = Pool(self.context, self.queue)
         self.programs: dict = {}
+        self.trusted: set = set()
         self.lock = threading.RLock()
         self.threads = threading.local()
 
@@ -261,7 +262,11 @@ def devices() -> tuple[DeviceProfile, ...]:
         Empty when there is none.
     """
     begin()
-    return tuple(describe(device) for device in _ranked())
+    present = _ranked()
+    if present:
+        first = _first_right(present)
+        present = (first, *(device for device in present if device != first))
+    return tuple(map(describe, present))
 
 
 def all_devices() -> tuple:
@@ -288,13 +293,13 @@ def as_session(device=None) -> Session:
     key = os.environ.get("CLGEOM_DEVICE") if device is None else device
     if not isinstance(key, Hashable):
         _choose(device)  # which says what a device may be
-    with _sessions_lock:
-        session = _sessions.get(key)
-        if session is None:
-            chosen = _choose(device)
+    session = _sessions.get(key)
+    if session is None:
+        chosen = _choose(device)
+        with _sessions_lock:
             session = _sessions.get(chosen) or Session(chosen)
             _sessions[chosen] = _sessions[key] = session
-        return session
+    return session
 
 
 def session_of_context(context, device=None) -> Session:
@@ -357,7 +362,7 @@ def _choose(device):
     if not present:
         raise NoDevice(why_none())
     if not wanted:
-        return present[0]
+        return _first_right(present)
     for candidate in present:
         profile = describe(candidate)
         words = " ".join(
@@ -400,7 +405,10 @@ def why_none() -> str:
 
 @functools.cache
 def _ranked() -> tuple:
-    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind."""
+    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind.
+
+    Those that have failed a trial come last.
+    """
     begin()
     import pyopencl as cl
 
@@ -413,9 +421,27 @@ def _ranked() -> tuple:
         profile = describe(device)
         discrete = profile.kind == "gpu" and not profile.unified_memory
         kind = ["gpu", "accelerator", "cpu"].index(profile.kind)
-        return (not discrete, kind, -profile.compute_units)
+        return (trust.is_refused(profile), not discrete, kind, -profile.compute_units)
 
     return tuple(sorted(found, key=rank))
+
+
+def _first_right(present):
+    """The first of several devices that passes the shortest trial: none that computes wrongly is taken unasked."""
+    for device in present if len(present) > 1 else ():
+        try:
+            if trust.passes(as_session(device), trust.ALWAYS):
+                return device
+        except ClgeomError:  # to be raised where the device is used
+            return device
+    return present[0]
+
+
+def forget_order() -> None:
+    """Rank the devices again, and choose again, when the default device is next asked for."""
+    _ranked.cache_clear()
+    for unnamed in (None, ""):
+        _sessions.pop(unnamed, None)
 
 
 @contextlib.contextmanager

@@ -35,6 +35,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=256),
     },
     "primitives/set_value": {"any": Policy("group", wg_size=1)},
+    "primitives/long_loops": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=64)},
     "primitives/compact_count": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),

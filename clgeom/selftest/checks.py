@@ -78,6 +78,14 @@ def _scan(session):
     return "sums of 50,021 values"
 
 
+@checks("primitives/long_loops")
+def _loops(session):
+    from clgeom.primitives.known import long_loops
+
+    assert long_loops(session)
+    return "loops of up to 70,000 rounds"
+
+
 @checks("primitives/compact_count", "primitives/compact_scatter")
 def _compact(session):
     from clgeom.primitives.compact import partition

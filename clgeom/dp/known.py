@@ -1,0 +1,99 @@
+"""Trials of a device with known answers (clgeom.runtime.trust): a small table by each path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.equation import equation
+from clgeom.dp.fill import fill
+from clgeom.dp.functions import index, maximum, min_over, minimum, where
+
+
+def stages(session, dtype) -> bool:
+    """Pascal's triangle, modulo a prime, stage by stage."""
+
+    @equation(pattern="RUD")
+    def binomial(M, i, j):
+        return where((j == 0) | (j == i), 1, where(j > i, 0, (M[i - 1, j - 1] + M[i - 1, j]) % 10_007))
+
+    expected = np.zeros((60, 60), np.int64)
+    expected[:, 0] = 1
+    for i in range(1, 60):
+        expected[i, 1:] = (expected[i - 1, :-1] + expected[i - 1, 1:]) % 10_007
+    return np.array_equal(fill(binomial, (60, 60), path="stages", device=session).numpy(), expected)
+
+
+def tiles(session, dtype) -> bool:
+    """Distances of two sequences of bytes, over several tiles."""
+
+    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
+    def distance(M, i, j, x, y):
+        near = minimum(M[i - 1, j], M[i, j - 1]) + 1
+        return where(i == 0, j, where(j == 0, i, minimum(near, M[i - 1, j - 1] + (x[i - 1] != y[j - 1]))))
+
+    n, m = 300, 333
+    x, y = _sequence(n, 7), _sequence(m, 11)
+    row = np.arange(m + 1)
+    for i in range(1, n + 1):
+        near = np.minimum(row[1:] + 1, row[:-1] + (y != x[i - 1]))
+        row = np.arange(m + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(m + 1))
+    table = fill(distance, (n + 1, m + 1), x=x, y=y, path="tiles", keep="last", device=session)
+    return np.array_equal(table.last, row)
+
+
+def _sequence(n, step):
+    return (np.arange(n) * step % 13 % 4).astype(np.uint8)
+
+
+def rows(session, dtype) -> bool:
+    """The best values of sacks of all sizes."""
+
+    @equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
+    def sack(M, i, j, w, v):
+        without, weight = M[i - 1, j], w[i - 1]
+        taken = maximum(without, M[i - 1, j - weight] + v[i - 1])
+        return where(i == 0, 0, where(j < weight, without, taken))
+
+    k = np.arange(40)
+    w, v = (1 + k * 37 % 59).astype(np.int32), (1 + k * 23 % 41).astype(np.int32)
+    best = np.zeros(2_001, np.int64)
+    for weight, value in zip(w, v):
+        best[weight:] = np.maximum(best[weight:], best[:-weight] + value)
+    table = fill(sack, (41, 2_001), w=w, v=v, path="rows", keep="last", device=session)
+    return np.array_equal(table.last, best)
+
+
+def splits(session, dtype) -> bool:
+    """Costs of all parts of a chain of matrices."""
+
+    @equation(parameters={"p": "int32[]"}, pattern="SONE")
+    def chain(M, i, j, p):
+        k = index("k")
+        return where(i >= j, 0, min_over(k, i, j, M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]))
+
+    n = 100
+    p = (1 + np.arange(n + 1) * 29 % 17).astype(np.int32)
+    cost = np.zeros((n, n), np.int64)
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j] = (
+                cost[i, i:j] + cost[i + 1 : j + 1, j] + p[i] * p[i + 1 : j + 1].astype(np.int64) * p[j + 1]
+            ).min()
+    return np.array_equal(np.triu(fill(chain, (n, n), p=p, path="splits", device=session).numpy()), cost)
+
+
+def bits(session, dtype) -> bool:
+    """Lengths of common subsequences, and distances, of two sequences, many cells in a word."""
+    from clgeom.dp.problems.sequences import edit_distance, lcs
+
+    x, y = _sequence(700, 7), _sequence(900, 11)
+    lengths, distances = np.zeros(len(y) + 1, np.int64), np.arange(len(y) + 1)
+    for i, symbol in enumerate(x, 1):  # row after row, of both tables
+        lengths[1:] = np.maximum.accumulate(np.maximum(lengths[1:], lengths[:-1] + (y == symbol)))
+        near = np.minimum(distances[1:] + 1, distances[:-1] + (y != symbol))
+        distances = np.arange(len(y) + 1) + np.minimum.accumulate(
+            np.concatenate([[i], near]) - np.arange(len(y) + 1)
+        )
+    common, apart = lcs(x, y, device=session), edit_distance(x, y, device=session)
+    return (common.length, apart.distance) == (lengths[-1], distances[-1])

@@ -1,0 +1,61 @@
+"""Trials of a device with known answers (clgeom.runtime.trust): regions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.region.arc import adaptive_region
+from clgeom.region.coverage import coverage_regions
+
+SQUARES = 6
+
+
+def points(session, dtype) -> bool:
+    """A region of squares on a parabola: its lower side has lower right corners, its upper upper left ones."""
+    i = np.arange(SQUARES)
+    left, low = 10 * i, i * i
+    k = np.arange(400)
+    inside = np.stack([k * 37 % 101, k * 53 % 103], axis=1) / 128.0 * 4 + 0.25
+    square = np.concatenate([[(0, 0), (4, 0), (4, 4), (0, 4)], inside])
+    scattered = (np.stack([left, low], axis=1)[:, None, :] + square).reshape(-1, 2) * 256  # whole numbers
+    scattered = scattered[np.arange(len(scattered)) * 7919 % len(scattered)]
+    region = adaptive_region(scattered.astype(dtype), SQUARES, device=session)
+    lower = [(left[0], low[0]), *zip(left + 4, low)]
+    upper = [(left[-1] + 4, low[-1] + 4), *zip(left[::-1], low[::-1] + 4)]
+    expected = np.array(lower + upper) * 256
+    return len(region.parts) == 1 and np.array_equal(region.parts[0], expected)
+
+
+def raster(session, dtype) -> bool:
+    """Regions of rectangles of cells, one of them with a hole: their corners."""
+    values = np.zeros((150, 200), np.float32)
+    corners = []
+    for row in range(2, 140, 12):
+        for column in range(3, 180, 17):
+            height, width = 1 + (row + column) % 9, 1 + row * column % 13
+            values[row : row + height, column : column + width] = 5
+            corners.append((column, row, column + width, row + height))
+    values[0, :], values[:, 199] = 5, 5  # an angle
+    values[144:149, 10:20] = 5
+    values[146, 12:17] = 1
+    found = coverage_regions(values, [3.0], holes=0, segments=200, device=session)
+    rings = sorted(_rings(region) for region in found)
+    # the hull of the last two segments, columns 198 and 199, has an edge from one to the other
+    angle = sorted([(0, 0), (200, 0), (200, 150), (199, 150), (198, 1), (0, 1)])
+    holed = [*_rectangle(10, 144, 20, 149), *_rectangle(12, 146, 17, 147)]
+    return rings == sorted([*map(_rectangle_list, corners), angle, sorted(holed)])
+
+
+def _rectangle(left, low, right, high):
+    return [(left, low), (right, low), (right, high), (left, high)]
+
+
+def _rectangle_list(corners):
+    return sorted(_rectangle(*corners))
+
+
+def _rings(region):
+    """The corners of all rings of a region, in order of place."""
+    shape = region.__geo_interface__
+    polygons = [shape["coordinates"]] if shape["type"] == "Polygon" else shape["coordinates"]
+    return sorted(tuple(corner) for polygon in polygons for ring in polygon for corner in ring[:-1])

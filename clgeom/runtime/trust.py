@@ -1,0 +1,180 @@
+"""Whether a device computes rightly: trials with known answers, before a family's programs are used.
+
+OpenCL drivers exist that compute wrongly in silence. So the first time that a session needs a kernel of a family, the
+family's trial runs: its public functions on small adversarial input with known answers. A device that fails is refused
+with a `DeviceError`, and ranks behind all others when no device was asked for. The verdict is noted in the user's cache
+for this device, driver and kernels, so that later processes only look it up.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import hashlib
+import importlib
+import threading
+
+import numpy as np
+
+from clgeom.errors import ClgeomError, DeviceError, InvalidInput
+from clgeom.runtime import caches, sources
+from clgeom.runtime.tuning import TABLE
+
+#: The trial of a family or of a part of one, as (module, function), and the kernels that it is for: names of families,
+#: or of kernels, which go first. A trial is a function of a session and of the type of coordinates, and returns whether
+#: all was right. They are found by name and imported when they run: nothing here knows the layers above.
+TRIALS = {
+    ("clgeom.primitives.known", "long_loops"): ("primitives/long_loops",),  # and before all others
+    ("clgeom.primitives.known", "scans"): ("primitives",),
+    ("clgeom.hull.known", "few_points"): ("hull/tile_hull",),
+    ("clgeom.hull.known", "sieve"): ("hull",),
+    ("clgeom.hull.known", "hoods"): ("wagener",),
+    ("clgeom.hull.known", "octagon"): ("heaphull",),
+    ("clgeom.hull.known", "batches"): ("batch",),
+    ("clgeom.sort.known", "radix"): ("radix",),
+    ("clgeom.sort.known", "shellsorts"): ("shellsort",),
+    ("clgeom.region.known", "points"): ("region",),
+    ("clgeom.region.known", "raster"): (
+        "region/coverage_candidates", "region/coverage_columns", "region/coverage_edges", "region/coverage_extents",
+        "region/coverage_roots", "region/coverage_unite",
+    ),
+    ("clgeom.radio.known", "free_space_loss"): ("radio",),
+    ("clgeom.dp.known", "stages"): ("dp",),
+    ("clgeom.dp.known", "tiles"): ("dp/tile_sweep",),
+    ("clgeom.dp.known", "rows"): ("dp/rows_direct", "dp/rows_fused"),
+    ("clgeom.dp.known", "splits"): ("dp/split_empty", "dp/split_finish", "dp/split_product"),
+    ("clgeom.dp.known", "bits"): ("dp/bits_masks", "dp/bits_tiles", "dp/bits_traceback"),
+}  # fmt: skip
+ALWAYS = next(iter(TRIALS))
+_BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}
+TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
+NOTE = "trials"
+
+_verdicts: dict = {}  # of this process: (device, trial, type) -> whether all was right
+_trying = threading.local()
+
+
+def require(session, key: tuple) -> None:
+    """Raise `DeviceError` unless the session's device passes the trials for a kernel with this `Step.key`."""
+    if getattr(_trying, "now", False):
+        return
+    needed = _needed(key)
+    if needed <= session.trusted:
+        return
+    with session.lock:
+        for trial, dtype in sorted(needed - session.trusted, key=lambda one: one[0] != ALWAYS):
+            if not passes(session, trial, dtype):
+                raise DeviceError(_refusal(session, trial))
+            session.trusted.add((trial, dtype))
+
+
+def _needed(key):
+    """The trials, with the type of coordinates, for a kernel."""
+    kernel, params, _ = key
+    trial = _trial_of(kernel)
+    real = TYPES.get(dict(params).get("real"))
+    return {(ALWAYS, None)} if trial is None else {(ALWAYS, None), (trial, real)}
+
+
+def passes(session, trial, dtype=None) -> bool:
+    """Whether the session's device passes a trial: as known, as noted, or found now."""
+    from clgeom.runtime import device as devices
+
+    known = session.device, trial, dtype
+    if known not in _verdicts:
+        name, digest = _name(trial, dtype), _digest(trial)
+        noted = _noted(session.profile).get(name)
+        if isinstance(noted, list) and noted[:1] == [digest]:
+            _verdicts[known] = noted[1:] == [True]
+        else:
+            plain = session
+            if session.profile != devices.describe(
+                session.device
+            ):  # limits are imposed: the device is what is tried
+                plain = devices.as_session(session.device)
+            _verdicts[known] = _try(plain, trial, dtype)
+            _keep(session.profile, name, [digest, _verdicts[known]])
+            if not _verdicts[known]:
+                devices.forget_order()
+    return _verdicts[known]
+
+
+def is_refused(profile) -> bool:
+    """Whether a device has failed a trial."""
+    return any(isinstance(noted, list) and noted[1:] == [False] for noted in _noted(profile).values())
+
+
+def _try(session, trial, dtype) -> bool:
+    """Run a trial. What comes of wrong results may be any error; those of the device itself are no verdict."""
+    module, function = trial
+    check = getattr(importlib.import_module(module), function)
+    # kernels of a trial are not kept: those of other families among them have not passed theirs
+    kernels, session.threads.__dict__["kernels"] = session.threads.__dict__.get("kernels", {}), {}
+    _trying.now = True
+    try:
+        # without the caller's policies: verdicts are about those of the device
+        return bool(contextvars.Context().run(check, session, dtype or TYPES["float"]))
+    except InvalidInput:
+        return False
+    except ClgeomError:
+        raise
+    except Exception:
+        return False
+    finally:
+        _trying.now = False
+        session.threads.__dict__["kernels"] = kernels
+
+
+def describe_driver(profile) -> str:
+    """What a verdict is about: a device and its driver."""
+    return f"{profile.name}, {profile.platform} {profile.version}, driver {profile.driver}"
+
+
+def _name(trial, dtype):
+    return f"{trial[0]}.{trial[1]}" + (f" {dtype.name}" if dtype else "")
+
+
+@functools.cache
+def _digest(trial) -> str:
+    """Of the kernels that a trial is for, what they include, and their policies."""
+    digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
+    for kernel in _kernels_of(trial):
+        digest.update(sources.inline_headers(sources.template(kernel)).encode())
+        digest.update(repr(TABLE.get(kernel)).encode())
+    return digest.hexdigest()[:32]
+
+
+def _kernels_of(trial) -> list:
+    return [kernel for kernel in _all_kernels() if _trial_of(kernel) == trial]
+
+
+def _trial_of(kernel):
+    return _BY_KERNEL.get(kernel) or _BY_KERNEL.get(kernel.split("/")[0])
+
+
+@functools.cache
+def _all_kernels():
+    return sources.kernels()
+
+
+def _noted(profile) -> dict:
+    found = caches.noted(NOTE).get(describe_driver(profile))
+    return found if isinstance(found, dict) else {}
+
+
+def _keep(profile, name, verdict):
+    noted = {**_noted(profile), name: verdict}
+    caches.note(NOTE, {**caches.noted(NOTE), describe_driver(profile): noted})
+
+
+def _refusal(session, trial):
+    from clgeom.runtime.device import devices
+
+    profile = session.profile
+    others = [f"{other.name} ({other.platform})" for other in devices() if other != profile]
+    present = f"present: {'; '.join(others)}" if others else "there is no other"
+    return (
+        f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: it failed the "
+        f"trial '{trial[1]}' of {trial[0].removesuffix('.known')}, whose answer is known. Choose another device with "
+        f"the 'device' parameter or the environment variable CLGEOM_DEVICE ({present}), or another driver."
+    )
