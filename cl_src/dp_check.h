@@ -5,6 +5,8 @@
 #define DP_FAULT_OVERFLOW 4
 #define DP_FAULT_INDEX 5      // index of a parameter out of range
 #define DP_FAULT_DIVISION 6   // by zero
+#define DP_FAULT_SHIFT 7      // by a negative count
+#define DP_FAULT_DECISION 8   // that is not below the count declared
 
 inline void dp_note(int *fault, const int kind, const int a, const int b)
 {
@@ -68,6 +70,18 @@ inline long dp_neg_long(const long a, int *fault) { return dp_trap(a == LONG_MIN
     {                                                                                                     \
         if (b == 0) dp_note(fault, DP_FAULT_DIVISION, 0, 0);                                              \
         return dp_mod_##type(a, b);                                                                       \
+    }                                                                                                     \
+    inline type dp_checked_shl_##type(const type a, const type count, int *fault)                         \
+    {                                                                                                     \
+        const type found = dp_shl_##type(a, count);                                                       \
+        if (count < 0) dp_note(fault, DP_FAULT_SHIFT, dp_clip(count), 0);                                 \
+        else if (dp_shr_##type(found, count) != a) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);               \
+        return found;                                                                                     \
+    }                                                                                                     \
+    inline type dp_checked_shr_##type(const type a, const type count, int *fault)                         \
+    {                                                                                                     \
+        if (count < 0) dp_note(fault, DP_FAULT_SHIFT, dp_clip(count), 0);                                 \
+        return dp_shr_##type(a, count);                                                                   \
     }
 DP_TRAPPED(int, INT_MIN)
 DP_TRAPPED(long, LONG_MIN)

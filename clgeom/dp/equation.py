@@ -10,7 +10,7 @@ import numpy as np
 
 from clgeom.dp import cell, trace, users_c
 from clgeom.dp import reach as reaches
-from clgeom.dp.nodes import as_rows, from_rows, walk
+from clgeom.dp.nodes import as_rows, depth, from_rows, walk
 from clgeom.dp.parameters import annotated, parameters_of
 from clgeom.dp.patterns import pattern_name
 from clgeom.dp.trace import CELL_TYPES, Expr
@@ -109,7 +109,7 @@ class Equation:
             self.name = name or "equation"
             self.parameters = MappingProxyType(parameters_of(parameters or {}))
             self.body, self.is_expression = users_c.body_and_kind(what)
-            users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
+            self.helpers = users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
         else:
             raise InvalidInput(
                 "The first parameter of Equation must be OpenCL C text or a Python function. "
@@ -153,7 +153,7 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(CELL_TYPES[self.dtype.name]).active() as traced:
+        with trace.Trace(CELL_TYPES[self.dtype.name]).active() as traced, trace.refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
             result = function(trace.Cells(), i, j, *map(self._argument, given[3:]))
             value, decision = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
@@ -168,6 +168,12 @@ class Equation:
                 decision = trace.number(decision)
                 if decision.type not in trace.LIMITS:
                     raise InvalidInput(f"The decision that {self.name} returns must be an integer.")
+        deep = depth(value, decision)
+        if deep > trace.MOST_DEEP:
+            raise InvalidInput(
+                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that compilers "
+                "take: use dp.sum_over or dp.min_over, not a loop in Python."
+            )
         self.value, self.decision = value, decision
 
     def _argument(self, name):

@@ -264,6 +264,9 @@ def _with_atoms(part, facts, ranges, deep=False):
             more += [{atom: 1, None: -low}, {atom: -1, None: high}]
         elif atom.op == "mod" and atom.args[1].op == "const" and atom.args[1].data > 0:
             more += [{atom: 1}, {atom: -1, None: atom.args[1].data - 1}]
+        elif atom.op == "bitand":
+            masks = [arg.data for arg in atom.args if arg.op == "const" and arg.data >= 0]
+            more += [{atom: 1}, {atom: -1, None: masks[0]}] if masks else []
     return facts + tuple({a: c for a, c in fact.items() if c} for fact in more)
 
 

@@ -266,7 +266,13 @@ def fault(job: Job, cell, kind, a, b):
         error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
     elif kind == 5:
         error = InvalidInput(f"{where} reads a parameter at index {a}, and its size there is {b}.")
-    else:
+    elif kind == 6:
         error = InvalidInput(f"{where} divides by zero.")
+    elif kind == 7:
+        error = InvalidInput(f"{where} shifts by a negative count, {a}.")
+    else:
+        count = job.equation.decisions
+        least, most = (-1, max(job.shape)) if count == "index" else (0, count - 1)
+        error = InvalidInput(f"{where} decides {a}, and a decision is from {least} to {most}.")
     error.cell = cell
     return error

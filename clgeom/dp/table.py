@@ -360,7 +360,7 @@ class Table:
             What was written.
         """
         body = c_text(source, of="recover", name="source")
-        c_text(helpers, of="recover", name="helpers", empty=True)
+        helpers = c_text(helpers, of="recover", name="helpers", empty=True)
         bare = uncommented(source)
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":
