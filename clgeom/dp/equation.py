@@ -18,7 +18,7 @@ from clgeom.dp.wide import Wide, wide_of
 from clgeom.errors import InvalidInput
 
 #: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
-NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_constant_offsets", "_pieces")
+NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_twin", "_kept_to", "_pieces")
 
 
 class Equation:
@@ -82,6 +82,8 @@ class Equation:
     Near(offsets=((-1, -1), (-1, 0), (0, -1)))
     """
 
+    eager = ()  # nodes that are computed whether the value asks for them or not
+
     def __init__(
         self,
         what,
@@ -104,7 +106,8 @@ class Equation:
             if helpers:
                 raise InvalidInput("The 'helpers' parameter of Equation goes with OpenCL C, not with Python.")
             self.parameters = MappingProxyType(parameters_of(annotated(what, parameters)))
-            self._trace(what)
+            with trace.deep_enough(self.name):
+                self._trace(what)
         elif isinstance(what, str):
             self.name = name or "equation"
             self.parameters = MappingProxyType(parameters_of(parameters or {}))
@@ -115,8 +118,9 @@ class Equation:
                 "The first parameter of Equation must be OpenCL C text or a Python function. "
                 f"Got {type(what).__name__} instead."
             )
-        self._set_decisions(decisions)
-        self._set_reach(reach)
+        with trace.deep_enough(self.name):
+            self._set_decisions(decisions)
+            self._set_reach(reach)
 
     def __repr__(self):
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
@@ -139,6 +143,11 @@ class Equation:
     def roots(self) -> tuple[Expr, ...]:
         """The nodes of a traced equation that all others are below: its value, and its decision if it has one."""
         return tuple(root for root in (self.value, self.decision) if root is not None)
+
+    @property
+    def computed(self) -> tuple[Expr, ...]:
+        """The roots, after what else a cell computes."""
+        return (*self.eager, *self.roots)
 
     # --- how it is made
 
@@ -226,7 +235,8 @@ class Equation:
     @functools.cached_property
     def source(self) -> str:
         """The OpenCL C of a cell's function."""
-        return cell.shown_text(self)
+        with trace.deep_enough(self.name):
+            return cell.shown_text(self)
 
     def decision_dtype(self, shape) -> np.dtype | None:
         """The smallest type that holds a decision of a table of this shape, None without decisions.
@@ -269,9 +279,10 @@ class Equation:
         """
         key = (checked, split, clamped, wide)
         if key not in self._texts:
-            self._texts[key] = cell.kernel_text(
-                self, checked=checked, split=split, clamped=clamped, wide=wide
-            )
+            with trace.deep_enough(self.name):
+                self._texts[key] = cell.kernel_text(
+                    self, checked=checked, split=split, clamped=clamped, wide=wide
+                )
         return self._texts[key]
 
     def recovery(self, body: str) -> str:

@@ -11,9 +11,10 @@ from importlib import import_module
 
 from clgeom.dp import bounds, stages
 from clgeom.dp.equation import Equation
+from clgeom.dp.infer import forbidden_read, infer_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
-from clgeom.dp.reach import Row, constant_offsets
+from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.table import Table
 from clgeom.dp.users_c import users_errors
 from clgeom.errors import DependencyError, InvalidInput
@@ -145,7 +146,7 @@ def fill(
         pattern_name(pattern, of="fill") or equation.pattern or _inferred(equation, shape, session, held)
     ]
     start, stop = _range(start, stop, chosen.stages(*shape))
-    hold_to_pattern(equation, chosen)
+    hold_to_pattern(equation, chosen, held)
     arguments, buffers = bind(session, equation, held, of="fill")
     with _watching(progress) as watch:
         job = Job(
@@ -198,21 +199,22 @@ def _inferred(equation, shape, session, held) -> str:
     return found.best
 
 
-def hold_to_pattern(equation, pattern):
+def hold_to_pattern(equation, pattern, values):
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
-    reach = equation.reach
-    for di, dj in constant_offsets(equation):
-        if not pattern.allows(di, dj):
-            raise DependencyError(
-                f"{equation.name} reads M({_step('i', di)}, {_step('j', dj)}), and the pattern {pattern.name} "
-                f"allows {pattern.reads()} only."
-            )
-    if not equation.reach_proven:
+    kept_to = equation.__dict__.setdefault("_kept_to", set())
+    if pattern.name in kept_to:  # no read was proven wrong, whatever the parameters are
         return
-    if isinstance(reach, Row) and pattern.kind == "rows" and not pattern.allows(reach.step, 0):
+    nodes, read = nodes_of(equation), None
+    if nodes is not None:
+        read = forbidden_read(nodes, pattern)
+    elif equation.reach_proven:
+        wrong = [offset for offset in equation.reach.offsets if not pattern.allows(*offset)]
+        read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
+    if read is None:
+        kept_to.add(pattern.name)
+    elif nodes is None or forbidden_read(nodes, pattern, values):  # parameters may show that it is never done
         raise DependencyError(
-            f"{equation.name} reads row {_step('i', reach.step)}, and the pattern {pattern.name} allows "
-            f"{pattern.reads()} only."
+            f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
         )
 
 

@@ -9,7 +9,7 @@ from clgeom.dp import text
 from clgeom.dp.cell import INDICES, cell_function, function, statements
 from clgeom.dp.nodes import depends_on, walk
 from clgeom.dp.parameters import taken
-from clgeom.dp.plain_c import as_traced
+from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.reach import offset
 from clgeom.dp.sums import simplify
 
@@ -65,7 +65,7 @@ def held(equation, *, inner: bool) -> Held | None:
 
     `inner`: the first row and column are numbered 0.
     """
-    equation = equation if equation.traced else as_traced(equation)
+    equation = nodes_of(equation)
     if equation is None:
         return None
     loads = [p for p in walk(*equation.roots) if p.op == "load"]

@@ -26,9 +26,9 @@ LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 #: More nodes than anybody writes; a loop in Python that unrolls a table would make them.
 MOST_NODES = 20_000
-#: Operators inside each other. Compilers take 256 brackets, and what writes nodes goes as deep into Python's stack, four
-#: calls each.
-MOST_DEEP = 200
+#: Operators inside each other. Compilers take 256 brackets, and what writes nodes goes three calls each into Python's
+#: stack, which has 1,000.
+MOST_DEEP = 240
 HERE = str(Path(__file__).parent)
 
 _trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", default=None)
@@ -253,9 +253,6 @@ REFUSED = {
     "divmod rdivmod": "divmod is no part of equations: write // and %.",
     "round trunc floor ceil": "An equation rounds by dp.cast(x, 'int32'), towards zero.",
     "complex": "An equation has no complex numbers.",
-    "len contains": "A part of an equation has no elements: it is a number.",
-    "getitem": "A part of an equation has no elements: it is a number. M takes a row and a column at once: M[i - 1, j].",
-    "call": "A part of an equation is a number, and cannot be called. M takes square brackets: M[i - 1, j].",
 }
 for _names, _message in REFUSED.items():
     for _name in _names.split():
@@ -274,6 +271,18 @@ def mistake(message: str) -> InvalidInput:
     if frame is None:
         return InvalidInput(message)
     return InvalidInput(f"{frame.f_code.co_filename}, line {frame.f_lineno}: {message}")
+
+
+@contextlib.contextmanager
+def deep_enough(name):
+    """Turn Python's RecursionError into an error that says what is too deep."""
+    try:
+        yield
+    except RecursionError as error:
+        raise InvalidInput(
+            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over or "
+            "dp.min_over, not a loop in Python."
+        ) from error
 
 
 @contextlib.contextmanager
