@@ -18,7 +18,7 @@ from clgeom.dp.wide import Wide, wide_of
 from clgeom.errors import InvalidInput
 
 #: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
-NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_twin", "_kept_to", "_pieces")
+NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_twin", "_kept_to", "_pieces", "_work")
 
 
 class Equation:
@@ -253,7 +253,7 @@ class Equation:
         """The one reduction that a group of work-items can do together, if there is one."""
         return wide_of(*self.roots) if self.traced else None
 
-    def text(self, *, checked=False, split=False, clamped=False, wide=False) -> str:
+    def text(self, *, checked=False, trapped=True, split=False, clamped=False, wide=False) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -265,8 +265,11 @@ class Equation:
 
         Parameters
         ----------
-        checked : bool
-            Trap overflow and indices out of range; DP_CONTEXT then has an ``int *dp_fault``.
+        checked : bool or "trial"
+            Trap overflow, indices out of range and division by zero; DP_CONTEXT then has an ``int *dp_fault``. "trial":
+            with the types of the cells, so overflow in C is not seen.
+        trapped : bool
+            In C, trap indices of parameters and divisors, too, which takes functions that not every text compiles with.
         split : bool
             Leave the reduction of a `Split` out: DP_CONTEXT has its value and index as dp_split and dp_split_k. Also
             defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``.
@@ -277,11 +280,11 @@ class Equation:
             dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
             range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
         """
-        key = (checked, split, clamped, wide)
+        key = (checked, trapped, split, clamped, wide)
         if key not in self._texts:
             with trace.deep_enough(self.name):
                 self._texts[key] = cell.kernel_text(
-                    self, checked=checked, split=split, clamped=clamped, wide=wide
+                    self, checked=checked, trapped=trapped, split=split, clamped=clamped, wide=wide
                 )
         return self._texts[key]
 

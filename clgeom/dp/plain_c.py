@@ -54,6 +54,17 @@ def as_traced(equation):
     return twin
 
 
+def expression_in_c(text, parameters):
+    """The node of a simple expression in C, None where it is more than that."""
+    try:
+        with trace.Trace("int").active():
+            reader = _Reader(text, parameters)
+            value = trace.number(reader.choice())
+            return value if reader.tokens[reader.at] is None else None
+    except (_Beyond, InvalidInput, RecursionError):
+        return None
+
+
 def _whole(value):
     """A value of 32 bits: in C one longer operand makes all of an expression longer."""
     if value.type not in ("int", "bool"):
