@@ -27,6 +27,8 @@ KERNELS = {
 ALL_PLACES = np.uint32(2**32 - 1)
 #: What `faults` holds: first stage with a fault + 1, its first place, then of that cell: kind, row, column.
 FAULTS = 5
+#: Kinds of faults, as in dp_check.h.
+RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION = range(1, 9)
 NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
 
 
@@ -307,24 +309,24 @@ def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
 
 
 def fault(job: Job, cell, kind, a, b):
-    """The error for what a checked cell did."""
+    """The error for what a checked cell did: `a` and `b` are what it read, or an index and the size."""
     name, pattern = job.equation.name, job.pattern
     where = f"Cell {cell} of {name}"
-    if kind in (1, 2, 3):
+    if kind in (RANGE, PATTERN, START):
         reason = {
-            1: f"which is outside the table of {job.shape[0]} x {job.shape[1]}",
-            2: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
-            3: f"which is before the first stage filled (start={job.start})",
+            RANGE: f"which is outside the table of {job.shape[0]} x {job.shape[1]}",
+            PATTERN: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
+            START: f"which is before the first stage filled (start={job.start})",
         }[kind]
         error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.")
         error.cell, error.read = cell, (a, b)
-    elif kind == 4:
+    elif kind == OVERFLOW:
         error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
-    elif kind == 5:
+    elif kind == INDEX:
         error = InvalidInput(f"{where} reads a parameter at index {a}, and its size there is {b}.")
-    elif kind == 6:
+    elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
-    elif kind == 7:
+    elif kind == SHIFT:
         error = InvalidInput(f"{where} shifts by a negative count, {a}.")
     else:
         count = job.equation.decisions

@@ -148,7 +148,7 @@ def near_of(body) -> Near | None:
 
 def has_loop(source) -> bool:
     """Whether there is a loop."""
-    return bool(re.search(r"\b(for|while|do)\b", uncommented(source)))
+    return bool(re.search(r"\b(for|while|do|goto)\b", uncommented(source)))
 
 
 def calls_are_pure(body) -> bool:
