@@ -1,10 +1,13 @@
 // dp_check.h: arithmetic and indices that trap. A fault is (kind, row, column) of what a cell did wrong first.
+#define DP_MUTED -1           // a value that nobody knows was read: what follows from it is no fault
 #define DP_FAULT_RANGE 1      // read of a cell outside the table
 #define DP_FAULT_PATTERN 2    // read of a cell that the pattern does not allow
 #define DP_FAULT_START 3      // read of a cell before the first stage
 #define DP_FAULT_OVERFLOW 4
 #define DP_FAULT_INDEX 5      // index of a parameter out of range
 #define DP_FAULT_DIVISION 6   // by zero
+#define DP_FAULT_SHIFT 7      // by a negative count
+#define DP_FAULT_DECISION 8   // that is not below the count declared
 
 inline void dp_note(int *fault, const int kind, const int a, const int b)
 {
@@ -17,12 +20,31 @@ inline void dp_note(int *fault, const int kind, const int a, const int b)
 
 inline int dp_clip(const long a) { return (int)clamp(a, (long)INT_MIN, (long)INT_MAX); }
 
-inline int dp_at(const long index, const int size, int *fault)
+inline long dp_at(const long index, const long size, int *fault)
 {
-    if (index >= 0 && index < size) return (int)index;
-    dp_note(fault, DP_FAULT_INDEX, dp_clip(index), size);
+    if (index >= 0 && index < size) return index;
+    dp_note(fault, DP_FAULT_INDEX, dp_clip(index), dp_clip(size));
     return 0;
 }
+
+#ifdef DP_DIVISORS
+// Divisors in a user's C, of whatever type they are: 1 in place of an integer 0.
+#define DP_DIVISOR(type)                                                               \
+    __attribute__((overloadable)) inline type dp_by(const type by, int *fault)         \
+    {                                                                                  \
+        if (by != 0) return by;                                                        \
+        dp_note(fault, DP_FAULT_DIVISION, 0, 0);                                       \
+        return 1;                                                                      \
+    }
+DP_DIVISOR(int)
+DP_DIVISOR(uint)
+DP_DIVISOR(long)
+DP_DIVISOR(ulong)
+__attribute__((overloadable)) inline float dp_by(const float by, int *fault) { return by; }
+#if CLGEOM_FP64
+__attribute__((overloadable)) inline double dp_by(const double by, int *fault) { return by; }
+#endif
+#endif
 
 inline int dp_narrow(const long value, int *fault)
 {
@@ -68,6 +90,18 @@ inline long dp_neg_long(const long a, int *fault) { return dp_trap(a == LONG_MIN
     {                                                                                                     \
         if (b == 0) dp_note(fault, DP_FAULT_DIVISION, 0, 0);                                              \
         return dp_mod_##type(a, b);                                                                       \
+    }                                                                                                     \
+    inline type dp_checked_shl_##type(const type a, const type count, int *fault)                         \
+    {                                                                                                     \
+        const type found = dp_shl_##type(a, count);                                                       \
+        if (count < 0) dp_note(fault, DP_FAULT_SHIFT, dp_clip(count), 0);                                 \
+        else if (dp_shr_##type(found, count) != a) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);               \
+        return found;                                                                                     \
+    }                                                                                                     \
+    inline type dp_checked_shr_##type(const type a, const type count, int *fault)                         \
+    {                                                                                                     \
+        if (count < 0) dp_note(fault, DP_FAULT_SHIFT, dp_clip(count), 0);                                 \
+        return dp_shr_##type(a, count);                                                                   \
     }
 DP_TRAPPED(int, INT_MIN)
 DP_TRAPPED(long, LONG_MIN)

@@ -21,6 +21,14 @@
         if (b == 0 || b == -1) return 0;                                                    \
         const type rest = a % b;                                                            \
         return rest != 0 && ((rest < 0) != (b < 0)) ? rest + b : rest;                      \
+    }                                                                                       \
+    inline type dp_shl_##type(const type a, const type count) /* 0 for a negative count */  \
+    {                                                                                       \
+        return count < 0 || count >= 8 * (type)sizeof(type) ? 0 : (type)((unsigned_type)a << count); \
+    }                                                                                       \
+    inline type dp_shr_##type(const type a, const type count)                               \
+    {                                                                                       \
+        return count < 0 ? 0 : a >> min(count, (type)(8 * sizeof(type) - 1));               \
     }
 
 DP_WHOLE(int, uint)

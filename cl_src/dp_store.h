@@ -35,14 +35,15 @@ DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
 #define DP_KEPT_NAMES
 #endif
 #if DP_CHECK
-#define DP_FAULTS , const int start, const int only, global int *faults
-#define DP_FAULTS_NAMES , start, only, faults
+#define DP_FAULTS , const int start, const int known, const int only, global int *faults
+#define DP_FAULTS_NAMES , start, known, only, faults
 #else
 #define DP_FAULTS
 #define DP_FAULTS_NAMES
 #endif
 #define DP_STAGE_PARAMETERS \
-    DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m, const int first, const int last DP_FAULTS DP_KERNEL_PARAMETERS
+    DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m, const int first, const int last, const uint low, const uint high \
+    DP_FAULTS DP_KERNEL_PARAMETERS
 #define DP_KEEP_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES
 #define DP_STAGE_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES, n, m DP_FAULTS_NAMES DP_ARGUMENTS
 
@@ -62,7 +63,7 @@ inline void dp_keep_cell(const int i, const int j, const cell_t value, const uin
 }
 
 #ifndef DP_WIDE_TYPE
-// Compute cell (i, j), which is at this place of its stage.
+// Compute cell (i, j), which is at this place of its stage. Checked stages go one by one, so that the first has the fault.
 inline void dp_fill_cell(const int i, const int j, const int stage, const int place,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m DP_FAULTS DP_KERNEL_PARAMETERS)
 {
@@ -76,15 +77,18 @@ inline void dp_fill_cell(const int i, const int j, const int stage, const int pl
 #if DP_WIDENED  // computed in a wider type, for overflow to show
     if ((stored_t)value != value) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);
 #endif
+#if DP_HAS_DECISION
+    if (DP_BAD_DECISION(decision)) dp_note(fault, DP_FAULT_DECISION, (int)decision, 0);
+#endif
     if (only >= 0) {  // asked what went wrong in this cell: say so, and store nothing
         faults[2] = fault[0];
         faults[3] = fault[1];
         faults[4] = fault[2];
         return;
     }
-    if (fault[0]) {  // the first stage with a fault, and its first place
-        atomic_cmpxchg(faults, 0, stage + 1);
-        if (faults[0] == stage + 1) atomic_min(faults + 1, place);
+    if (fault[0] > 0) {  // the first stage with a fault, and its first place
+        const int before = atomic_cmpxchg(faults, 0, stage + 1);
+        if (before == 0 || before == stage + 1) atomic_min(faults + 1, place);
     }
 #endif
     dp_keep_cell(i, j, value, decision, DP_KEEP_NAMES, n, m);

@@ -39,3 +39,11 @@ class DependencyError(ClgeomError):
 
 class IntegerOverflow(ClgeomError, OverflowError):
     """An integer of a dynamic-programming table went beyond its type. Names the cell."""
+
+
+class EquationWarning(UserWarning):
+    """A dynamic-programming equation may not be what was meant: its pattern is not proven, or an integer wraps around."""
+
+
+class DeviceWarning(UserWarning):
+    """A device did not do what a faster way needs. The answer is right; it came another way."""

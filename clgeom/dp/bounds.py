@@ -96,7 +96,7 @@ def _range(expr, known, cells):
             made[part] = NO if NO in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))
             continue
         made[part] = _part(part, [made[a] for a in part.args], known, cells)
-        if part.type in LIMITS and part.op in ("add", "sub", "mul", "neg", "abs", "reduce"):
+        if part.type in LIMITS and part.op in ("add", "sub", "mul", "neg", "abs", "shl", "reduce"):
             fits = fits and made[part] != NO and _within(made[part], part.type)
     return made[expr], fits
 
@@ -138,6 +138,15 @@ def _part(part, args, known, cells):
         return max(args[0][0], args[1][0]), max(args[0][1], args[1][1])
     if op == "cast":
         return args[0]
+    if op == "bitnot":
+        return -args[0][1] - 1, -args[0][0] - 1
+    if op == "bitand" and max(args[0][0], args[1][0]) >= 0:
+        return 0, min(high for low, high in args if low >= 0)
+    if op in ("bitor", "bitxor") and min(args[0][0], args[1][0]) >= 0:
+        return 0, (1 << max(high.bit_length() for _, high in args)) - 1
+    if op in ("shl", "shr") and 0 <= args[1][0] and args[1][1] < 64:
+        corners = [x << y if op == "shl" else x >> y for x in args[0] for y in args[1]]
+        return min(corners), max(corners)
     if op == "mod" and args[1][0] > 0:
         return 0, args[1][1] - 1
     if op == "reduce" and part.data in ("min", "max"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from clgeom.dp import text
+from clgeom.dp import text, traps
 from clgeom.dp.nodes import walk
 from clgeom.dp.parameters import arguments, declarations, taken
 from clgeom.dp.reach import Split
@@ -23,10 +23,10 @@ from clgeom.dp.users_c import calls_are_pure
 INDICES = "const int i, const int j, const int n, const int m"
 
 
-def kernel_text(equation, *, checked, split, clamped, wide) -> str:
+def kernel_text(equation, *, checked, trapped, split, clamped, wide) -> str:
     """The text that a kernel includes; the parameters are those of `Equation.text`."""
     cell = CELL_TYPES[equation.dtype.name]
-    widened = checked and not equation.traced and cell == "int"  # 32-bit overflow shows in 64 bits
+    widened = checked is True and not equation.traced and cell == "int"  # 32-bit overflow shows in 64 bits
     has_decision, index = equation.decisions is not None, equation.decisions == "index"
     lines = [
         f"typedef {cell} stored_t;",
@@ -36,6 +36,7 @@ def kernel_text(equation, *, checked, split, clamped, wide) -> str:
         f"#define DP_HAS_DECISION {int(has_decision)}",
         f"#define DP_DECISION(p) {', p' if has_decision else ''}",
         f"#define DP_STORED_DECISION(d) {'((d) + 1)' if index else '(d)'}",
+        f"#define DP_BAD_DECISION(d) {'(d) + 1u > max(n, m) + 1u' if index else f'(d) >= {equation.decisions}u'}",
         *_what_kernels_pass(equation),
     ]
     given, context = {}, ""
@@ -46,7 +47,9 @@ def kernel_text(equation, *, checked, split, clamped, wide) -> str:
         lines += _range_and_body(equation)
         given = _left_out(equation.wide.twins)
         context = f", const {equation.wide.node.type} dp_split, const int dp_split_k"
-    lines.append(cell_function(equation, _body(equation, checked, given), context=context))
+    trapped = trapped and checked and not equation.traced
+    body = _body(equation, bool(checked), given, trapped=trapped)
+    lines.append(cell_function(equation, body, context=context, trapped=trapped))
     return "\n".join(lines) + "\n"
 
 
@@ -80,30 +83,36 @@ def _what_kernels_pass(equation):
 # The cell ---------------------------------------------------------------------------------------------------------
 
 
-def _body(equation, checked=False, given=None):
+def _body(equation, checked=False, given=None, *, trapped=False):
     """The statements of a cell's function."""
     if equation.traced:
         return text.body_of(
             equation.value, equation.decision, taken=taken(equation.parameters), checked=checked, given=given
         )
-    body = text.marked("equation", equation.body)
+    body = traps.trapped(equation.body, equation.parameters) if trapped else equation.body
+    body = text.marked("equation", body)
     return f"return (\n{body}\n);" if equation.is_expression else body
 
 
-def cell_function(equation, body: str, *, name="dp_cell", context="") -> str:
+def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=False) -> str:
     """The function of a cell around its statements; `context` is what it takes after DP_CONTEXT."""
     declared = declarations(equation.parameters)
     if equation.decisions is not None:
         declared += ", uint *dp_decision"
         body = f"#define decision (*dp_decision)\n{body}\n#undef decision"
     head = f"inline cell_t {name}({INDICES} DP_CONTEXT{context}{declared})"
-    return f"{head}\n{{\n{_with_tables(equation, body)}\n}}"
+    return f"{head}\n{{\n{_with_tables(equation, body, trapped)}\n}}"
 
 
-def _with_tables(equation, body):
+def _with_tables(equation, body, trapped=False):
     """Statements between macros for tables, so that ``c(i, j)`` is an element; calls of min and max as macros."""
     tables = [p.name for p in equation.parameters.values() if p.ndim == 2]
-    before = [f"#define {t}(dp_x, dp_y) {t}[(ulong)(dp_x) * {t}_columns + (dp_y)]" for t in tables]
+    x, y = "dp_x", "dp_y"
+    if trapped:
+        x, y = (f"dp_at({at}, {{0}}_{size}, dp_fault)" for at, size in ((x, "rows"), (y, "columns")))
+    before = [
+        f"#define {t}(dp_x, dp_y) {t}[(ulong)({x.format(t)}) * {t}_columns + ({y.format(t)})]" for t in tables
+    ]
     if not equation.traced and calls_are_pure(body):
         body = re.sub(r"\b(min|max)\b", lambda found: f"DP_{found.group().upper()}", body)
     return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])

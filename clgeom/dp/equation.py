@@ -10,7 +10,7 @@ import numpy as np
 
 from clgeom.dp import cell, trace, users_c
 from clgeom.dp import reach as reaches
-from clgeom.dp.nodes import as_rows, from_rows, walk
+from clgeom.dp.nodes import as_rows, depth, from_rows, walk
 from clgeom.dp.parameters import annotated, parameters_of
 from clgeom.dp.patterns import pattern_name
 from clgeom.dp.trace import CELL_TYPES, Expr
@@ -18,7 +18,7 @@ from clgeom.dp.wide import Wide, wide_of
 from clgeom.errors import InvalidInput
 
 #: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
-NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_constant_offsets", "_pieces")
+NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_twin", "_kept_to", "_pieces", "_work")
 
 
 class Equation:
@@ -82,6 +82,8 @@ class Equation:
     Near(offsets=((-1, -1), (-1, 0), (0, -1)))
     """
 
+    eager = ()  # nodes that are computed whether the value asks for them or not
+
     def __init__(
         self,
         what,
@@ -104,19 +106,21 @@ class Equation:
             if helpers:
                 raise InvalidInput("The 'helpers' parameter of Equation goes with OpenCL C, not with Python.")
             self.parameters = MappingProxyType(parameters_of(annotated(what, parameters)))
-            self._trace(what)
+            with trace.deep_enough(self.name):
+                self._trace(what)
         elif isinstance(what, str):
             self.name = name or "equation"
             self.parameters = MappingProxyType(parameters_of(parameters or {}))
             self.body, self.is_expression = users_c.body_and_kind(what)
-            users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
+            self.helpers = users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
         else:
             raise InvalidInput(
                 "The first parameter of Equation must be OpenCL C text or a Python function. "
                 f"Got {type(what).__name__} instead."
             )
-        self._set_decisions(decisions)
-        self._set_reach(reach)
+        with trace.deep_enough(self.name):
+            self._set_decisions(decisions)
+            self._set_reach(reach)
 
     def __repr__(self):
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
@@ -140,6 +144,11 @@ class Equation:
         """The nodes of a traced equation that all others are below: its value, and its decision if it has one."""
         return tuple(root for root in (self.value, self.decision) if root is not None)
 
+    @property
+    def computed(self) -> tuple[Expr, ...]:
+        """The roots, after what else a cell computes."""
+        return (*self.eager, *self.roots)
+
     # --- how it is made
 
     def _trace(self, function):
@@ -153,7 +162,7 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(CELL_TYPES[self.dtype.name]).active() as traced:
+        with trace.Trace(CELL_TYPES[self.dtype.name]).active() as traced, trace.refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
             result = function(trace.Cells(), i, j, *map(self._argument, given[3:]))
             value, decision = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
@@ -168,6 +177,12 @@ class Equation:
                 decision = trace.number(decision)
                 if decision.type not in trace.LIMITS:
                     raise InvalidInput(f"The decision that {self.name} returns must be an integer.")
+        deep = depth(value, decision)
+        if deep > trace.MOST_DEEP:
+            raise InvalidInput(
+                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that compilers "
+                "take: use dp.sum_over or dp.min_over, not a loop in Python."
+            )
         self.value, self.decision = value, decision
 
     def _argument(self, name):
@@ -220,7 +235,8 @@ class Equation:
     @functools.cached_property
     def source(self) -> str:
         """The OpenCL C of a cell's function."""
-        return cell.shown_text(self)
+        with trace.deep_enough(self.name):
+            return cell.shown_text(self)
 
     def decision_dtype(self, shape) -> np.dtype | None:
         """The smallest type that holds a decision of a table of this shape, None without decisions.
@@ -237,7 +253,7 @@ class Equation:
         """The one reduction that a group of work-items can do together, if there is one."""
         return wide_of(*self.roots) if self.traced else None
 
-    def text(self, *, checked=False, split=False, clamped=False, wide=False) -> str:
+    def text(self, *, checked=False, trapped=True, split=False, clamped=False, wide=False) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -249,8 +265,11 @@ class Equation:
 
         Parameters
         ----------
-        checked : bool
-            Trap overflow and indices out of range; DP_CONTEXT then has an ``int *dp_fault``.
+        checked : bool or "trial"
+            Trap overflow, indices out of range and division by zero; DP_CONTEXT then has an ``int *dp_fault``. "trial":
+            with the types of the cells, so overflow in C is not seen.
+        trapped : bool
+            In C, trap indices of parameters and divisors, too, which takes functions that not every text compiles with.
         split : bool
             Leave the reduction of a `Split` out: DP_CONTEXT has its value and index as dp_split and dp_split_k. Also
             defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``.
@@ -261,11 +280,12 @@ class Equation:
             dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
             range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
         """
-        key = (checked, split, clamped, wide)
+        key = (checked, trapped, split, clamped, wide)
         if key not in self._texts:
-            self._texts[key] = cell.kernel_text(
-                self, checked=checked, split=split, clamped=clamped, wide=wide
-            )
+            with trace.deep_enough(self.name):
+                self._texts[key] = cell.kernel_text(
+                    self, checked=checked, trapped=trapped, split=split, clamped=clamped, wide=wide
+                )
         return self._texts[key]
 
     def recovery(self, body: str) -> str:

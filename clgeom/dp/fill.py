@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import warnings
 from importlib import import_module
 
-from clgeom.dp import bounds, stages
+import numpy as np
+
+from clgeom.dp import bounds, stages, trial
 from clgeom.dp.equation import Equation
+from clgeom.dp.infer import forbidden_read, infer_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
-from clgeom.dp.reach import Row, constant_offsets
+from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.table import Table
 from clgeom.dp.users_c import users_errors
-from clgeom.errors import DependencyError, InvalidInput
+from clgeom.errors import DependencyError, EquationWarning, InvalidInput
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.device import as_session
@@ -38,7 +42,7 @@ def fill(
     keep="table",
     start=0,
     stop=None,
-    check=False,
+    check="auto",
     values=None,
     launches="many",
     device=None,
@@ -64,10 +68,18 @@ def fill(
         completed last; one cell, see `Table.corner`; or the decisions alone, with the row completed last.
     start, stop : int, optional
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
-    check : bool
-        Trap, on the device, every read that leaves the table or what the pattern has filled, every index of a parameter
-        out of range, division by zero, and overflow of integers: all of a traced equation's operations, the value of
-        a cell of one in C with int32 cells. Takes the path "stages".
+    check : {"auto", True, False}
+        "auto": before the fill, compute a few cells of the table with traps on: reads that leave the table or what the
+        pattern has filled, indices of parameters that are out of range, in C division of integers by zero, and
+        decisions that are not below their count. Once for each equation, shape and shapes of parameters in a session;
+        a few milliseconds on the host, but for equations in C that are more than simple expressions one small program
+        more is built. What it finds is wrong for certain; it does not see all that can be.
+
+        True: trap all that, and overflow of integers, in every cell, on the device: overflow of all operations of a
+        traced equation, of the value of a cell of one in C with int32 cells. Functions in `helpers` are not looked
+        into. Takes the path "stages".
+
+        False: check nothing but what is proven without computing a cell.
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
     launches : {"many", "single"}
@@ -92,7 +104,8 @@ def fill(
     InvalidInput
         A parameter is missing or does not fit, the shape is empty, or a path does not apply.
     DependencyError
-        The equation reads what its pattern does not allow. Proven beforehand where it can be, else with ``check=True``.
+        The equation reads what its pattern does not allow, or outside the table. Before the fill where it is proven, or
+        seen by the check, else with ``check=True``.
     IntegerOverflow
         With ``check=True``.
     DeviceLimit
@@ -100,6 +113,14 @@ def fill(
         that cannot.
     KernelBuildError
         The equation does not compile; names the line.
+
+    Warns
+    -----
+    EquationWarning
+        The pattern was inferred by watching the equation, and is not proven; or in the cells that were checked an
+        integer wraps around, is divided by zero, or is shifted by a negative count.
+    DeviceWarning
+        One launch was asked for, and its groups waited too long for each other: it was done by many.
 
     Notes
     -----
@@ -125,9 +146,11 @@ def fill(
         raise InvalidInput(
             f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead."
         )
+    if not isinstance(check, (bool, np.bool_)) and check != "auto":
+        raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
     if _one_of("launches", launches, LAUNCHES) == "single" and path is None:
         path = "tiles"
-    if launches is None or launches == "single" and (path != "tiles" or check):
+    if launches is None or launches == "single" and (path != "tiles" or check is True):
         raise InvalidInput(
             f"The 'launches' parameter of fill may be 'single' for the path 'tiles' only, else 'many'. "
             f"Got {launches!r} with path={path!r} and check={check!r} instead."
@@ -142,25 +165,29 @@ def fill(
     session = session or as_session(device)
     if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
         session.profile.require_fp64("fill")
-    chosen = PATTERNS[
-        pattern_name(pattern, of="fill") or equation.pattern or _inferred(equation, shape, session, held)
-    ]
+    name, basis = pattern_name(pattern, of="fill") or equation.pattern, "given"
+    if name is None:
+        name, basis = _inferred(equation, shape, session, held)
+    chosen = PATTERNS[name]
     start, stop = _range(start, stop, chosen.stages(*shape))
-    hold_to_pattern(equation, chosen)
+    hold_to_pattern(equation, chosen, held)
     arguments, buffers = bind(session, equation, held, of="fill")
     with _watching(progress) as watch:
         job = Job(
-            equation, shape, chosen, layout, keep, start, stop, bool(check), session, held, arguments, buffers, watch,
-            bool(profile), single=launches == "single",
+            equation, shape, chosen, layout, keep, start, stop, not isinstance(check, str) and bool(check), session, held,
+            arguments, buffers, watch, bool(profile), single=launches == "single",
         )  # fmt: skip
+        path_module = _path(job, path)
+        if isinstance(check, str):
+            trial.check(job)
         with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
-            filled = _path(job, path).fill(job)
+            filled = path_module.fill(job)
         if progress:
             finish(session)
             watch(1.0)
     return Table(
         equation, shape, chosen.name, filled.layout, filled.path, keep, session,
-        phases=tuple(job.phases),
+        phases=tuple(job.phases), pattern_basis=basis,
         decisions=filled.decisions, _store=filled.table, _last=filled.last, _last_line=chosen.last(*shape),
         _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
         _arguments=arguments, _buffers=buffers, _bounds=functools.partial(bounds.overflow, job),
@@ -191,29 +218,37 @@ def _range(start, stop, stages_):
     return start, stop
 
 
-def _inferred(equation, shape, session, held) -> str:
-    infer = import_module("clgeom.dp.infer")
-    found = infer.infer_pattern(equation, shape, device=session, **held)
+def _inferred(equation, shape, session, held) -> tuple[str, str]:
+    """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
+    found = infer_pattern(equation, shape, device=session, **held)
     if found.best is None:
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
-    return found.best
+    if not found.proven:
+        warnings.warn(
+            f"The pattern {found.best} of {equation.name} is not proven: it was {found.evidence}. Give the 'pattern' "
+            "parameter if you know it, or check=True.",
+            EquationWarning,
+            stacklevel=3,
+        )
+    return found.best, "proven" if found.proven else "probed"
 
 
-def hold_to_pattern(equation, pattern):
+def hold_to_pattern(equation, pattern, values):
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
-    reach = equation.reach
-    for di, dj in constant_offsets(equation):
-        if not pattern.allows(di, dj):
-            raise DependencyError(
-                f"{equation.name} reads M({_step('i', di)}, {_step('j', dj)}), and the pattern {pattern.name} "
-                f"allows {pattern.reads()} only."
-            )
-    if not equation.reach_proven:
+    kept_to = equation.__dict__.setdefault("_kept_to", set())
+    if pattern.name in kept_to:  # no read was proven wrong, whatever the parameters are
         return
-    if isinstance(reach, Row) and pattern.kind == "rows" and not pattern.allows(reach.step, 0):
+    nodes, read = nodes_of(equation), None
+    if nodes is not None:
+        read = forbidden_read(nodes, pattern)
+    elif equation.reach_proven:
+        wrong = [offset for offset in equation.reach.offsets if not pattern.allows(*offset)]
+        read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
+    if read is None:
+        kept_to.add(pattern.name)
+    elif nodes is None or forbidden_read(nodes, pattern, values):  # parameters may show that it is never done
         raise DependencyError(
-            f"{equation.name} reads row {_step('i', reach.step)}, and the pattern {pattern.name} allows "
-            f"{pattern.reads()} only."
+            f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
         )
 
 

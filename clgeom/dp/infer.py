@@ -10,8 +10,10 @@ from clgeom.dp.equation import Equation
 from clgeom.dp.job import check_shape
 from clgeom.dp.nodes import walk
 from clgeom.dp.patterns import PATTERNS
+from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.reach import Near
 from clgeom.dp.sums import affine, combine
+from clgeom.dp.text import Block, Writer
 from clgeom.dp.trace import Expr
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import ceil_div
@@ -99,7 +101,8 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
     Raises
     ------
     InvalidInput
-        If `method` is "prove" and the equation is in OpenCL C, unless that reads at i and j plus constants only.
+        If `method` is "prove" and the equation is in OpenCL C, unless that is a simple one (see docs/dp.rst), or reads
+        at i and j plus constants only.
     DependencyError
         If a probe reads a cell outside the table, or one that depends on itself.
 
@@ -119,15 +122,16 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
         raise InvalidInput(
             f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
         )
-    provable = equation.traced or (equation.reach_proven and isinstance(equation.reach, Near))
+    nodes = nodes_of(equation)
+    provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
     if method == "prove" and not provable:
         raise InvalidInput(
-            "The 'method' parameter of infer_pattern is 'prove', which needs an equation in Python, or one in OpenCL C "
-            "that reads at i and j plus constants only."
+            "The 'method' parameter of infer_pattern is 'prove', which needs an equation in Python, or a simple one in "
+            "OpenCL C, or one that reads at i and j plus constants only."
         )
     if method != "probe" and provable:
         pairs, sharp = (
-            proven_regions(equation, parameters) if equation.traced else (_near(equation.reach), True)
+            (_near(equation.reach), True) if nodes is None else proven_regions(nodes, parameters)
         )
         if sharp or method == "prove" or any(pairs <= region(name) for name in PATTERNS):
             evidence = "from the expressions of all reads" + (
@@ -175,12 +179,30 @@ def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
     """
     ranges = _parameter_ranges(parameters or {})
     pairs, sharp = set(), True
-    for cell, facts in _reads((equation.value, equation.decision), ranges):
+    for cell, facts in _reads(equation.computed, ranges):
         rows = _signs(_difference(cell.args[0], "i"), facts)
         columns = _signs(_difference(cell.args[1], "j"), facts)
         sharp = sharp and len(rows) == len(columns) == 1
         pairs |= {(r, c) for r in rows for c in columns}
     return frozenset(pairs), sharp
+
+
+def forbidden_read(nodes, pattern, parameters=None) -> str | None:
+    """A read that is proven to lie where a pattern allows none, as text in C; None if there is no proof of one.
+
+    Reads that are proven never to be done do not count.
+    """
+    for cell, facts in _reads(nodes.computed, _parameter_ranges(parameters or {})):
+        rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
+        allowed = any(pattern.allows(r, c) for r in rows for c in columns)
+        if not allowed and not _contradict(facts):
+            return Writer((cell,)).write(cell, Block())[0]
+    return None
+
+
+def _contradict(facts) -> bool:
+    """Whether sums cannot all be not negative at once, as far as that is found."""
+    return any(_holds(combine({None: -1}, fact, -1), facts) for fact in facts)
 
 
 def _parameter_ranges(parameters):
@@ -192,12 +214,28 @@ def _parameter_ranges(parameters):
     return ranges
 
 
+#: Ways through an equation, with other facts each, that a proof looks at; there may be two for each of its conditions.
+MOST_WAYS = 2_000
+
+
 def _reads(roots, ranges):
-    """(cell node, facts that hold where it is read) for each way to each read."""
-    stack = [(root, _standing_facts()) for root in roots if root is not None]
+    """(cell node, facts that hold where it is read) for each way to each read.
+
+    Of ways beyond `MOST_WAYS` only what holds everywhere is taken to be known.
+    """
+    standing = _standing_facts()
+    leads = set()  # nodes with a read below, or one themselves
+    for part in walk(*roots):
+        if part.op == "cell" or not leads.isdisjoint(part.args):
+            leads.add(part)
+    stack = [(root, standing) for root in roots if root is not None]
     seen = set()
     while stack:
         part, facts = stack.pop()
+        if part not in leads:
+            continue
+        if len(seen) > MOST_WAYS:
+            facts = standing
         key = (id(part), frozenset(frozenset(form.items()) for form in facts))
         if key in seen:
             continue
@@ -264,6 +302,9 @@ def _with_atoms(part, facts, ranges, deep=False):
             more += [{atom: 1, None: -low}, {atom: -1, None: high}]
         elif atom.op == "mod" and atom.args[1].op == "const" and atom.args[1].data > 0:
             more += [{atom: 1}, {atom: -1, None: atom.args[1].data - 1}]
+        elif atom.op == "bitand":
+            masks = [arg.data for arg in atom.args if arg.op == "const" and arg.data >= 0]
+            more += [{atom: 1}, {atom: -1, None: masks[0]}] if masks else []
     return facts + tuple({a: c for a, c in fact.items() if c} for fact in more)
 
 

@@ -22,6 +22,14 @@ def walk(*roots):
             stack.extend((arg, False) for arg in reversed(expr.args))
 
 
+def depth(*roots) -> int:
+    """How many operators are inside each other."""
+    deep = {}
+    for part in walk(*roots):
+        deep[part] = 1 + max((deep[arg] for arg in part.args), default=-1)
+    return max(deep.values(), default=0)
+
+
 def depends_on(expr: Expr, ops) -> bool:
     """Whether a node of one of these operators is below."""
     return any(part.op in ops for part in walk(expr))
@@ -103,8 +111,20 @@ def _evaluated(part, args, env):
         return ON_ARRAYS[op](*args)
 
 
+def _shifted(left):
+    """``<<`` or ``>>`` of arrays: all bits at once for counts that no type has, nothing for negative ones."""
+
+    def apply(a, count):
+        a, count = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(count, np.int64))
+        found = (np.left_shift if left else np.right_shift)(a, np.clip(count, 0, 63))
+        far = 0 if left else np.where(a < 0, -1, 0)
+        return np.where(count < 0, 0, np.where(count > 63, far, found))
+
+    return apply
+
+
 ON_ARRAYS = {
-    **FOLD, "div": np.divide, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
+    **FOLD, "shl": _shifted(True), "shr": _shifted(False), "bitnot": np.invert, "div": np.divide, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
     "or": np.logical_or, "not": np.logical_not, "where": np.where,
     "min": lambda a, b: np.where(b < a, b, a), "max": lambda a, b: np.where(b > a, b, a),
 }  # fmt: skip

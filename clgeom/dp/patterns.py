@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from clgeom.errors import InvalidInput
 
 #: Layouts of tables in memory: what lies side by side.
@@ -80,6 +82,15 @@ class Pattern:
             return position, line
         down = max(0, line - (m - 1)) + position
         return (down, line - down) if self.kind == "nose" else (n - 1 - down, line - down)
+
+    def cells_at(self, stages, positions, n: int, m: int):
+        """Rows and columns of cells of stages, as `cell` has them; for arrays."""
+        line = self.stages(n, m) - 1 - stages if self.reverse else stages
+        if self.kind in ("rows", "columns"):
+            line, positions = np.broadcast_arrays(line, positions)
+            return (line, positions) if self.kind == "rows" else (positions, line)
+        down = np.maximum(0, line - (m - 1)) + positions
+        return (down if self.kind == "nose" else n - 1 - down), line - down
 
     def cells(self, stage: int, n: int, m: int) -> list[tuple[int, int]]:
         """The cells of a stage."""

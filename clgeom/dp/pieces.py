@@ -9,7 +9,7 @@ from clgeom.dp import text
 from clgeom.dp.cell import INDICES, cell_function, function, statements
 from clgeom.dp.nodes import depends_on, walk
 from clgeom.dp.parameters import taken
-from clgeom.dp.plain_c import as_traced
+from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.reach import offset
 from clgeom.dp.sums import simplify
 
@@ -20,7 +20,7 @@ LATER = {"i": (1, None), "j": (1, None)}
 #: Operators that cost about as much as a branch, and how many of them an equation may have to go without branches.
 CHEAP = frozenset(
     "const i j n m parameter cell where and or not neg min max cast which_min which_max add sub mul "
-    "lt le gt ge eq ne".split()
+    "lt le gt ge eq ne bitand bitor bitxor bitnot shl shr".split()
 )
 MOST_NODES = 60
 
@@ -65,7 +65,7 @@ def held(equation, *, inner: bool) -> Held | None:
 
     `inner`: the first row and column are numbered 0.
     """
-    equation = equation if equation.traced else as_traced(equation)
+    equation = nodes_of(equation)
     if equation is None:
         return None
     loads = [p for p in walk(*equation.roots) if p.op == "load"]
@@ -140,8 +140,10 @@ def expression_of(part, args):
         return f"{args[0]} ? {args[1]} : {args[2]}"
     if part.op in ("and", "or"):
         return (" & " if part.op == "and" else " | ").join(f"(bool)({arg})" for arg in args)
-    if part.op in ("not", "neg"):
-        return f"{'!' if part.op == 'not' else '-'}({args[0]})"
+    if part.op in ("not", "neg", "bitnot"):
+        return f"{ {'not': '!', 'neg': '-', 'bitnot': '~'}[part.op]}({args[0]})"
+    if part.op in ("shl", "shr"):
+        return f"dp_{part.op}_{part.type}({args[0]}, {args[1]})"
     if part.op in ("min", "max"):
         symbol = "<" if part.op == "min" else ">"
         return f"{args[1]} {symbol} {args[0]} ? {args[1]} : {args[0]}"
@@ -149,4 +151,5 @@ def expression_of(part, args):
         return f"{args[1]} {'<' if part.op == 'which_min' else '>'} {args[0]} ? 1 : 0"
     if part.op == "cast":
         return f"({part.type})({args[0]})"
-    return f" {text.SYMBOLS[part.op][0]} ".join(f"({arg})" for arg in args)
+    symbol = text.BITS.get(part.op) or text.SYMBOLS[part.op][0]
+    return f" {symbol} ".join(f"({arg})" for arg in args)

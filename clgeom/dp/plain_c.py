@@ -29,6 +29,15 @@ class _Beyond(Exception):
     """There is more in a text than is read here."""
 
 
+def nodes_of(equation):
+    """The equation itself if it is traced, its twin that has nodes if it is a simple one in C, else None. Kept."""
+    if equation.traced:
+        return equation
+    if "_twin" not in equation.__dict__:
+        equation.__dict__["_twin"] = as_traced(equation)
+    return equation.__dict__["_twin"]
+
+
 def as_traced(equation):
     """A twin of an equation in C that has nodes, None where it is more than a simple one."""
     if equation.dtype.name != "int32" or equation.decisions is not None or equation.helpers:
@@ -36,12 +45,24 @@ def as_traced(equation):
     body = f"return {equation.body};" if equation.is_expression else equation.body
     try:
         with trace.Trace("int").active():
-            value = _Reader(body, equation.parameters).whole()
+            reader = _Reader(body, equation.parameters)
+            value = reader.whole()
     except (_Beyond, InvalidInput, RecursionError):
         return None
     twin = copy.copy(equation)
-    twin.__dict__.update(traced=True, value=value, decision=None, _texts={})
+    twin.__dict__.update(traced=True, value=value, decision=None, eager=tuple(reader.eager), _texts={})
     return twin
+
+
+def expression_in_c(text, parameters):
+    """The node of a simple expression in C, None where it is more than that."""
+    try:
+        with trace.Trace("int").active():
+            reader = _Reader(text, parameters)
+            value = trace.number(reader.choice())
+            return value if reader.tokens[reader.at] is None else None
+    except (_Beyond, InvalidInput, RecursionError):
+        return None
 
 
 def _whole(value):
@@ -56,6 +77,7 @@ class _Reader:
 
     def __init__(self, text, parameters):
         self.parameters, self.variables, self.tokens, at = parameters, {}, [], 0
+        self.tests, self.eager = [], []  # of ifs that were passed; variables, which C computes where they stand
         while text[at:].strip():
             found = TOKEN.match(text, at)
             if not found:
@@ -102,6 +124,7 @@ class _Reader:
             self.at += 1
             value = self.ended()
             self.at += self.word() == "else"
+            self.tests.append(test)
             return functions.where(test, value, self.statements())
         if word == "const":
             word = self.word()
@@ -111,7 +134,10 @@ class _Reader:
             raise _Beyond
         self.at += 1
         self.take("=")
-        self.variables[name] = self.ended()
+        computed = self.variables[name] = self.ended()
+        for test in reversed(self.tests):
+            computed = functions.where(test, 0, computed)
+        self.eager.append(computed)
         return self.statements()
 
     def ended(self):

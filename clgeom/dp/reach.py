@@ -81,21 +81,6 @@ class Far:
     """Anything else: one launch per stage."""
 
 
-def constant_offsets(equation) -> list[tuple[int, int]]:
-    """The (di, dj) of all reads that are sure to be ``M(i + di, j + dj)``; there may be others."""
-    if not equation.traced:
-        return list(equation.reach.offsets) if equation.reach_proven else []
-    if "_constant_offsets" not in equation.__dict__:  # for every fill of a small table
-        cells = [part for part in walk(equation.value, equation.decision) if part.op == "cell"]
-        offsets = {(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells if _is_constant(c)}
-        equation.__dict__["_constant_offsets"] = sorted(offsets)
-    return equation.__dict__["_constant_offsets"]
-
-
-def _is_constant(cell):
-    return all(isinstance(offset(arg, axis), int) for arg, axis in zip(cell.args, "ij"))
-
-
 def reach_of(*roots: Expr):
     """The reach that the nodes of a traced equation prove."""
     cells = [part for part in walk(*roots) if part.op == "cell"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern
 from clgeom.dp.reach import Near, Row
 from clgeom.dp.table import MOST_CHUNKS, CellStore, Filled, new_store
+from clgeom.dp.work import OPERATIONS, costs, work_of
 from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
@@ -21,10 +23,13 @@ NAME = "stages"
 KERNELS = {
     "rows": "dp/row_stage", "columns": "dp/column_stage", "nose": "dp/diagonal_stage", "sone": "dp/diagonal_stage",
 }  # fmt: skip
-#: Calls of the equation in one launch of several stages: a launch should end soon.
-CALLS_PER_LAUNCH = 1 << 22
+#: High enough for the last place of every stage.
+ALL_PLACES = np.uint32(2**32 - 1)
 #: What `faults` holds: first stage with a fault + 1, its first place, then of that cell: kind, row, column.
 FAULTS = 5
+#: Kinds of faults, as in dp_check.h.
+RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION = range(1, 9)
+NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
 
 
 def applies(job: Job) -> bool:
@@ -132,8 +137,38 @@ def _stages_between(pattern: Pattern, di, dj):
 
 def run_stages(job: Job, policy, store, decisions, kept, ring):
     """Run all stages of a job; raise what a checked one trapped."""
+    buffers: dict = {}
+    whole = one_step(job, policy, store, decisions, kept, ring, buffers)
+    step, n, m = whole.step, *job.shape
+    group = select(job.session.profile, "dp/wide_stage", job.equation.dtype, max(n, m))
+    parts = []
+    for wide, begin, end in shares(job, group):
+        here = step
+        if wide:
+            params = {name: value for name, value in step.params.items() if name not in ("sone", "checked")}
+            params |= {"equation": job.equation.text(wide=True), "kind": job.pattern.kind}
+            here = replace(step, kernel="dp/wide_stage", policy=group, params=params)
+        planned = launches(job, group if wide else policy, begin, end, wide=wide)
+        parts.append(Series(here, whole.places, planned.numbers, planned.groups))
+    result = job.run(Plan(*parts), **buffers)
+    if job.check:
+        raise_first(job, whole, result, buffers)
+    return result
+
+
+class OneStep(NamedTuple):
+    """A step that fills stages; where its arguments first, last, low, high are; and its memory for faults."""
+
+    step: Step
+    places: tuple[int, ...]
+    faults: Scratch
+
+
+def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True) -> OneStep:
+    """The step of a job's stages, whose memory goes to `buffers`. `trial`: traps as the check before a fill has them."""
     kernel = KERNELS[job.pattern.kind]
     n, m = job.shape
+    checked = "trial" if trial else job.check
     params = {
         **job.params,
         "cell": c_name(job.equation.dtype),
@@ -142,8 +177,13 @@ def run_stages(job: Job, policy, store, decisions, kept, ring):
         "ring": ring,
         "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
         **_chunking(store, "chunks", "shift"),
+        "equation": job.equation.text(checked=checked, trapped=trapped),
+        "checked": 2 if trial else int(job.check),
     }
-    buffers: dict = {}
+    if checked and trapped and not job.equation.traced:
+        params["divisors"] = True
+    if kernel == "dp/diagonal_stage":
+        params["sone"] = job.pattern.kind == "sone"
     args = _pointers(store, "dp_t", buffers)
     if isinstance(decisions, PackedStore):
         args.append("dp_d0")
@@ -160,38 +200,28 @@ def run_stages(job: Job, policy, store, decisions, kept, ring):
         buffers["kept"] = launch.allocate(job.session, kept.nbytes)
         launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
     args += [np.int32(n), np.int32(m)]
-    places = (len(args), len(args) + 1)
-    args += [np.int32(0), np.int32(0)]
+    places = tuple(range(len(args), len(args) + 4))
+    args += [np.int32(0), np.int32(0), np.uint32(0), ALL_PLACES]
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
-    if job.check:
-        args += [np.int32(job.start), np.int32(-1), faults]
+    if checked:
+        args += [np.int32(job.start), np.int32(1), np.int32(-1), faults]
         buffers["faults"] = launch.allocate(job.session, faults.nbytes)
-        launch.write(job.session, buffers["faults"], np.array([0, 2**31 - 1, 0, 0, 0], np.int32))
-    one = {"equation": job.equation.text(checked=job.check), "checked": job.check}
-    if kernel == "dp/diagonal_stage":
-        one["sone"] = job.pattern.kind == "sone"
+        launch.write(job.session, buffers["faults"], NO_FAULT)
     moved = 2 * n * m * job.equation.dtype.itemsize
-    step = Step(kernel, policy, (*args, *job.arguments), 1, {**params, **one}, moved, job.options)
-    group = select(job.session.profile, "dp/wide_stage", job.equation.dtype, max(n, m))
-    parts = []
-    for wide, begin, end in shares(job, group):
-        if wide:
-            more = {"equation": job.equation.text(wide=True), "kind": job.pattern.kind}
-            whole = Step("dp/wide_stage", group, step.args, 1, {**params, **more}, moved, job.options)
-        first, last, groups = launches(job, group if wide else policy, begin, end, wide=wide)
-        numbers = np.stack([first, last], axis=1)
-        parts.append(Series(whole if wide else step, places, numbers, groups))
-    result = job.run(Plan(*parts), **buffers)
-    if job.check:
-        stage, place = result.read(faults)[:2]
-        if stage:
-            only = [*step.args]
-            only[places[0]], only[places[1]] = np.int32(stage - 1), np.int32(stage)
-            only[places[1] + 2] = np.int32(place)
-            again = replace(step, args=tuple(only))
-            kind, a, b = job.run(Plan(again), **buffers).read(faults)[2:].tolist()
-            raise fault(job, job.pattern.cell(int(stage) - 1, int(place), n, m), kind, a, b)
-    return result
+    step = Step(kernel, policy, (*args, *job.arguments), 1, params, moved, job.options)
+    return OneStep(step, places, faults)
+
+
+def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
+    """Raise the error for the first fault that checked stages have left, if there is one."""
+    stage, place = result.read(whole.faults)[:2].tolist()
+    if stage:
+        only, first = [*whole.step.args], whole.places[0]
+        only[first : first + 4] = np.int32(stage - 1), np.int32(stage), np.uint32(place), np.uint32(place + 1)
+        only[first + 5 : first + 7] = np.int32(known), np.int32(place)
+        again = replace(whole.step, args=tuple(only))
+        kind, a, b = job.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
+        raise fault(job, job.pattern.cell(stage - 1, place, *job.shape), kind, a, b)
 
 
 def _chunking(store, chunks, shift):
@@ -226,47 +256,81 @@ def shares(job: Job, group):
     return [(bool(wide[a]), job.start + a, job.start + b) for a, b in zip(turns, turns[1:])]
 
 
-def launches(job: Job, policy, begin, end, *, wide=False):
-    """(first, last, groups) of each launch: a stage by all groups, or several small ones by one group."""
-    longest = max(job.shape)
+class Launches(NamedTuple):
+    """Launches in their order, as arrays: each fills the stages first <= s < last, and of one stage that takes long the
+    places low <= place < high only; by so many groups."""
+
+    first: np.ndarray
+    last: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    groups: np.ndarray
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """What launches take: a row of four numbers for each."""
+        return np.stack(self[:4], axis=1)
+
+
+def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
+    """The launches of stages: each by all groups, several small ones together by one group, long ones in parts."""
     stages, counts = counts_of(job, begin, end)
+    units = job.session.profile.compute_units
     if wide:
         together, groups = counts == 1, counts
-        most = max(CALLS_PER_LAUNCH * policy.wg_size // longest, 1)
+        cap = np.iinfo(np.int32).max
+        cells = np.full(len(stages), cap)  # a group for each cell: few
+        each = np.full(len(stages), work_of(job.equation).most(max(job.shape)) / policy.wg_size)
     else:
         # a cell that loops is worth a work-item of its own
         tile = policy.wg_size if job.equation.loops else policy.tile
-        units = job.session.profile.compute_units
         cap = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
         groups = np.clip(-(-counts // tile), 1, cap)
         together = counts <= tile
-        most = max(CALLS_PER_LAUNCH // (longest if job.equation.loops else 1), 1)
+        each = costs(job, begin, end, counts, OPERATIONS)
+        cells = np.maximum(OPERATIONS * np.minimum(groups, units) / each, 1)
     if job.check and policy.variant == "group":
         together[:] = False  # a checked stage ends with its launch
-    bucket = np.cumsum(counts) // most
+    parts = np.ceil(counts / cells).astype(np.int64)
+    together &= parts == 1
+    bucket = np.cumsum(counts * each) // OPERATIONS
     begins = np.ones(len(stages), bool)
     begins[1:] = ~(together[1:] & together[:-1] & (bucket[1:] == bucket[:-1]))
     first = stages[begins]
-    return first, np.append(first[1:], end), groups[begins]
+    last, parts, counts, groups = np.append(first[1:], end), parts[begins], counts[begins], groups[begins]
+    if parts.max() == 1:
+        return Launches(first, last, np.zeros_like(first), np.full_like(first, ALL_PLACES), groups)
+    # the parts of a stage are as long as each other, but for rounding
+    which = np.repeat(np.arange(len(first)), parts)
+    part = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
+    low, high = (counts[which] * at // parts[which] for at in (part, part + 1))
+    groups = np.minimum(groups[which], np.clip(-(-(high - low) // tile), 1, cap))
+    return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_PLACES, high), groups)
 
 
 def fault(job: Job, cell, kind, a, b):
-    """The error for what a checked cell did."""
+    """The error for what a checked cell did: `a` and `b` are what it read, or an index and the size."""
     name, pattern = job.equation.name, job.pattern
     where = f"Cell {cell} of {name}"
-    if kind in (1, 2, 3):
+    if kind in (RANGE, PATTERN, START):
         reason = {
-            1: f"which is outside the table of {job.shape[0]} x {job.shape[1]}",
-            2: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
-            3: f"which is before the first stage filled (start={job.start})",
+            RANGE: f"which is outside the table of {job.shape[0]} x {job.shape[1]}",
+            PATTERN: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
+            START: f"which is before the first stage filled (start={job.start})",
         }[kind]
         error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.")
         error.cell, error.read = cell, (a, b)
-    elif kind == 4:
+    elif kind == OVERFLOW:
         error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
-    elif kind == 5:
+    elif kind == INDEX:
         error = InvalidInput(f"{where} reads a parameter at index {a}, and its size there is {b}.")
-    else:
+    elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
+    elif kind == SHIFT:
+        error = InvalidInput(f"{where} shifts by a negative count, {a}.")
+    else:
+        count = job.equation.decisions
+        least, most = (-1, max(job.shape)) if count == "index" else (0, count - 1)
+        error = InvalidInput(f"{where} decides {a}, and a decision is from {least} to {most}.")
     error.cell = cell
     return error

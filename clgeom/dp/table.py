@@ -217,6 +217,8 @@ class Table:
     dtype : numpy.dtype
     pattern, layout, path, keep : str
         How it was filled: by which pattern and path, in which layout, what was kept.
+    pattern_basis : {"given", "proven", "probed"}
+        Whether the pattern was given, or inferred: then proven, or only seen to fit where the equation was watched.
     decisions : store of decisions, or None
         With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
     phases : tuple of Phase
@@ -231,6 +233,7 @@ class Table:
     session: object
     phases: tuple = ()
     decisions: object = None
+    pattern_basis: str = "given"
     _store: CellStore | None = None
     _last: np.ndarray | None = None
     _last_line: int = 0
@@ -253,7 +256,8 @@ class Table:
 
     def __repr__(self):
         n, m = self.shape
-        return f"<Table {n} x {m} {self.dtype.name}, {self.pattern}, path={self.path!r}, keep={self.keep!r}>"
+        pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
+        return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
 
     def __getstate__(self):  # a session and buffers live in their own process
         whats = {"table": "numpy()", "decisions": "decisions.numpy()"}
@@ -360,7 +364,7 @@ class Table:
             What was written.
         """
         body = c_text(source, of="recover", name="source")
-        c_text(helpers, of="recover", name="helpers", empty=True)
+        helpers = c_text(helpers, of="recover", name="helpers", empty=True)
         bare = uncommented(source)
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":

@@ -13,6 +13,8 @@ SYMBOLS = {
     "add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
     "ge": (">=", 5), "eq": ("==", 4), "ne": ("!=", 4), "and": ("&&", 3), "or": ("||", 2),
 }  # fmt: skip
+#: Written in brackets, whatever binds them.
+BITS = {"bitand": "&", "bitor": "|", "bitxor": "^"}
 ATOM, UNARY, TERNARY = 9, 8, 1
 LEAVES = ("const", "i", "j", "n", "m", "index", "parameter")
 CHECKED = {"add", "sub", "mul", "neg", "abs"}
@@ -138,17 +140,21 @@ class Writer:
             left = self.inside(args[0], block, precedence, plain=plain)
             right = self.inside(args[1], block, precedence + 1, plain=plain)
             return f"{left} {symbol} {right}", precedence
-        if op in ("min", "max", "div", "floordiv", "mod"):
+        if op in BITS:
+            left, right = (self.inside(a, block, ATOM, plain=plain) for a in args)
+            return f"({left} {BITS[op]} {right})", ATOM
+        if op in ("min", "max", "div", "floordiv", "mod", "shl", "shr"):
             inside = [self.write(a, block, plain=plain)[0] for a in args]
-            fault = ", dp_fault" if self.checked and op in ("floordiv", "mod") else ""
+            fault = ", dp_fault" if self.checked and op in ("floordiv", "mod", "shl", "shr") else ""
             name = f"dp_checked_{op}" if fault else f"dp_{op}"
             return f"{name}_{part.type}({', '.join(inside)}{fault})", ATOM
         if op == "abs" or op == "sqrt":
             return f"dp_{op}_{part.type}({self.write(args[0], block, plain=plain)[0]})", ATOM
         if op == "neg":
             return f"-{self.inside(args[0], block, ATOM, plain=plain)}", UNARY
-        if op == "not":
-            return f"!{self.inside(args[0], block, UNARY, plain=plain)}", UNARY
+        if op in ("not", "bitnot"):
+            symbol = "!" if op == "not" else "~"
+            return f"{symbol}{self.inside(args[0], block, UNARY, plain=plain)}", UNARY
         if op == "cast":
             return f"({part.type})({self.write(args[0], block, plain=plain)[0]})", UNARY
         raise ValueError(f"unknown operator {op}")

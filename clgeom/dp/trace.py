@@ -26,6 +26,9 @@ LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 #: More nodes than anybody writes; a loop in Python that unrolls a table would make them.
 MOST_NODES = 20_000
+#: Operators inside each other. Compilers take 256 brackets, and what writes nodes goes three calls each into Python's
+#: stack, which has 1,000.
+MOST_DEEP = 240
 HERE = str(Path(__file__).parent)
 
 _trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", default=None)
@@ -59,7 +62,7 @@ class Expr:
     ----------
     op : str
         const i j n m index parameter load cell · add sub mul div floordiv mod neg abs sqrt · lt le gt ge eq ne ·
-        and or not · where min max which_min which_max cast · reduce argreduce
+        and or not · bitand bitor bitxor bitnot shl shr · where min max which_min which_max cast · reduce argreduce
     args : tuple of Expr
     type : str
         One of TYPES.
@@ -160,19 +163,37 @@ class Expr:
         return compare("ne", self, other)
 
     def __and__(self, other):
-        return logical("and", self, other)
+        return bitwise("&", self, other)
 
     def __rand__(self, other):
-        return logical("and", other, self)
+        return bitwise("&", other, self)
 
     def __or__(self, other):
-        return logical("or", self, other)
+        return bitwise("|", self, other)
 
     def __ror__(self, other):
-        return logical("or", other, self)
+        return bitwise("|", other, self)
+
+    def __xor__(self, other):
+        return bitwise("^", self, other)
+
+    def __rxor__(self, other):
+        return bitwise("^", other, self)
 
     def __invert__(self):
-        return node("not", condition(self), type="bool")
+        return inverted(self)
+
+    def __lshift__(self, other):
+        return shift("<<", self, other)
+
+    def __rlshift__(self, other):
+        return shift("<<", other, self)
+
+    def __rshift__(self, other):
+        return shift(">>", self, other)
+
+    def __rrshift__(self, other):
+        return shift(">>", other, self)
 
 
 class Cells:
@@ -182,6 +203,9 @@ class Cells:
         if not isinstance(where, tuple) or len(where) != 2:
             raise mistake("M takes a row and a column: M[i - 1, j].")
         return node("cell", *(place(w, "M") for w in where), type=cell_type())
+
+    def __setitem__(self, where, value):
+        raise mistake("An equation returns the value of its cell, and writes no other: M can only be read.")
 
 
 class Values:
@@ -210,11 +234,30 @@ def _not_a_number(self, *_):
     raise mistake(f"The parameter {self.parameter.name!r} is an array: give it an index.")
 
 
-for _name in "add sub mul truediv floordiv mod and or".split():
+def _refusal(message):
+    def refuse(self, *_):
+        raise mistake(message)
+
+    return refuse
+
+
+for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matmul divmod".split():
     setattr(Values, f"__{_name}__", _not_a_number)
     setattr(Values, f"__r{_name}__", _not_a_number)
-for _name in "neg pos abs invert lt le gt ge eq ne bool index".split():
+for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
     setattr(Values, f"__{_name}__", _not_a_number)
+#: What Python would do with numbers and an equation does not, and what to write instead.
+REFUSED = {
+    "pow rpow": "'**' is no operator of equations: write x * x.",
+    "matmul rmatmul": "'@' is no operator of equations.",
+    "divmod rdivmod": "divmod is no part of equations: write // and %.",
+    "round trunc floor ceil": "An equation rounds by dp.cast(x, 'int32'), towards zero.",
+    "complex": "An equation has no complex numbers.",
+}
+for _names, _message in REFUSED.items():
+    for _name in _names.split():
+        setattr(Expr, f"__{_name}__", _refusal(_message))
+Cells.__call__ = _refusal("M takes square brackets in Python: M[i - 1, j].")
 
 
 # Making nodes ---------------------------------------------------------------------------------------------------
@@ -228,6 +271,38 @@ def mistake(message: str) -> InvalidInput:
     if frame is None:
         return InvalidInput(message)
     return InvalidInput(f"{frame.f_code.co_filename}, line {frame.f_lineno}: {message}")
+
+
+@contextlib.contextmanager
+def deep_enough(name):
+    """Turn Python's RecursionError into an error that says what is too deep."""
+    try:
+        yield
+    except RecursionError as error:
+        raise InvalidInput(
+            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over or "
+            "dp.min_over, not a loop in Python."
+        ) from error
+
+
+@contextlib.contextmanager
+def refused_by_python():
+    """Turn Python's TypeError for what our nodes cannot do (``numpy.exp(x)``, say) into an error that names the line."""
+    try:
+        yield
+    except TypeError as error:
+        names = [kind.__name__ for kind in (Expr, Cells, Values)]
+        if not any(f"'{name}'" in str(error) or f" {name} " in str(error) for name in names):
+            raise
+        at, line = error.__traceback__, None
+        while at is not None:
+            if not at.tb_frame.f_code.co_filename.startswith(HERE):
+                line = f"{at.tb_frame.f_code.co_filename}, line {at.tb_lineno}: "
+            at = at.tb_next
+        raise InvalidInput(
+            f"{line or ''}an equation cannot do this with its cells, indices and parameters ({error}). It has + - * / "
+            "// % & | ^ ~ << >>, comparisons, abs, and dp.where, dp.minimum and their like."
+        ) from error
 
 
 def node(op, *args, type=None, data=None) -> Expr:
@@ -341,7 +416,8 @@ def place(value, what) -> Expr:
 FOLD = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt, "le": operator.le,
     "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
-    "floordiv": operator.floordiv, "mod": operator.mod,
+    "floordiv": operator.floordiv, "mod": operator.mod, "bitand": operator.and_, "bitor": operator.or_,
+    "bitxor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
 }  # fmt: skip
 
 
@@ -399,6 +475,54 @@ def logical(op, a, b) -> Expr:
     a, b = condition(a), condition(b)
     known = settled(op, a, b)
     return node(op, a, b, type="bool") if known is None else known
+
+
+BITS = {"&": "bitand", "|": "bitor", "^": "bitxor"}
+
+
+def bitwise(symbol, a, b) -> Expr:
+    """``& | ^`` of two conditions, which join them, or of two integers, bit by bit."""
+    conditions = [_is_condition(value, symbol) for value in (a, b)]
+    if all(conditions):
+        return compare("ne", a, b) if symbol == "^" else logical({"&": "and", "|": "or"}[symbol], a, b)
+    if any(conditions):
+        raise mistake(
+            f"'{symbol}' joins two conditions, or the bits of two integers. Got a condition and an integer: compare the "
+            f"integer, and set brackets, as in (x {symbol} 1) != 0."
+        )
+    a, b = operands(a, b)
+    if a.op == b.op == "const":
+        return constant(FOLD[BITS[symbol]](a.data, b.data))
+    return node(BITS[symbol], a, b)
+
+
+def inverted(value) -> Expr:
+    """``~``: a condition turned round, or the bits of an integer."""
+    if _is_condition(value, "~"):
+        return node("not", condition(value), type="bool")
+    return node("bitnot", expression(value))
+
+
+def _is_condition(value, symbol) -> bool:
+    """Whether a value is a condition; else it is an integer."""
+    value = expression(value)
+    if value.type not in ("bool", *LIMITS):
+        raise mistake(f"'{symbol}' takes conditions or integers. Got a value of type {value.type} instead.")
+    return value.type == "bool"
+
+
+def shift(symbol, a, b) -> Expr:
+    """``<<`` and ``>>`` of integers, as Python's: by so many bits or more nothing is left but the sign."""
+    a, b = operands(a, b)
+    if widest((a, b)) not in LIMITS:
+        raise mistake(f"'{symbol}' takes integers in an equation.")
+    if b.op == "const" and b.data < 0:
+        raise mistake(f"'{symbol}' takes a count that is not negative. Got {b.data} instead.")
+    op = {"<<": "shl", ">>": "shr"}[symbol]
+    if a.op == b.op == "const" and b.data < 64:
+        return constant(FOLD[op](a.data, b.data))
+    type = "long" if op == "shl" and cell_type() in ("long", "double") else widest((a, b))  # as products
+    return node(op, convert(a, type), convert(b, type))
 
 
 def settled(op, a, b) -> Expr | None:

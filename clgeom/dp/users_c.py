@@ -17,6 +17,20 @@ OWN_INDEX = re.compile(
 )
 #: An index plus a constant; 010 is no decimal number in C.
 OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(0|[1-9][0-9]*)\s*)?\)*\s*\Z")
+#: Characters that end a line for some, and those that no encoding has.
+STRANGE = re.compile(r"[^\S \n\t\u00a0]|[\x00-\x08\x0e-\x1b\x7f]|[\ud800-\udfff]")
+#: Other spellings of marks, which hide a directive or a bracket; and what only a directive or a macro can need.
+HIDDEN = (
+    (re.compile(r"%:|<%|%>|<:|:>"), "no digraphs, please: {}"),
+    (re.compile(r"#|\b_Pragma\b|\b__pragma\b"), "no preprocessor directives, please: {}"),
+    (re.compile(r"\\"), "no backslash outside of literals, please: {}"),
+    (re.compile(r"""['"]"""), "a literal is not closed: {}"),
+    (re.compile(r"/\*"), "a comment is not closed: {}"),
+)
+#: Of a text, and of what is between two semicolons or braces. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the process
+#: on 4,000 signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
+MOST_TOKENS, MOST_IN_STATEMENT = 20_000, 2_000
+TOKENS = re.compile(r"\w+|[^\w\s]")
 
 
 def uncommented(source: str) -> str:
@@ -37,16 +51,27 @@ def c_text(source, *, of, name, empty=False) -> str:
         raise InvalidInput(
             f"The '{name}' parameter of {of} must be OpenCL C text. Got {type(source).__name__} instead."
         )
+    source = source.replace("\r\n", "\n")
+    strange = STRANGE.search(source)
+    if strange is not None:  # compilers and we may not agree on where a line ends
+        raise InvalidInput(f"The '{name}' parameter of {of} must be text without the character {strange.group()!a}.")
     bare = uncommented(source)
     if not bare.strip() and not empty:
         raise InvalidInput(f"The '{name}' parameter of {of} must not be empty.")
-    for number, line in enumerate(bare.splitlines(), 1):
-        if line.lstrip().startswith("#"):
-            raise InvalidInput(
-                f"Line {number} of an equation: no preprocessor directives, please: {line.strip()}"
-            )
+    lines = source.split("\n")
+    for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
+        if line.rstrip().endswith("\\"):
+            raise InvalidInput(f"Line {number} of an equation: no backslash at its end, please: {_shown(line)}")
+        if found := re.search(r"\?\?[=/'()!<>-]", line):
+            raise InvalidInput(f"Line {number} of an equation: no trigraphs, please: {found.group()}")
+    for pattern, words in HIDDEN:
+        if found := pattern.search(bare):
+            number = bare.count("\n", 0, found.start()) + 1
+            shown = words.format(_shown(lines[number - 1]))
+            raise InvalidInput(f"Line {number} of an equation: {shown}")
+    _check_length(bare, of=of, name=name)
     stack = []
-    for number, line in enumerate(bare.splitlines(), 1):
+    for number, line in enumerate(bare.split("\n"), 1):
         for mark in line:
             if mark in "([{":
                 stack.append((mark, number))
@@ -61,9 +86,31 @@ def c_text(source, *, of, name, empty=False) -> str:
     return source.rstrip()
 
 
+def _shown(line):
+    """A line as messages show it."""
+    return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
+
+
+def _check_length(bare, *, of, name):
+    """Refuse what compilers die of."""
+    total = longest = here = 0
+    for found in TOKENS.finditer(bare):
+        total, here = total + 1, 0 if found.group() in ";{}" else here + 1
+        longest = max(longest, here)
+    for count, most, where in (
+        (total, MOST_TOKENS, "in all"),
+        (longest, MOST_IN_STATEMENT, "in one statement"),
+    ):
+        if count > most:
+            raise InvalidInput(
+                f"The '{name}' parameter of {of} must have at most {most:,} words and marks {where}, for compilers end "
+                f"or hang on more. Got {count:,} instead: write a loop."
+            )
+
+
 def body_and_kind(source) -> tuple[str, bool]:
     """The text of an equation, and whether it is an expression; else it is statements, the last a return."""
-    body = c_text(source, of="Equation", name="what")
+    source = body = c_text(source, of="Equation", name="what")
     bare = uncommented(source)
     if re.search(r"\breturn\b", bare):
         return body, False
@@ -101,7 +148,7 @@ def near_of(body) -> Near | None:
 
 def has_loop(source) -> bool:
     """Whether there is a loop."""
-    return bool(re.search(r"\b(for|while|do)\b", uncommented(source)))
+    return bool(re.search(r"\b(for|while|do|goto)\b", uncommented(source)))
 
 
 def calls_are_pure(body) -> bool:

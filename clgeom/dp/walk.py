@@ -106,7 +106,7 @@ def _job(equation, shape, values, device, parameters, of) -> Job:
     if equation.pattern is None:
         raise InvalidInput(f"{of} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
-    hold_to_pattern(equation, pattern)
+    hold_to_pattern(equation, pattern, held)
     arguments, buffers = bind(session, equation, held, of=of)
     stages = pattern.stages(*shape)
     return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers)

@@ -113,7 +113,10 @@ class Plan(tuple):
 
 @dataclass(frozen=True)
 class Phase:
-    """What one launch was and took. `seconds` is None unless the call was profiled."""
+    """What one launch, or a series of them, was and took.
+
+    `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch.
+    """
 
     name: str
     seconds: float | None
@@ -121,6 +124,8 @@ class Phase:
     global_size: int
     local_size: int
     policy: Policy
+    launches: int = 1
+    longest: float | None = None
 
     @property
     def gb_per_s(self) -> float | None:
@@ -139,6 +144,8 @@ def phase_of(part, events=()) -> Phase:
         groups * step.policy.wg_size,
         step.policy.wg_size,
         step.policy,
+        len(part.groups) if isinstance(part, Series) else 1,
+        max(event.profile.end - event.profile.start for event in events) * 1e-9 if events else None,
     )
 
 
@@ -214,7 +221,7 @@ def _take_scratch(session, part, bound):
 
 
 def _enqueue(session, queue, part, bound, pace, profile):
-    """Enqueue a Step or all of a Series; its first and last event when profiled."""
+    """Enqueue a Step or all of a Series; its events when profiled."""
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
@@ -244,15 +251,16 @@ def _enqueued(session, queue, part, step, kernel, bound, pace, profile):
         (place, list(part.values[:, column].astype(step.args[place].dtype)))
         for column, place in enumerate(part.places)
     ]
-    first = event = None
+    events = []
     for launch, groups in enumerate(part.groups.tolist()):
         for place, values in columns:
             set_number(place, values[launch])
         event = _launch(session, queue, kernel, groups, local)
-        first = first or event
+        if profile:
+            events.append(event)
         if pace:
             pace.launched(event)
-    return (first, event) if profile and first else ()
+    return tuple(events)
 
 
 def _launch(session, queue, kernel, groups, local):

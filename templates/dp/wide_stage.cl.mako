@@ -5,7 +5,7 @@
 //   local   (best value, its k) of each work-item       halved until one is left: the best, at its lowest k
 //   cell    the rest of the equation, by work-item 0
 //
-// Any pattern (kind, reverse). Stages of one cell are filled by one group, several to a launch, with a barrier between.
+// Any pattern (kind, reverse); places from `low` on. Stages of one cell are filled by one group, several to a launch, with a barrier between.
 // Work: one call of the reduction's body per cell and k.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -50,7 +50,7 @@ void wide_stage(DP_STAGE_PARAMETERS)
     const int lid = get_local_id(0);
     for (int stage = first; stage < last; ++stage) {
         const int line = DP_REVERSE ? dp_stages(DP_KIND, n, m) - 1 - stage : stage;
-        const int place = get_group_id(0), above = max(0, line - (m - 1));
+        const int place = (int)low + (int)get_group_id(0), above = max(0, line - (m - 1));
         int i = line, j = place;
         if (DP_KIND == DP_COLUMNS) {
             i = place;
