@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.contours import mask_polygons
 from clgeom.region.bands import Nested
+from clgeom.region.contours import mask_polygons
 from clgeom.region.polygons import CoverageRegion
 from clgeom.region.rasters import covered_mask
 from clgeom.region.result import require_shapely
