@@ -283,7 +283,7 @@ def test_long_edges_have_as_many_vertices_as_they_need():
     assert 20 < way.added < 200
     coarse, fine = LonLat(32632, of="test", resolution=20_000), LonLat(32632, of="test", resolution=10)
     coarse(edge), fine(edge)
-    assert coarse.added < way.added < fine.added < 1000
+    assert coarse.added < way.added < fine.added < 3000
     short = LonLat(32632, of="test", resolution=1000)
     short(box(690_000, 5_330_000, 692_000, 5_332_000))
     assert short.added == 0 and len(found["coordinates"][0]) == 5 + way.added
