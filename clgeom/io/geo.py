@@ -46,12 +46,13 @@ BROKEN = (
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Values with what is known of where they are."""
+    """Values with what is known of where they are, and how many bands or maps their file has."""
 
     values: np.ndarray
     transform: tuple | None = None
     crs: object = None
     nodata: float | None = None
+    bands: int = 1
 
 
 def require(package: str, what: str):
@@ -182,14 +183,14 @@ def _band(source, band, nodata):
         values = np.ma.masked_array(values, source.read_masks(band) == 0)
     scale, offset = source.scales[band - 1], source.offsets[band - 1]
     if (scale, offset) == (1.0, 0.0):
-        return Raster(values, nodata=nodata)
+        return Raster(values, nodata=nodata, bands=source.count)
     if not (np.isfinite(scale) and np.isfinite(offset) and scale):
         raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
     hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
     scaled = np.ma.getdata(values) * scale + offset
     if values.dtype.itemsize <= 2 or values.dtype == np.float32:
         scaled = scaled.astype(np.float32)
-    return Raster(np.ma.masked_array(scaled, hidden))
+    return Raster(np.ma.masked_array(scaled, hidden), bands=source.count)
 
 
 def _read_numpy(path, suffix, band, array):
@@ -198,10 +199,10 @@ def _read_numpy(path, suffix, band, array):
             warnings.simplefilter("ignore")  # of what Python finds odd in the text of a header
             loaded = np.load(path, allow_pickle=False)
             if suffix == ".npy":
-                return Raster(_one_map(path, loaded, band))
+                return Raster(_one_map(path, loaded, band), bands=_maps(loaded))
             with loaded as archive:
-                name = _array_name(path, archive, array)
-                values = _one_map(path, archive[name], band)
+                whole = archive[_array_name(path, archive, array)]
+                values = _one_map(path, whole, band)
                 about = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.files}
     except (InvalidInput, OSError):
         raise
@@ -214,7 +215,12 @@ def _read_numpy(path, suffix, band, array):
         _numbers(path, about, "transform", (6, 9)),
         _text(path, about, "crs"),
         None if "nodata" not in about else _numbers(path, about, "nodata", (1,))[0],
+        _maps(whole),
     )
+
+
+def _maps(array) -> int:
+    return len(array) if array.ndim == 3 else 1
 
 
 def _numbers(path, about, name, counts):

@@ -15,6 +15,7 @@ the pole, from -180 to 180 degrees, before it is cut.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 
 import numpy as np
@@ -86,9 +87,14 @@ class LonLat:
         self.of, self.resolution, self.added = of, resolution, 0
         self.mapping = self.turn = None
         if crs is not None:
-            system = as_crs(crs, of=of)
+            if importlib.util.find_spec("pyproj") is None:
+                raise InvalidInput(f"{of} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
+            system = as_crs(crs, of="to_lonlat")
             if not is_plain_geographic(system) or not system.equals(WGS84, ignore_axis_order=True):
-                self.mapping, self.turn = Mapping(system, of, target=as_crs(WGS84, of=of)), turn_of(system)
+                self.mapping, self.turn = (
+                    Mapping(system, of, target=as_crs(WGS84, of="to_lonlat")),
+                    turn_of(system),
+                )
 
     def __call__(self, geometry) -> dict:
         """A GeoJSON-like geometry as GeoJSON in longitude and latitude."""
@@ -384,6 +390,8 @@ def _kept(geometry):
         return {"type": kind, "coordinates": _right_handed(coordinates)}
     if kind == "MultiPolygon":
         return {"type": kind, "coordinates": [_right_handed(rings) for rings in coordinates]}
+    if kind == "MultiLineString":
+        return {"type": kind, "coordinates": [np.asarray(line, np.float64).tolist() for line in coordinates]}
     return {"type": kind, "coordinates": np.asarray(coordinates, np.float64).tolist()}
 
 

@@ -5,6 +5,7 @@ A map's row 0 is its north edge. Cells are square, and stand for their centres.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import numbers
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.radio import path_loss
+from clgeom.region.geodesy import as_crs, shown
 
 #: The models of `coverage_map`.
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
@@ -184,8 +186,8 @@ def coverage_map(
         As for `shadowing`, each transmitter with its own; sigma=0 leaves it out.
     origin : (x, y)
         Of the map's north-west corner in `crs`, in m.
-    crs : str, optional
-        A projected coordinate reference system, as "EPSG:32632".
+    crs : object, optional
+        A projected coordinate reference system in metres, as anything that pyproj takes: "EPSG:32632".
     device : optional
         As everywhere in clgeom.
 
@@ -210,6 +212,7 @@ def coverage_map(
         raise InvalidInput(
             f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead."
         )
+    _check_crs(crs)
     best = np.full(shape, -np.inf, np.float32)
     for position, stream in zip(transmitters, np.random.SeedSequence(seed).spawn(len(transmitters))):
         distance = distance_map(shape, position, pixel=pixel)
@@ -235,6 +238,19 @@ def coverage_map(
         np.maximum(best, received, out=best)
     x, y = origin
     return RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
+
+
+def _check_crs(crs):
+    """Refuse a reference system whose unit is not the metre, which cells and distances are in; needs pyproj to tell."""
+    if crs is None or importlib.util.find_spec("pyproj") is None:
+        return
+    system = as_crs(crs, of="coverage_map")
+    units = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
+    if system.is_geographic or units != [1.0, 1.0]:
+        raise InvalidInput(
+            f"The 'crs' parameter of coverage_map must be in metres. "
+            f"Got {shown(crs)}, in {system.axis_info[0].unit_name}, instead."
+        )
 
 
 def _shape(shape, of):

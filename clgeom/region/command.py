@@ -99,9 +99,10 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
         phases = found.phases if profile else ()
         terminal.print_json(_as_json(raster, rows, session, computing, measured, phases, written))
         return
+    band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
+    crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
     terminal.print_facts(
-        ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), "
-                f"{'no coordinate reference system' if raster.crs is None else shown(raster.crs).strip(chr(39))}"),
+        ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{crs}"),
         ("device", terminal.device_words(session)),
         ("time", f"{terminal.duration(computing)} ({'making' if file is None else 'reading'} the map: "
                  f"{terminal.duration(reading)})"),
@@ -182,7 +183,9 @@ def _raster(file, session, options):
 
     if file is not None:
         raster = read_raster(file, band=options["band"], array=options["array"], nodata=options["nodata"])
-        crs = raster.crs if options["crs"] is None else options["crs"]
+        crs = options["crs"]
+        if crs is None and raster.crs is not None:
+            crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:
             raise InvalidInput(
                 f"The file '{file}' has no transform: where its cells are in {shown(crs)} is not known."
@@ -196,6 +199,23 @@ def _raster(file, session, options):
         crs=options["crs"] or MADE_CRS, device=session,
     )  # fmt: skip
     return Raster(made.values, made.transform, made.crs)
+
+
+def _known_crs(crs, file):
+    """The reference system that a file names, once pyproj, where it is there, has found that it knows it."""
+    import importlib.util
+
+    from clgeom.region.geodesy import as_crs
+
+    if importlib.util.find_spec("pyproj") is not None:
+        try:
+            as_crs(crs, of="region")
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"The file '{file}' names a coordinate reference system that is none: {shown(crs)}. "
+                "Name another (--crs EPSG:32632)."
+            ) from error
+    return crs
 
 
 def _regions(raster, levels, session, profile, options):

@@ -57,7 +57,10 @@ def as_crs(crs, *, of: str):
             f"The 'crs' parameter of {of} must be a coordinate reference system, as 'EPSG:32632'. "
             f"Got {shown(crs)} instead."
         ) from error
-    if system.is_geocentric or system.is_vertical or len(system.axis_info) < 2:
+    if (
+        not (system.is_projected or system.is_geographic or system.is_engineering)
+        or len(system.axis_info) < 2
+    ):
         raise InvalidInput(
             f"The 'crs' parameter of {of} must be a horizontal coordinate reference system, as 'EPSG:32632'. "
             f"Got {shown(crs)} ({system.type_name}) instead."
