@@ -489,7 +489,9 @@ def test_pattern_that_the_equation_breaks(session):
         with pytest.raises(DependencyError, match=message):
             dp.fill(knapsack(), (6, 9), pattern=pattern, device=session, **KNAPSACK)
     shifted = dp.Equation(lambda M, i, j, w: M[i - 1, j + w], parameters={"w": "int32"})
-    with pytest.raises(DependencyError, match=r"reads M\(i - 1, j \+ w\), and the pattern RDU allows rows below only"):
+    with pytest.raises(
+        DependencyError, match=r"reads M\(i - 1, j \+ w\), and the pattern RDU allows rows below only"
+    ):
         dp.fill(shifted, (6, 9), pattern="RDU", w=1, device=session)
 
 

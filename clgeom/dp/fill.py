@@ -147,7 +147,9 @@ def fill(
             f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead."
         )
     if not isinstance(check, (bool, np.bool_)) and check != "auto":
-        raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
+        raise InvalidInput(
+            f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead."
+        )
     if _one_of("launches", launches, LAUNCHES) == "single" and path is None:
         path = "tiles"
     if launches is None or launches == "single" and (path != "tiles" or check is True):

@@ -130,9 +130,7 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
             "OpenCL C, or one that reads at i and j plus constants only."
         )
     if method != "probe" and provable:
-        pairs, sharp = (
-            (_near(equation.reach), True) if nodes is None else proven_regions(nodes, parameters)
-        )
+        pairs, sharp = (_near(equation.reach), True) if nodes is None else proven_regions(nodes, parameters)
         if sharp or method == "prove" or any(pairs <= region(name) for name in PATTERNS):
             evidence = "from the expressions of all reads" + (
                 "" if sharp else ", some of which may go several ways"

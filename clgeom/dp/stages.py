@@ -164,7 +164,9 @@ class OneStep(NamedTuple):
     faults: Scratch
 
 
-def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True) -> OneStep:
+def one_step(
+    job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True
+) -> OneStep:
     """The step of a job's stages, whose memory goes to `buffers`. `trial`: traps as the check before a fill has them."""
     kernel = KERNELS[job.pattern.kind]
     n, m = job.shape

@@ -244,7 +244,9 @@ def _refusal(message):
 for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matmul divmod".split():
     setattr(Values, f"__{_name}__", _not_a_number)
     setattr(Values, f"__r{_name}__", _not_a_number)
-for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
+for (
+    _name
+) in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
     setattr(Values, f"__{_name}__", _not_a_number)
 #: What Python would do with numbers and an equation does not, and what to write instead.
 REFUSED = {

@@ -9,7 +9,9 @@ import re
 
 from clgeom.dp.users_c import NOT_CODE
 
-TOKEN = re.compile(r"\d(?:[eEpP][+-]|[\w.])*|\.\d(?:[eEpP][+-]|[\w.])*|\w+|\+\+|--|->|[-+*/%&|^=!<>]=|<<|>>|&&|\|\||\S")
+TOKEN = re.compile(
+    r"\d(?:[eEpP][+-]|[\w.])*|\.\d(?:[eEpP][+-]|[\w.])*|\w+|\+\+|--|->|[-+*/%&|^=!<>]=|<<|>>|&&|\|\||\S"
+)
 TYPE = re.compile(
     r"(?:const|unsigned|signed|bool|half|void|u?(?:char|short|int|long)\d*|(?:float|double)\d*|\w+_t|global|local|private|\*)\Z"
 )
@@ -152,4 +154,8 @@ def _is_constant(words, at):
     """Whether the operand is a number that is not 0."""
     number = words[at] if at < len(words) else ""
     following = words[at + 1] if at + 1 < len(words) else ""
-    return number[:1].isdigit() and re.search(r"[1-9a-fA-F]", number) is not None and following not in ("(", "[", ".")
+    return (
+        number[:1].isdigit()
+        and re.search(r"[1-9a-fA-F]", number) is not None
+        and following not in ("(", "[", ".")
+    )

@@ -65,7 +65,15 @@ def _key(job):
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in job.values.items()
     )
-    return job.equation.text(), job.equation.decisions, job.pattern.name, job.shape, job.start, job.stop, given
+    return (
+        job.equation.text(),
+        job.equation.decisions,
+        job.pattern.name,
+        job.shape,
+        job.start,
+        job.stop,
+        given,
+    )
 
 
 # On the host ------------------------------------------------------------------------------------------------------
@@ -118,7 +126,9 @@ class Trial:
     def __init__(self, job: Job, nodes):
         self.job, self.nodes = job, nodes
         self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
-        self.numbers = np.empty(0, np.int64)  # of cells, ascending; then their values, and whether these are known
+        self.numbers = np.empty(
+            0, np.int64
+        )  # of cells, ascending; then their values, and whether these are known
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
         self.faults, self.doubts = [], []
@@ -263,7 +273,11 @@ class Lanes:
         if node.type in LIMITS:
             if node.type == "long" and op in ("add", "sub", "mul", "neg", "shl"):
                 rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values)) if op != "shl" else None
-                far = np.abs(rough) > 2.0**63 if op != "shl" else (found >> np.clip(values[1], 0, 63)) != values[0]
+                far = (
+                    np.abs(rough) > 2.0**63
+                    if op != "shl"
+                    else (found >> np.clip(values[1], 0, 63)) != values[0]
+                )
                 self._doubt(stages.OVERFLOW, lanes[known & far])
             return self._whole(node, found, known, lanes), known
         return found, known
@@ -439,7 +453,9 @@ def _first_stages(job, *, trapped):
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
-        found = quiet.run(Plan(launch.Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
+        found = quiet.run(
+            Plan(launch.Series(step.step, step.places, planned.numbers, planned.groups)), **buffers
+        )
         stages.raise_first(quiet, step, found, buffers)
     if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
         return  # what is read there is not known, and a loop may wait for it
@@ -452,7 +468,9 @@ def _first_stages(job, *, trapped):
     for stage in some:
         count = int(counts[stage - job.start])
         edge = min(count, EDGE_CELLS)
-        rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
+        rows += [
+            (stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})
+        ]
     numbers = np.array(rows, np.int64)
     found = quiet.run(
         Plan(launch.Series(unknown.step, step.places, numbers, np.ones(len(rows), np.int64))), **buffers

@@ -54,14 +54,18 @@ def c_text(source, *, of, name, empty=False) -> str:
     source = source.replace("\r\n", "\n")
     strange = STRANGE.search(source)
     if strange is not None:  # compilers and we may not agree on where a line ends
-        raise InvalidInput(f"The '{name}' parameter of {of} must be text without the character {strange.group()!a}.")
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be text without the character {strange.group()!a}."
+        )
     bare = uncommented(source)
     if not bare.strip() and not empty:
         raise InvalidInput(f"The '{name}' parameter of {of} must not be empty.")
     lines = source.split("\n")
     for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
         if line.rstrip().endswith("\\"):
-            raise InvalidInput(f"Line {number} of an equation: no backslash at its end, please: {_shown(line)}")
+            raise InvalidInput(
+                f"Line {number} of an equation: no backslash at its end, please: {_shown(line)}"
+            )
         if found := re.search(r"\?\?[=/'()!<>-]", line):
             raise InvalidInput(f"Line {number} of an equation: no trigraphs, please: {found.group()}")
     for pattern, words in HIDDEN:

@@ -64,9 +64,7 @@ class Work:
 def work_of(equation) -> Work:
     """The work of a cell. Kept on the equation."""
     if "_work" not in equation.__dict__:
-        equation.__dict__["_work"] = (
-            _of_nodes(equation.roots) if equation.traced else _of_text(equation)
-        )
+        equation.__dict__["_work"] = _of_nodes(equation.roots) if equation.traced else _of_text(equation)
     return equation.__dict__["_work"]
 
 
@@ -173,4 +171,3 @@ def _ends(head, parameters):
         return nothing
     lo, hi = (hi, lo) if test[1][0] == ">" else (lo, hi)
     return Expr("index", (), "int", name), lo, hi
-
