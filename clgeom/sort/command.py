@@ -13,7 +13,10 @@ from click.core import ParameterSource
 
 from clgeom.errors import InvalidInput
 from clgeom.io import terminal
+from clgeom.io.arrays import Archive, load_array
 from clgeom.io.columns import position_of
+from clgeom.io.files import reading
+from clgeom.io.messages import listed
 from clgeom.sort.gaps import SEQUENCES
 
 METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
@@ -168,46 +171,20 @@ def read_numbers(path, *, column=None, array=None) -> np.ndarray:
         raise InvalidInput(f"The file '{path}' must end in one of {', '.join(('.npy', '.npz', *TABLES))}.")
     if array is not None and suffix != ".npz":
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
-    try:
+    with reading(path):
         if suffix in TABLES:
             return _read_table(path, column)
         return _of_column(path, _read_numpy(path, suffix, array), column)
-    except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
-    except MemoryError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
 
 
 def _read_numpy(path, suffix, array) -> np.ndarray:
     """The array of a .npy file, or one of a .npz file."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a header that an old Python wrote, say
-            loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray) != (suffix == ".npy"):
-            held = "a single array (.npy)" if suffix == ".npz" else "an archive (.npz)"
-            raise InvalidInput(f"The file '{path}' is {held}, which its name does not say.")
-        if suffix == ".npy":
-            return loaded
-        with loaded as archive:
-            names = archive.files
-            if array is None and len(names) != 1:
-                raise InvalidInput(
-                    f"The file '{path}' has the arrays {', '.join(names)}; name one (--array)."
-                )
-            if array is not None and array not in names:
-                raise InvalidInput(f"The file '{path}' has no array '{array}'. It has: {', '.join(names)}.")
-            values = archive[array or names[0]]
-            if not isinstance(values, np.ndarray):
-                raise InvalidInput(
-                    f"The file '{path}' holds something else than an array as '{array or names[0]}'."
-                )
-            return values
-    except (InvalidInput, OSError, MemoryError):
-        raise
-    except Exception as error:  # what NumPy and zipfile raise for damaged files is of a dozen classes
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InvalidInput(f"The file '{path}' is not a NumPy file: {reason}") from error
+    if suffix == ".npy":
+        return load_array(path)
+    archive = Archive(path)
+    if array is None and len(archive.names) != 1:
+        raise InvalidInput(f"The file '{path}' has the arrays {listed(archive.names)}; name one (--array).")
+    return archive[archive.names[0] if array is None else array]
 
 
 def _of_column(path, values, column) -> np.ndarray:
@@ -317,6 +294,8 @@ def _kept_whole(path, lines, texts, floats) -> np.ndarray:
     if not all(is_whole or not is_finite for is_whole, is_finite in zip(whole, finite.tolist())):
         return floats
     found = [(_integer(text), line) for text, line, is_whole in zip(texts, lines, whole) if is_whole]
+    if not found:
+        return floats
     (low, low_line), (high, high_line) = min(found), max(found)
     if all(whole):
         for dtype in (
