@@ -47,6 +47,8 @@ TRIALS = {
 }  # fmt: skip
 ALWAYS = next(iter(TRIALS))
 _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}
+#: Trials that are run for each type of coordinates by itself: kernels are built for one.
+TYPED = ("clgeom.hull.known", "clgeom.region.known")
 TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
 NOTE = "trials"
 
@@ -72,7 +74,7 @@ def _needed(key):
     """The trials, with the type of coordinates, for a kernel."""
     kernel, params, _ = key
     trial = _trial_of(kernel)
-    real = TYPES.get(dict(params).get("real"))
+    real = TYPES.get(dict(params).get("real")) if trial and trial[0] in TYPED else None
     return {(ALWAYS, None)} if trial is None else {(ALWAYS, None), (trial, real)}
 
 
