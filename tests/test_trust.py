@@ -291,10 +291,13 @@ def test_a_refused_device_ranks_last(fresh, monkeypatch):
     monkeypatch.setattr(runtime, "_platforms", lambda: [platform])
     monkeypatch.setattr(runtime, "describe", lambda profile: profile)
     assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
-    trust._keep(gpu, "clgeom.sort.known.radix", ["", False])
+    digest = trust._digest(("clgeom.sort.known", "radix"))
+    trust._keep(gpu, "clgeom.sort.known.radix", [digest, False])
     assert runtime._ranked.__wrapped__() == (fast, slow, gpu)
-    trust._keep(fast, "clgeom.sort.known.radix", ["", True])
+    trust._keep(fast, "clgeom.sort.known.radix", [digest, True])
     assert runtime._ranked.__wrapped__() == (fast, slow, gpu)
+    trust._keep(gpu, "clgeom.sort.known.radix", ["of other kernels", False])
+    assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
 
 
 def test_nobody_gets_a_device_unasked_that_fails_the_shortest_trial(fresh, monkeypatch):
