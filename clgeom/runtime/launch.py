@@ -419,7 +419,7 @@ def map_pinned(session, shape, dtype) -> np.ndarray:
         flags = cl.map_flags.READ | cl.map_flags.WRITE
         mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
     except cl.Error as error:
-        raise DeviceLimit(f"{nbytes:,} bytes of page-locked memory are not to be had: {error}") from error
+        raise failure(session.device, f"lock {nbytes:,} bytes of the host's memory", error) from error
     return mapped
 
 
