@@ -55,6 +55,14 @@ def test_a_device_that_computes_rightly_passes(trying, name):
         assert trial(name)(trying, dtype)
 
 
+@pytest.mark.settings("as_gpu", "no_fp64")
+@pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
+def test_trials_are_right_on_other_devices(any_session, name, monkeypatch):
+    """So that no device is refused for its limits or shapes."""
+    monkeypatch.setattr(trust._trying, "now", True, raising=False)
+    assert trial(name)(any_session, types(any_session, name)[0])
+
+
 class Wrong:
     """A result whose numbers are all off by one."""
 
