@@ -8,8 +8,8 @@ import numpy as np
 from faults import paused
 
 import clgeom
-from clgeom import radio
-from clgeom.dp import problems
+from clgeom import dp, radio
+from clgeom.dp import known, problems
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.reduce import reduce
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
@@ -62,6 +62,19 @@ def pinned(session):
     array = clgeom.pinned_empty((100, 2), np.float32, device=session)
     array[:] = 3
     return array.sum().item()
+
+
+LATTICE = dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
+PLANE = dp.Equation("i + 3 * j", pattern="RUD")
+
+
+def table(session):
+    """A table, read in all ways."""
+    found = dp.fill(PLANE, (4, 9), device=session)
+    recovered = found.recover("for (int k = 0; k < 4; ++k) out[k] = M(k, 2 * k); return 4;", 4)
+    return plain(
+        [found.numpy(), found.row(1), found.column(2), found[3, 4], found.corner, found.last, recovered]
+    )
 
 
 HULLS = {
@@ -117,6 +130,7 @@ REGIONS = {
     "adaptive_region": lambda s: geometry(clgeom.adaptive_region(FEW, 4, device=s)),
     "adaptive_region, widths": lambda s: geometry(clgeom.adaptive_region(POINTS, 8, cuts="width", device=s)),
     "adaptive_region, there": lambda s: geometry(clgeom.adaptive_region(there(s, FEW), 4, device=s)),
+    "Region.contains": lambda s: plain(clgeom.adaptive_region(FEW, 4, device=s).contains(POINTS[:50])),
     "coverage_regions": lambda s: geometry(clgeom.coverage_regions(RASTER, [0.5], segments=8, device=s)),
     "coverage_regions, there": lambda s: geometry(
         clgeom.coverage_regions(there(s, RASTER), [0.5], segments=8, device=s)
@@ -136,13 +150,17 @@ REGIONS = {
     "coverage_map": lambda s: plain(radio.coverage_map((16, 16), device=s).values),
 }
 TABLES = {
-    "fill, tiles": lambda s: plain(problems.lcs("abcbdab", "bdcaba", device=s).subsequence),
+    "fill, stages": lambda s: known.stages(s, None),
+    "fill, tiles": lambda s: known.tiles(s, None),
+    "fill, rows": lambda s: known.rows(s, None),
+    "fill, splits": lambda s: known.splits(s, None),
+    "lcs": lambda s: problems.lcs("abcbdab", "bdcaba", device=s).subsequence,
     "edit_distance": lambda s: plain(problems.edit_distance("kitten", "sitting", device=s).distance),
-    "fill, rows": lambda s: plain(problems.knapsack([25, 24, 15], [18, 15, 10], 22, device=s).value),
-    "fill, splits": lambda s: problems.matrix_chain([30, 35, 15, 5, 10, 20, 25], device=s).parenthesisation,
-    "fill, stages": lambda s: plain(
-        problems.stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1], [6], [3]]], device=s).value
-    ),
-    "pascal_triangle": lambda s: plain(problems.pascal_triangle(9, device=s)),
+    "knapsack": lambda s: plain(problems.knapsack([25, 24, 15], [18, 15, 10], 22, device=s).value),
+    "matrix_chain": lambda s: problems.matrix_chain([30, 35, 15, 5, 10, 20, 25], device=s).parenthesisation,
+    "dependency_graph": lambda s: plain(dp.dependency_graph(LATTICE, (9, 11), device=s).depths),
+    "fill_when_ready": lambda s: plain(dp.fill_when_ready(LATTICE, (9, 11), device=s)),
+    "infer_pattern": lambda s: dp.infer_pattern(LATTICE, (100, 200), method="probe", device=s).best,
+    "Table": table,
 }
 CALLS = HULLS | SORTS | REGIONS | TABLES

@@ -233,7 +233,7 @@ class Watched:
         import pyopencl as cl
 
         self.session, self.open, self.faults, self.uses = session, {}, [], 0
-        hand_out, enqueued, copy = session.pool.allocate, launch._enqueued, cl.enqueue_copy
+        hand_out, enqueued, copy = session.pool.allocate, launch._enqueue, cl.enqueue_copy
         lock = threading.Lock()
 
         def note(event, buffers):
@@ -250,12 +250,12 @@ class Watched:
                         self.faults.append(buffer)
             return buffer
 
-        def marked(session, queue, part, step, kernel, bound, pace, profile):
-            result = enqueued(session, queue, part, step, kernel, bound, pace, profile)
+        def marked(session, queue, part, bound, pace, profile):
+            result = enqueued(session, queue, part, bound, pace, profile)
             if queue != session.queue:
                 note(
                     cl.enqueue_marker(queue),
-                    [bound[launch._name(a)] for a in step.args if isinstance(a, (str, Scratch))],
+                    [bound[launch._name(a)] for a in part.args if isinstance(a, (str, Scratch))],
                 )
             return result
 
@@ -266,7 +266,7 @@ class Watched:
             return event
 
         monkeypatch.setattr(session.pool, "allocate", handed_out)
-        monkeypatch.setattr(launch, "_enqueued", marked)
+        monkeypatch.setattr(launch, "_enqueue", marked)
         monkeypatch.setattr(cl, "enqueue_copy", copied)
 
 

@@ -71,7 +71,7 @@ def splits(session, dtype) -> bool:
         k = index("k")
         return where(i >= j, 0, min_over(k, i, j, M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]))
 
-    n = 100
+    n = 70
     p = (1 + np.arange(n + 1) * 29 % 17).astype(np.int32)
     cost = np.zeros((n, n), np.int64)
     for length in range(1, n):

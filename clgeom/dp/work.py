@@ -14,8 +14,8 @@ import numpy as np
 from clgeom.dp.nodes import depends_on, evaluate
 from clgeom.dp.plain_c import expression_in_c
 from clgeom.dp.text import key_of
-from clgeom.dp.traps import closing, tokens_of
 from clgeom.dp.trace import Expr
+from clgeom.dp.traps import closing, tokens_of
 
 #: Operations of a launch for each compute unit that it keeps busy. PoCL, a core of an EPYC: 1e9 a second of equations that
 #: go cell by cell, so this takes 0.13 s; vectors and GPUs are faster.

@@ -35,7 +35,8 @@ def two_parabolas(m, inside, dtype):
 
 def _right(session, points, vertices, **options):
     hull = convex_hull(points, device=session, **options)
-    return hull.dimension == 2 and np.array_equal(hull.vertices, vertices)
+    found = np.array_equal(hull.vertices, vertices) and np.array_equal(hull.points, points[vertices])
+    return hull.dimension == 2 and found
 
 
 def few_points(session, dtype) -> bool:

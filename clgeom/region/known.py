@@ -30,8 +30,8 @@ def raster(session, dtype) -> bool:
     """Regions of rectangles of cells, one of them with a hole: their corners."""
     values = np.zeros((150, 200), np.float32)
     corners = []
-    for row in range(2, 140, 12):
-        for column in range(3, 180, 17):
+    for row in range(2, 140, 24):
+        for column in range(3, 180, 19):
             height, width = 1 + (row + column) % 9, 1 + row * column % 13
             values[row : row + height, column : column + width] = 5
             corners.append((column, row, column + width, row + height))

@@ -138,6 +138,15 @@ def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
 
     float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
     """
+    if (
+        type(points) is np.ndarray
+        and points.ndim == 2
+        and points.shape[1] == 2
+        and points.dtype in POINT_TYPES
+    ):
+        flags = points.flags
+        if flags.c_contiguous and flags.aligned:
+            return points
     array = _as_array(points, of=of, name=name)
     if array.size == 0 and array.ndim == 1:
         array = array.reshape(0, 2)

@@ -21,7 +21,7 @@ def failure(device, doing: str, error) -> ClgeomError:
 
     said = " ".join(str(error).split())
     name = f"{device.name.strip()} ({device.platform.name.strip()})"
-    if isinstance(error, cl.MemoryError):
+    if isinstance(error, cl.MemoryError) or "INVALID_BUFFER_SIZE" in said:
         return DeviceLimit(
             f"{name} has not enough memory left to {doing} ({device.global_mem_size:,} bytes in all). "
             f"OpenCL says: {said}"

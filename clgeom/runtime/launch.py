@@ -225,53 +225,45 @@ def _enqueue(session, queue, part, bound, pace, profile):
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
-    kernel = kernel_of(session, step.key)
-    try:
-        return _enqueued(session, queue, part, step, kernel, bound, pace, profile)
-    except cl.Error as error:
-        raise failure(session.device, f"launch {step.kernel}", error) from error
+    kernel, local = kernel_of(session, step.key), step.policy.wg_size
 
+    def launch(groups):
+        try:
+            return cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
+        except cl.MemoryError as error:
+            again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, (groups * local,), (local,))
+            return _again(session, queue, f"launch {step.kernel}", error, again)
 
-def _enqueued(session, queue, part, step, kernel, bound, pace, profile):
     # measured: set_arg takes 6 to 14 us to find out that it was given a number
     set_number = getattr(kernel, "_set_arg_buf", kernel.set_arg)
-    for at, arg in enumerate(step.args):
-        if isinstance(arg, np.generic):
-            set_number(at, arg)
-        else:
-            kernel.set_arg(at, bound[_name(arg)])
-    local = step.policy.wg_size
-    if part is step:
-        event = _launch(session, queue, kernel, step.groups, local)
-        if pace:
-            pace.launched(event)
-        return (event,) if profile else ()
-    # converted once by columns: thousands of launches are a matter of microseconds each
-    columns = [
-        (place, list(part.values[:, column].astype(step.args[place].dtype)))
-        for column, place in enumerate(part.places)
-    ]
-    events = []
-    for launch, groups in enumerate(part.groups.tolist()):
-        for place, values in columns:
-            set_number(place, values[launch])
-        event = _launch(session, queue, kernel, groups, local)
-        if profile:
-            events.append(event)
-        if pace:
-            pace.launched(event)
-    return tuple(events)
-
-
-def _launch(session, queue, kernel, groups, local):
-    """Enqueue one launch; a second time with all unused memory given back, if there was none."""
-    import pyopencl as cl
-
     try:
-        return cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
-    except cl.MemoryError:
-        _make_room(session, queue)
-        return cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
+        for at, arg in enumerate(step.args):
+            if isinstance(arg, np.generic):
+                set_number(at, arg)
+            else:
+                kernel.set_arg(at, bound[_name(arg)])
+        if part is step:
+            event = launch(step.groups)
+            if pace:
+                pace.launched(event)
+            return (event,) if profile else ()
+        # converted once by columns: thousands of launches are a matter of microseconds each
+        columns = [
+            (place, list(part.values[:, column].astype(step.args[place].dtype)))
+            for column, place in enumerate(part.places)
+        ]
+        events = []
+        for number, groups in enumerate(part.groups.tolist()):
+            for place, values in columns:
+                set_number(place, values[number])
+            event = launch(groups)
+            if profile:
+                events.append(event)
+            if pace:
+                pace.launched(event)
+        return tuple(events)
+    except cl.Error as error:
+        raise failure(session.device, f"launch {step.kernel}", error) from error
 
 
 class _Pace:
@@ -355,24 +347,28 @@ def wait_for(session, event) -> None:
 
 
 def _copy(session, queue, doing, to, source, **options):
-    """``pyopencl.enqueue_copy``, tried again with all unused memory given back if there was none."""
     import pyopencl as cl
 
     try:
-        try:
-            return cl.enqueue_copy(queue, to, source, **options)
-        except cl.MemoryError:
-            _make_room(session, queue)
-            return cl.enqueue_copy(queue, to, source, **options)
+        return cl.enqueue_copy(queue, to, source, **options)
     except cl.Error as error:
+        again = functools.partial(cl.enqueue_copy, queue, to, source, **options)
+        return _again(session, queue, doing, error, again)
+
+
+def _again(session, queue, doing, error, command):
+    """Do what has failed for want of memory once more, with all unused memory given back; raise our error otherwise."""
+    import pyopencl as cl
+
+    try:
+        if not isinstance(error, cl.MemoryError):
+            raise error
+        session.pool.free_held()
+        queue.finish()
+        return command()
+    except cl.Error as last:
         settle(session.queue)  # kernels may still use memory of the host that the caller is about to free
-        raise failure(session.device, doing, error) from error
-
-
-def _make_room(session, queue):
-    """Give all unused memory back to the driver, and wait until it has it."""
-    session.pool.free_held()
-    queue.finish()
+        raise failure(session.device, doing, last) from last
 
 
 def finish(session, queue=None) -> None:
@@ -431,7 +427,7 @@ def map_pinned(session, shape, dtype) -> np.ndarray:
         flags = cl.map_flags.READ | cl.map_flags.WRITE
         mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
     except cl.Error as error:
-        raise DeviceLimit(f"{nbytes:,} bytes of page-locked memory are not to be had: {error}") from error
+        raise failure(session.device, f"lock {nbytes:,} bytes of the host's memory", error) from error
     return mapped
 
 
@@ -441,14 +437,10 @@ def fill(session, buffer, value: np.generic, count: int) -> None:
 
     nbytes = count * value.itemsize
     try:
-        try:
-            cl.enqueue_fill_buffer(session.queue, buffer, value, 0, nbytes)
-        except cl.MemoryError:
-            _make_room(session, session.queue)
-            cl.enqueue_fill_buffer(session.queue, buffer, value, 0, nbytes)
+        cl.enqueue_fill_buffer(session.queue, buffer, value, 0, nbytes)
     except cl.Error as error:
-        settle(session.queue)
-        raise failure(session.device, "fill memory", error) from error
+        again = functools.partial(cl.enqueue_fill_buffer, session.queue, buffer, value, 0, nbytes)
+        _again(session, session.queue, "fill memory", error, again)
 
 
 def joined(session, pieces):
@@ -458,19 +450,23 @@ def joined(session, pieces):
     whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0
     for buffer, nbytes in pieces:
         if nbytes:
-            _copy(session, session.queue, "move data", whole, buffer, byte_count=nbytes, dst_offset=at)
+            copy(session, buffer, whole, nbytes, at=at)
         at += nbytes
     return whole
 
 
 def copy(session, source, target, nbytes: int, *, start: int = 0, at: int = 0):
     """Enqueue a copy of bytes of a buffer, from byte `start` on, to another one from byte `at` on."""
-    import pyopencl as cl
-
-    try:
-        cl.enqueue_copy(session.queue, target, source, byte_count=nbytes, src_offset=start, dst_offset=at)
-    except cl.Error as error:
-        raise failure(session.device, f"copy {nbytes:,} bytes", error) from error
+    _copy(
+        session,
+        session.queue,
+        "move data",
+        target,
+        source,
+        byte_count=nbytes,
+        src_offset=start,
+        dst_offset=at,
+    )
 
 
 def host_buffer(session, array: np.ndarray, *, writable=False):

@@ -47,6 +47,8 @@ TRIALS = {
 }  # fmt: skip
 ALWAYS = next(iter(TRIALS))
 _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}
+#: Trials that are run for each type of coordinates by itself: kernels are built for one.
+TYPED = ("clgeom.hull.known", "clgeom.region.known")
 TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
 NOTE = "trials"
 
@@ -72,7 +74,7 @@ def _needed(key):
     """The trials, with the type of coordinates, for a kernel."""
     kernel, params, _ = key
     trial = _trial_of(kernel)
-    real = TYPES.get(dict(params).get("real"))
+    real = TYPES.get(dict(params).get("real")) if trial and trial[0] in TYPED else None
     return {(ALWAYS, None)} if trial is None else {(ALWAYS, None), (trial, real)}
 
 
@@ -84,8 +86,8 @@ def passes(session, trial, dtype=None) -> bool:
     if known not in _verdicts:
         name, digest = _name(trial, dtype), _digest(trial)
         noted = _noted(session.profile).get(name)
-        if isinstance(noted, list) and noted[:1] == [digest]:
-            _verdicts[known] = noted[1:] == [True]
+        if noted and noted[0] == digest:
+            _verdicts[known] = noted[1]
         else:
             plain = session
             if session.profile != devices.describe(
@@ -100,8 +102,9 @@ def passes(session, trial, dtype=None) -> bool:
 
 
 def is_refused(profile) -> bool:
-    """Whether a device has failed a trial."""
-    return any(isinstance(noted, list) and noted[1:] == [False] for noted in _noted(profile).values())
+    """Whether a device has failed a trial, with the kernels as they are now."""
+    failed = {name.split()[0]: digest for name, (digest, right) in _noted(profile).items() if not right}
+    return any(_digest(trial) == failed[_name(trial)] for trial in TRIALS if _name(trial) in failed)
 
 
 def _try(session, trial, dtype) -> bool:
@@ -130,7 +133,7 @@ def describe_driver(profile) -> str:
     return f"{profile.name}, {profile.platform} {profile.version}, driver {profile.driver}"
 
 
-def _name(trial, dtype):
+def _name(trial, dtype=None):
     return f"{trial[0]}.{trial[1]}" + (f" {dtype.name}" if dtype else "")
 
 
@@ -158,8 +161,15 @@ def _all_kernels():
 
 
 def _noted(profile) -> dict:
+    """Verdicts on a device by the name of the trial: (digest, whether all was right)."""
     found = caches.noted(NOTE).get(describe_driver(profile))
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: noted
+        for name, noted in found.items()
+        if isinstance(noted, list) and len(noted) == 2 and isinstance(noted[1], bool)
+    }
 
 
 def _keep(profile, name, verdict):
