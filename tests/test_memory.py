@@ -145,6 +145,8 @@ def test_memory_missing_at_first_use_is_looked_for_once(fresh, monkeypatch):
             raise cl.MemoryError("clEnqueueNDRangeKernel failed: MEM_OBJECT_ALLOCATION_FAILURE")
         return enqueue(*args, **kwargs)
 
+    run(fresh, Plan(step)).read(out)  # the device is tried now
+    fresh.release()
     monkeypatch.setattr(cl, "enqueue_nd_range_kernel", deferred)
     spare = allocate(fresh, 1 << 20)
     del spare
