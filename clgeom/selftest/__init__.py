@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 
-from clgeom.errors import ClgeomError
+from clgeom.errors import ClgeomError, DeviceError
 from clgeom.runtime.device import Session, all_devices, as_session, describe
+from clgeom.runtime.trust import is_refused
 from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
 from clgeom.selftest.checks import CHECKS
 
@@ -43,11 +44,16 @@ def run(device=None):
     Parameters
     ----------
     device : str, pyopencl.Device or Session, optional
+
+    Raises
+    ------
+    DeviceError
+        For a device that is refused because it computes wrongly.
     """
     session = as_session(device)
     for kernels, check in CHECKS:
         begin = time.perf_counter()
-        ok, detail = _attempt(lambda check=check: check(session))
+        ok, detail = _attempt(session, lambda check=check: check(session))
         seconds = time.perf_counter() - begin
         for kernel in kernels:
             yield Outcome(kernel, ok, detail, seconds)
@@ -55,15 +61,19 @@ def run(device=None):
         if question.fp64 and not session.profile.fp64:
             continue
         begin = time.perf_counter()
-        ok, detail = _attempt(lambda question=question: _compared(next(answers_of(session, [question]))))
+        ok, detail = _attempt(
+            session, lambda question=question: _compared(next(answers_of(session, [question])))
+        )
         yield Outcome(question.name, ok, detail, time.perf_counter() - begin)
 
 
-def _attempt(check):
+def _attempt(session, check):
     """(whether a check passed, its detail or what went wrong in one line)"""
     try:
         return True, check()
     except Exception as error:  # whatever a driver does wrong is what this is to show
+        if isinstance(error, DeviceError) and is_refused(session.profile):
+            raise
         return False, " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
@@ -87,6 +97,7 @@ class DeviceOutcome:
     fp64: bool
     outcomes: tuple[Outcome, ...] = ()
     refused: str | None = None
+    seconds: float = 0.0
 
     @property
     def failed(self) -> tuple[Outcome, ...]:
@@ -97,12 +108,8 @@ class DeviceOutcome:
         """Whether nothing failed. A device that is refused gives no answers, so no wrong ones."""
         return not self.failed and bool(self.outcomes or self.refused)
 
-    @property
-    def seconds(self) -> float:
-        return sum(outcome.seconds for outcome in self.outcomes)
-
     def asdict(self) -> dict:
-        return {**asdict(self), "failed": len(self.failed), "seconds": self.seconds}
+        return {**asdict(self), "failed": len(self.failed)}
 
 
 def check_device(session, watch=None) -> DeviceOutcome:
@@ -114,12 +121,15 @@ def check_device(session, watch=None) -> DeviceOutcome:
     watch : callable, optional
         Called as ``watch(outcome)`` with each `Outcome` as it is known.
     """
-    outcomes = []
-    for outcome in run(session):
-        outcomes.append(outcome)
-        if watch is not None:
-            watch(outcome)
-    return _of_device(session.profile, tuple(outcomes))
+    outcomes, refused, begin = [], None, time.perf_counter()
+    try:
+        for outcome in run(session):
+            outcomes.append(outcome)
+            if watch is not None:
+                watch(outcome)
+    except DeviceError as error:
+        refused = _in_one_line(error)
+    return _of_device(session.profile, tuple(outcomes), refused, time.perf_counter() - begin)
 
 
 def check_all(watch=None):
@@ -136,17 +146,15 @@ def check_all(watch=None):
         try:
             yield check_device(Session(device), each)
         except ClgeomError as error:
-            yield _of_device(profile, refused=" ".join(str(error).split()))
+            yield _of_device(profile, refused=_in_one_line(error))
 
 
-def _of_device(profile, outcomes=(), refused=None):
+def _in_one_line(error):
+    return " ".join(str(error).split())
+
+
+def _of_device(profile, outcomes=(), refused=None, seconds=0.0):
     return DeviceOutcome(
-        profile.name,
-        profile.platform,
-        profile.version,
-        profile.driver,
-        profile.kind,
-        profile.fp64,
-        outcomes,
-        refused,
-    )
+        profile.name, profile.platform, profile.version, profile.driver, profile.kind, profile.fp64, outcomes, refused,
+        seconds,
+    )  # fmt: skip
