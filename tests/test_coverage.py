@@ -1,6 +1,7 @@
 """Coverage regions against their definition: every cell covered, valid, parts, holes, levels, stacks, bad input."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -16,8 +17,14 @@ from clgeom.radio import shadowing
 from clgeom.region.bands import nested
 from clgeom.region.contours import mask_polygons, trace, twice_area
 from clgeom.region.coverage import coverage_regions
+from clgeom.region.job import Job, Masks
 from clgeom.region.localize import localize, localize_masks
 from clgeom.region.metrics import compare, hull_of, measure
+from clgeom.region.rasters import as_levels, as_stack
+from clgeom.region.runs import connected, covered_runs
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.render import render
+from clgeom.runtime.tuning import override
 
 SHAPES = ("random", "comb", "spiral", "c", "pixels", "ring", "diagonal", "full")
 
@@ -253,6 +260,50 @@ def test_more_segments_are_tighter_when_cuts_nest(session):
     assert areas[-1] < areas[0]
     lines = coverage_regions(np.ones((5, 255), bool), 1, segments=512, parts=False, device=session)[0]
     assert lines.segments == 256  # the effective number: one a grid line
+
+
+# Parts, in shares ---------------------------------------------------------------------------------------------------
+
+#: Shares of few runs, so that parts lie in many of them; groups of several items, and of one.
+SHARES = (
+    Policy("serial", 1, 1, groups_per_unit=0), Policy("serial", 1, 3, groups_per_unit=0),
+    Policy("serial", 1, 40, groups_per_unit=0), Policy("serial", 1, 512, groups_per_unit=4), Policy("group", 1),
+    Policy("group", 32),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", SHARES, ids=str)
+def test_parts_do_not_depend_on_shares(session, policy):
+    ndimage = pytest.importorskip("scipy.ndimage", reason="SciPy labels parts, too")
+    rng = np.random.default_rng(2)
+    combs = np.zeros((70, 80), bool)
+    combs[::2, :-1], combs[1::4, 0], combs[3::4, -2] = True, True, True  # one snake
+    masks = [rng.random((70, 80)) < density for density in (0.35, 0.5, 0.6)]
+    for mask in (picture("spiral", 60), combs, combs.T, ~combs, *masks):
+        stack = as_stack(mask, session, of="test")
+        job = Job(stack, as_levels(1, ">=", None, stack.dtype, of="test"), None, 1, "count", False)
+        runs = covered_runs(Masks(job, stack, 0, 1))
+        for some, cells, corners in ((runs, mask, True), (runs.between(), ~mask, False)):
+            labels, count = ndimage.label(cells, np.ones((3, 3)) if corners else None)
+            label = labels[some.top, some.column]
+            with override({"region/coverage_unite": policy, "region/coverage_roots": policy}):
+                roots = connected(job, some, corners=corners)
+            first = np.unique(label, return_index=True)[1]  # of the runs of each part
+            assert count == len(first) and (roots == first[label - 1]).all()
+
+
+def test_what_items_share_is_atomic_or_fenced():
+    """Formal races, which no device here shows: another item's parents are read by atomics, and a list of corners that
+    is overwritten has been read by all of the group."""
+    for variant, wg_size in (("group", 64), ("serial", 1)):
+        source = render("region/coverage_unite", variant=variant, wg_size=wg_size)
+        assert "#define PARENTS volatile global uint *" in source
+        lines = [line for line in source.splitlines() if not line.lstrip().startswith("//")]
+        bare = [line for line in lines if re.search(r"(?<!&)parents\[", line)]
+        assert lines and not bare, bare
+    source = render("region/arc_corners", variant="group", wg_size=64)
+    read, written = source.index("= list[k];"), source.index("list[at] =")
+    assert re.search(r"ARC_FENCE\(\)|CLK_GLOBAL_MEM_FENCE", source[read:written])
 
 
 # Types, levels, nodata ---------------------------------------------------------------------------------------------
