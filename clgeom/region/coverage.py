@@ -146,7 +146,9 @@ def _batches(job, *, cells_at_once=None):
     stack, levels = job.stack, len(job.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = job.session.profile.max_alloc_bytes
-    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), regions_at_once(job.segments, room) // levels)
+    maps = min(
+        CANDIDATES_AT_ONCE // lines, room // (8 * lines), regions_at_once(job.segments, room) // levels
+    )
     if cells_at_once is not None:
         maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
     maps = max(maps, 1)

@@ -76,7 +76,9 @@ def outlines(job: Job, lines: Lines) -> list[tuple[Chains, np.ndarray]]:
         segments = min(job.segments, high)
         chosen = np.flatnonzero((sizes > low) & (sizes <= high))
         room = job.session.profile.max_alloc_bytes
-        made += [(_chains(job, lines, some, segments), some) for some in _shares(chosen, sizes, segments, room)]
+        made += [
+            (_chains(job, lines, some, segments), some) for some in _shares(chosen, sizes, segments, room)
+        ]
     return made
 
 
