@@ -517,6 +517,42 @@ def test_masks_scales_and_bands_of_rasters():
     assert "(int16), band 1 of 2, no coordinate" in done("two.npy", "--level", 600)
 
 
+@needs("rasterio")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    (
+        ("1 2 3\n4 5 6\n", [[1, 2, 3], [4, 5, 6]]),
+        ("1 2 3 4 5 -9999", [[1, 2, 3], [4, 5, -9999]]),
+        ("1 2 3\n4 5 1e3\n", [[1, 2, 3], [4, 5, 1000]]),
+        ("1 " * 9000 + "2.75", None),
+        ("1 2 3\n4 5\n", "must hold 2 x 3 numbers, as its header says. Got 5 of them"),
+        ("1 2 3\n4 5 6\n7\n", "must hold 2 x 3 numbers, as its header says. Got 7 of them"),
+        ("1 2 3\n4 x 6\n", "must hold numbers. Got 'x'"),
+        ("1 2 3\n4 1_0 6\n", "must hold numbers. Got '1_0'"),
+        ("", "is not a raster"),
+    ),
+)
+def test_ascii_grids_are_read_whole(monkeypatch, body, expected):
+    """GDAL reads missing numbers and words as 0, and cuts off decimal places that come late."""
+    from clgeom.io import geo
+
+    columns, rows = (9001, 1) if expected is None else (3, 2)
+    header = f"NCOLS {columns}\nnrows {rows}\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n"
+    Path("map.asc").write_text(header + body)
+    if isinstance(expected, str):
+        assert expected in refused("map.asc", "--level", 1)
+        return
+    for block_bytes in (1, 7, 1 << 24) if expected else (1 << 24,):
+        monkeypatch.setattr(geo, "BLOCK_BYTES", block_bytes)
+        raster = geo.read_raster("map.asc")
+        assert raster.nodata == -9999 and raster.transform == (1, 0, 0, 0, -1, rows)
+        if expected:
+            assert raster.values.dtype == np.int32 and raster.values.tolist() == expected
+        else:
+            assert raster.values.dtype == np.float32 and raster.values[0, -1] == 2.75
+
+
 @needs("rasterio", "pyproj")
 @pytest.mark.filterwarnings("ignore")
 def test_rasters_that_are_odd_or_broken():

@@ -25,14 +25,19 @@ from clgeom.io.arrays import MALFORMED
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
 from clgeom.region.bands import Nested
-from clgeom.region.geodesy import as_crs, earth_areas
+from clgeom.region.geodesy import as_crs, earth_areas, shown
 from clgeom.region.result import require_shapely
 
-#: Files of rasters, and the drivers of GDAL that may open each: those that read no other file than it and its like.
-RASTERS = {
-    ".tif": ("GTiff",), ".tiff": ("GTiff",), ".img": ("HFA", "ENVI"), ".asc": ("AAIGrid",), ".npy": (), ".npz": (),
-}  # fmt: skip
+#: Files of rasters, and the driver of GDAL that may open each: one that reads no other file than it and its like, and
+#: tells when the file is cut short.
+RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
 POINTS = (".csv", ".tsv", ".txt")
+#: Words that begin the lines of an Arc/Info ASCII file's header.
+ASCII_HEADER = (
+    b"ncols", b"nrows", b"xllcorner", b"xllcenter", b"yllcorner", b"yllcenter", b"cellsize", b"dx", b"dy",
+    b"nodata_value", b"nodata",
+)  # fmt: skip
+BLOCK_BYTES = 1 << 24
 #: Names of the array in a .npz file that is taken without being asked for.
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 #: From the first level to the last; more levels share them out.
@@ -70,7 +75,7 @@ def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
     Parameters
     ----------
     path : path-like
-        GeoTIFF (.tif, .tiff), Erdas Imagine or ENVI (.img), Arc/Info ASCII (.asc), .npy, or .npz; a .npz file may also
+        GeoTIFF (.tif, .tiff), Erdas Imagine (.img), Arc/Info ASCII (.asc), .npy, or .npz; a .npz file may also
         hold "transform" (6 numbers), "crs" (text) and "nodata". A file cannot make this read others on the network.
     band : int
         Which band, from 1; of a three-dimensional array, which map.
@@ -124,12 +129,14 @@ def _read_rasterio(path, band, nodata):
     with warnings.catch_warnings(record=True) as caught, rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
         warnings.simplefilter("always")
         try:
-            with _opened(path) as source:
+            with rasterio.open(path.absolute(), driver=RASTERS[path.suffix.lower()]) as source:
                 if not 1 <= band <= source.count:
                     raise InvalidInput(
                         f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead."
                     )
                 raster = _band(source, band, source.nodatavals[band - 1] if nodata is None else nodata)
+                if source.driver == "AAIGrid":
+                    raster = replace(raster, values=_ascii_values(path, source.shape))
                 unplaced = any(
                     issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught
                 )
@@ -157,20 +164,6 @@ def _check_sides(path):
                     raise InvalidInput(f"The file '{side}' beside the raster is no TIFF.")
 
 
-def _opened(path):
-    """The dataset of a file, by the first driver for files of its name that knows it."""
-    import rasterio
-
-    drivers = RASTERS[path.suffix.lower()]
-    for driver in drivers:
-        try:
-            return rasterio.open(path.absolute(), driver=driver)
-        except rasterio.errors.RasterioIOError:
-            if driver == drivers[-1]:
-                raise
-    return None
-
-
 def _band(source, band, nodata):
     """A band as a Raster without a place."""
     import rasterio
@@ -191,6 +184,56 @@ def _band(source, band, nodata):
     if values.dtype.itemsize <= 2 or values.dtype == np.float32:
         scaled = scaled.astype(np.float32)
     return Raster(np.ma.masked_array(scaled, hidden), bands=source.count)
+
+
+def _ascii_values(path, shape):
+    """The numbers of an Arc/Info ASCII file: int32 where all are whole and fit, else float32.
+
+    GDAL takes what is missing or no number as 0, and cuts off the places of all if the first ones have none.
+    """
+    parts, rest = [], b""
+    with open(path, "rb") as file:
+        while True:
+            start = file.tell()
+            line = file.readline(1 << 12)
+            if not line or line.split()[:1] and line.split()[0].lower() not in ASCII_HEADER:
+                break
+        file.seek(start)
+        while block := file.read(BLOCK_BYTES):
+            words = (rest + block).split()
+            rest = words.pop() if words and not block[-1:].isspace() else b""
+            parts.append(_ascii_numbers(path, words))
+    parts.append(_ascii_numbers(path, rest.split()))
+    values = np.concatenate(parts)
+    if len(values) != shape[0] * shape[1]:
+        raise InvalidInput(
+            f"The file '{path}' must hold {shape[0]:,} x {shape[1]:,} numbers, as its header says. "
+            f"Got {len(values):,} of them instead."
+        )
+    whole = np.isfinite(values).all() and (values == np.rint(values)).all() and np.abs(values).max() < 1 << 31
+    with np.errstate(over="ignore"):
+        return values.astype(np.int32 if whole else np.float32).reshape(shape)
+
+
+def _ascii_numbers(path, words):
+    """Words as float64."""
+    try:
+        if b"_" in b"".join(words):
+            raise ValueError
+        return np.array(words, dtype="S").astype(np.float64) if words else np.empty(0)
+    except ValueError:
+        wrong = next((word for word in words if not _is_number(word)), b"")
+        raise InvalidInput(
+            f"The file '{path}' must hold numbers. Got {shown(wrong.decode('latin-1'))} instead."
+        ) from None
+
+
+def _is_number(word) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return b"_" not in word
 
 
 def _read_numpy(path, suffix, band, array):

@@ -110,6 +110,8 @@ class LonLat:
         if not len(geometry["coordinates"]):
             return shapely.Polygon()
         made = shapely.geometry.shape(geometry)
+        if "Polygon" in kind and not made.is_valid:
+            made = polygons_of(made)
         if self.mapping is None or self.turn:
             self._check(made)
         parts = shapely.get_parts(made).tolist()
