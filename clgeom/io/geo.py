@@ -475,18 +475,16 @@ def _in_degrees(features, way):
             wholes[id(layer)] = shape
         return wholes[id(layer)]
 
-    moved = []
-    for feature in features:
-        nested = feature.nested
-        if nested is None or way.mapping is None:
-            geometry = way(feature.geometry)
-        else:
+    if way.mapping is None or not any(feature.nested for feature in features):
+        geometries = way.all([feature.geometry for feature in features])
+    else:
+        geometries = []
+        for nested in (feature.nested for feature in features):
             shape = whole(nested.layer)
             if nested.cut is not None:
                 shape = polygons_of(shape.difference(whole(nested.cut)))
-            geometry = as_geojson(shape)
-        moved.append(replace(feature, geometry=geometry))
-    return moved
+            geometries.append(as_geojson(shape))
+    return [replace(feature, geometry=geometry) for feature, geometry in zip(features, geometries)]
 
 
 def count_vertices(geometry) -> int:
