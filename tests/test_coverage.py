@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import reference.coverage as reference
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -385,7 +385,6 @@ def exactly_covered(values, level, direction, nodata):
     seed=st.integers(0, 999), kind=st.sampled_from(KINDS), rows=st.sampled_from(EDGES),
     columns=st.sampled_from(EDGES), data=st.data(),
 )  # fmt: skip
-@settings(max_examples=15)
 def test_any_raster_is_the_same_in_every_setting(any_session, session, seed, kind, rows, columns, data):
     """Of every type, with levels that are values: the region of the cells that reach them, bit for bit."""
     rng = np.random.default_rng(seed)
