@@ -467,7 +467,7 @@ def test_rasters_ask_nothing_of_the_network(server):
         for name in (f"map{number}.tif", f"map{number}.img", f"map{number}.asc", f"map{number}.vrt"):
             Path(name).write_text(text.format(address, name.replace(".", "-")))
             assert "is not a raster" in refused(name, "--level", 1) or name.endswith("vrt")
-        for side in ("msk", "ovr"):
+        for side in ("msk", "ovr", "MSK", "OVR"):
             tiff("hill.tif", hill())
             Path(f"hill.tif.{side}").write_text(text.format(address, f"{side}{number}"))
             assert f"'hill.tif.{side}' beside the raster is no TIFF" in refused("hill.tif", "--level", 60)

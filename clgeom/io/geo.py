@@ -134,9 +134,12 @@ def _read_rasterio(path, band, nodata):
                     raise InvalidInput(
                         f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead."
                     )
-                raster = _band(source, band, source.nodatavals[band - 1] if nodata is None else nodata)
+                values = source.read(band)
                 if source.driver == "AAIGrid":
-                    raster = replace(raster, values=_ascii_values(path, source.shape))
+                    values = _ascii_values(path, source.shape)
+                raster = _band(
+                    source, band, values, source.nodatavals[band - 1] if nodata is None else nodata
+                )
                 unplaced = any(
                     issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught
                 )
@@ -157,18 +160,19 @@ def _read_rasterio(path, band, nodata):
 
 def _check_sides(path):
     """Refuse a mask or an overview beside a raster that is no TIFF: GDAL would open whatever it is."""
-    for side in (Path(f"{path}.msk"), Path(f"{path}.ovr"), Path(f"{path}.msk.ovr"), Path(f"{path}.ovr.msk")):
+    for ending in (".msk", ".ovr", ".msk.ovr", ".ovr.msk", ".MSK", ".OVR"):
+        side = Path(f"{path}{ending}")
         if side.is_file():
             with open(side, "rb") as file:
                 if file.read(4) not in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
                     raise InvalidInput(f"The file '{side}' beside the raster is no TIFF.")
 
 
-def _band(source, band, nodata):
-    """A band as a Raster without a place."""
+def _band(source, band, values, nodata):
+    """The values of a band, as they are stored, as a Raster without a place."""
     import rasterio
 
-    values, flags = source.read(band), source.mask_flag_enums[band - 1]
+    flags = source.mask_flag_enums[band - 1]
     if values.dtype.kind not in "biuf":
         raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
     masks = rasterio.enums.MaskFlags
