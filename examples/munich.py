@@ -96,6 +96,8 @@ def mean_within(values, weights, reach):
 
 
 def main(picture="munich.png", output=None):
+    import shapely
+
     import clgeom
     from clgeom.io.geo import features_of, write_features
     from clgeom.plot import save_coverage_plot
@@ -124,11 +126,11 @@ def main(picture="munich.png", output=None):
     for level in levels:
         own = [region for region in large if region.level == level]
         print(f">= {level} dBm: {len(own)} regions, {sum(map(len, own)):,} vertices, "
-              f"{sum(region.area for region in own) / 1e6:.3f} km2")  # fmt: skip
+              f"{shapely.union_all([region.to_shapely() for region in own]).area / 1e6:.3f} km2")  # fmt: skip
     shown = RadioMap(received, transform, "EPSG:32632", (tuple(position),))
     save_coverage_plot(large, picture, raster=shown, title="Munich, one base station, Walfisch-Ikegami")
     if output:
-        write_features(features_of(large), output, crs="EPSG:32632")
+        write_features(features_of(large), output, crs="EPSG:32632", resolution=pixel)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Coverage regions against their definition: every cell covered, valid, parts, holes, levels, stacks, bad input."""
 
 import math
+import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,8 +18,14 @@ from clgeom.radio import shadowing
 from clgeom.region.bands import nested
 from clgeom.region.contours import mask_polygons, trace, twice_area
 from clgeom.region.coverage import coverage_regions
+from clgeom.region.job import Job, Masks
 from clgeom.region.localize import localize, localize_masks
 from clgeom.region.metrics import compare, hull_of, measure
+from clgeom.region.rasters import as_levels, as_stack, covered_mask
+from clgeom.region.runs import connected, covered_runs
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.render import render
+from clgeom.runtime.tuning import override
 
 SHAPES = ("random", "comb", "spiral", "c", "pixels", "ring", "diagonal", "full")
 
@@ -255,6 +263,50 @@ def test_more_segments_are_tighter_when_cuts_nest(session):
     assert lines.segments == 256  # the effective number: one a grid line
 
 
+# Parts, in shares ---------------------------------------------------------------------------------------------------
+
+#: Shares of few runs, so that parts lie in many of them; groups of several items, and of one.
+SHARES = (
+    Policy("serial", 1, 1, groups_per_unit=0), Policy("serial", 1, 3, groups_per_unit=0),
+    Policy("serial", 1, 40, groups_per_unit=0), Policy("serial", 1, 512, groups_per_unit=4), Policy("group", 1),
+    Policy("group", 32),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", SHARES, ids=str)
+def test_parts_do_not_depend_on_shares(session, policy):
+    ndimage = pytest.importorskip("scipy.ndimage", reason="SciPy labels parts, too")
+    rng = np.random.default_rng(2)
+    combs = np.zeros((70, 80), bool)
+    combs[::2, :-1], combs[1::4, 0], combs[3::4, -2] = True, True, True  # one snake
+    masks = [rng.random((70, 80)) < density for density in (0.35, 0.5, 0.6)]
+    for mask in (picture("spiral", 60), combs, combs.T, ~combs, *masks):
+        stack = as_stack(mask, session, of="test")
+        job = Job(stack, as_levels(1, ">=", None, stack.dtype, of="test"), None, 1, "count", False)
+        runs = covered_runs(Masks(job, stack, 0, 1))
+        for some, cells, corners in ((runs, mask, True), (runs.between(), ~mask, False)):
+            labels, count = ndimage.label(cells, np.ones((3, 3)) if corners else None)
+            label = labels[some.top, some.column]
+            with override({"region/coverage_unite": policy, "region/coverage_roots": policy}):
+                roots = connected(job, some, corners=corners)
+            first = np.unique(label, return_index=True)[1]  # of the runs of each part
+            assert count == len(first) and (roots == first[label - 1]).all()
+
+
+def test_what_items_share_is_atomic_or_fenced():
+    """Formal races, which no device here shows: another item's parents are read by atomics, and a list of corners that
+    is overwritten has been read by all of the group."""
+    for variant, wg_size in (("group", 64), ("serial", 1)):
+        source = render("region/coverage_unite", variant=variant, wg_size=wg_size)
+        assert "#define PARENTS volatile global uint *" in source
+        lines = [line for line in source.splitlines() if not line.lstrip().startswith("//")]
+        bare = [line for line in lines if re.search(r"(?<!&)parents\[", line)]
+        assert lines and not bare, bare
+    source = render("region/arc_corners", variant="group", wg_size=64)
+    read, written = source.index("= list[k];"), source.index("list[at] =")
+    assert re.search(r"ARC_FENCE\(\)|CLK_GLOBAL_MEM_FENCE", source[read:written])
+
+
 # Types, levels, nodata ---------------------------------------------------------------------------------------------
 
 TYPES = (
@@ -287,6 +339,106 @@ def test_every_type_and_direction(session, dtype):
             np.testing.assert_array_equal(found.exterior, expected.exterior)
             parts = coverage_regions(raster, level, direction=direction, device=session)
             assert sum(part.cells for part in parts) == np.count_nonzero(mask)
+
+
+EDGES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65, 127, 129)
+KINDS = ("noise", "checkerboard", "comb", "rings", "pixel", "smooth", "full")
+
+
+def adversary(kind, shape, dtype, rng):
+    """A raster whose values are levels, with NaN, infinities and the type's extremes."""
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    values = {
+        "noise": lambda: rng.integers(0, 4, shape),
+        "checkerboard": lambda: (rows + columns) % 2,
+        "comb": lambda: np.maximum((columns % 2) * np.ones(shape), rows == 0),
+        "rings": lambda: np.hypot(rows, columns) % 6,
+        "pixel": lambda: (rows == rng.integers(shape[0])) & (columns == rng.integers(shape[1])),
+        "smooth": lambda: 3 * np.sin(rows / 9 + rng.random()) * np.cos(columns / 7),
+        "full": lambda: np.ones(shape),
+    }[kind]()
+    values = np.asarray(values).astype(dtype)
+    wild = rng.random(shape) < 0.05
+    if values.dtype.kind == "f":
+        values[wild] = rng.choice([np.nan, np.inf, -np.inf, np.finfo(dtype).tiny / 4, -0.0], wild.sum())
+    elif values.dtype.kind in "iu":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        values[wild] = rng.choice([max(least, -(2**53)), min(most, 2**53)], wild.sum())
+    return values
+
+
+def exactly_covered(values, level, direction, nodata):
+    """The cells that reach a level, in the fractions that all numbers are; a level is rounded to the raster's type."""
+    kind = np.float32 if values.dtype == np.float16 else values.dtype.type
+    level = Fraction(float(kind(level)) if values.dtype.kind == "f" else level)
+
+    def reaches(value):
+        if math.isnan(value) or (nodata is not None and value == nodata):
+            return False
+        value = value if math.isinf(value) else Fraction(value)
+        return value >= level if direction == ">=" else value <= level
+
+    return np.vectorize(reaches, otypes=[bool])(values.astype(np.float64))
+
+
+@given(
+    seed=st.integers(0, 999), kind=st.sampled_from(KINDS), rows=st.sampled_from(EDGES),
+    columns=st.sampled_from(EDGES), data=st.data(),
+)  # fmt: skip
+def test_any_raster_is_the_same_in_every_setting(any_session, session, seed, kind, rows, columns, data):
+    """Of every type, with levels that are values: the region of the cells that reach them, bit for bit."""
+    rng = np.random.default_rng(seed)
+    as_gpu = any_session.profile.kind == "gpu"
+    dtype = np.dtype(data.draw(st.sampled_from(TYPES)) if as_gpu else "float32")  # others are built elsewhere
+    if not any_session.profile.fp64 and dtype.name in ("int64", "float64"):
+        return
+    values = adversary(kind, (rows, columns), dtype, rng)
+    known = np.unique(values[np.isfinite(values)].astype(np.float64))
+    pool = [0.0, 1.0, 2.5, -7.0, 0.1, -85.3, *known.tolist()[:20]]
+    levels = data.draw(st.lists(st.sampled_from(pool), min_size=1, max_size=3, unique=True))
+    direction = data.draw(st.sampled_from([">=", "<="]))
+    nodata = data.draw(st.sampled_from([None, *known.tolist()[:3]]))
+    parts, holes = data.draw(st.sampled_from([(True, None), (True, 0), (False, None), (False, 2)]))
+    how = {"segments": data.draw(st.sampled_from([1, 2, 5, 300])), "parts": parts, "holes": holes}
+    masks = np.stack([exactly_covered(values, level, direction, nodata) for level in levels])
+    for level, mask in zip(levels, masks):
+        np.testing.assert_array_equal(covered_mask(values, level, direction=direction, nodata=nodata), mask)
+    expected = coverage_regions(masks, 1, device=session, **how)
+    found = coverage_regions(values, levels, direction=direction, nodata=nodata, device=any_session, **how)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        assert (levels.index(a.level), a.part, a.cells) == (b.map, b.part, b.cells)
+        assert [ring.tobytes() for ring in a.rings] == [ring.tobytes() for ring in b.rings]
+        assert [[r.tolist() for r in hole] for hole in a.hole_rings] == [
+            [r.tolist() for r in hole] for hole in b.hole_rings
+        ]
+    if parts:
+        assert [r.cells for r in expected] == [
+            len(part) for mask in masks for part in reference.parts_of(mask)
+        ]
+
+
+def test_levels_that_are_one_are_refused(session):
+    for levels in ([-75, -75], (1, 2, 1.0), [0.0, -0.0]):
+        with pytest.raises(
+            InvalidInput, match="'levels' parameter of coverage_regions must name each level once. Got"
+        ):
+            coverage_regions(np.ones((3, 3), np.float32), levels, device=session)
+    close = (-85.1, np.nextafter(-85.1, 0))  # one number in float32, and two levels
+    found = coverage_regions(np.full((3, 3), -85.1, np.float32), close, device=session)
+    assert [region.level for region in found] == list(close)
+    assert len(found.at_level(close[0])) == len(found.at_level(close[1])) == 1
+
+
+def test_levels_and_nodata_beyond_the_rasters_type(session):
+    values = np.array([[np.inf, 3e38, 0, -3e38, -np.inf, np.nan]], np.float32)
+    for level, direction, cells in (
+        (1e39, ">=", 1), (-1e39, ">=", 4), (1e39, "<=", 4), (-1e39, "<=", 1), (1e300, ">=", 1),
+    ):  # fmt: skip
+        found = coverage_regions(values, level, direction=direction, parts=False, holes=0, device=session)
+        assert found[0].cells == cells, (level, direction)
+        assert covered_mask(values, level, direction=direction).sum() == cells
+    assert covered_mask(values, -1e39, nodata=1e39).sum() == 3  # inf is what such a value is stored as
 
 
 def test_float_levels_compare_as_in_numpy(session):
@@ -386,6 +538,17 @@ def test_one_pixel_one_column_one_row(session):
         ({"transform": (1, 0, 0)}, "'transform' .* must be 6 finite numbers"),
         ({"transform": (1, 0, math.nan, 0, 1, 0)}, "'transform' .* must be 6 finite numbers"),
         ({"transform": "north-up"}, "'transform' .* must be 6 finite numbers"),
+        ({"transform": (1e-200, 0, 0, 0, 1e-200, 0)}, "'transform' .* a e - b d other than 0"),
+        (
+            {"transform": (1e200, 0, 0, 0, 1e200, 0)},
+            "coordinates that float64 holds and tells apart.*3 x 3 cells",
+        ),
+        ({"transform": (1, 0, 1e17, 0, -1, 0)}, "coordinates that float64 holds and tells apart"),
+        (
+            {"transform": (1, 1, 0, 1, 1.0000000000000002, 0)},
+            "coordinates that float64 holds and tells apart",
+        ),
+        ({"transform": np.arange(100_000)}, r"Got array\(.{0,200}\.\.\. instead|Got array\(.* instead"),
     ),
 )
 def test_coverage_regions_refuses(session, kwargs, words):
@@ -540,6 +703,22 @@ def test_compare_leaves_out_what_is_not_there(session):
         assert [row["mask_area"] for row in rows] == [12, 12] and not any(row["missed"] for row in rows)
 
 
+def test_measure_takes_nested_shapes_and_other_grids_are_refused(session):
+    raster, transform = shadowing((40, 50), correlation=9, seed=3), (5.0, 2, 100, 2, -5.0, 900)
+    found = coverage_regions(raster, (0, 4), segments=9, transform=transform, device=session)
+    for shape in nested(list(found)):
+        own = [region for region in found if region.level == shape.level]
+        by_cells = measure(shape, raster >= np.float32(shape.level), hausdorff=False)
+        assert by_cells.missed == pytest.approx(0, abs=1e-6)
+        assert by_cells.area == pytest.approx(shape.area / found.grid.cell_area)
+        assert by_cells.area <= measure(own, raster >= np.float32(shape.level), hausdorff=False).area + 1e-6
+    for wrong in (found[0], list(found), nested(list(found))):
+        with pytest.raises(
+            InvalidInput, match=r"the shape of the region's raster, \(40, 50\). Got \(50, 40\)"
+        ):
+            measure(wrong, (raster >= 0).T)
+
+
 def test_measure_of_nothing_and_refusals(session):
     nothing = np.zeros((4, 4), bool)
     metrics = measure(shapely.Polygon(), nothing)
@@ -593,13 +772,23 @@ def test_localize_nowhere_and_in_several_parts():
     assert localize([comb, box(0, 3, 10, 4)], method="hulls").area > parts.area
 
 
+def test_localize_takes_one_system_by_any_name(session):
+    pyproj = pytest.importorskip("pyproj", reason="it knows which systems are the same")
+    names = ("EPSG:32632", 32632, pyproj.CRS(32632), "epsg:32632")
+    found = [coverage_regions(np.ones((3, 3)), 1, crs=crs, device=session)[0] for crs in names]
+    assert localize(found).area == 9
+
+
 def test_localize_refuses(session):
     one = coverage_regions(np.ones((3, 3)), 1, crs="EPSG:32632", device=session)[0]
     other = coverage_regions(np.ones((3, 3)), 1, crs="EPSG:32633", device=session)[0]
     with pytest.raises(InvalidInput, match="must be two regions or more. Got 1 instead"):
         localize([one])
-    with pytest.raises(InvalidInput, match="in one coordinate reference system"):
-        localize([one, other])
+    plain = coverage_regions(np.ones((3, 3)), 1, device=session)[0]
+    for pair in ([one, other], [one, plain], [[one], [plain, plain]], nested([one]) + nested([plain])):
+        with pytest.raises(InvalidInput, match="in one coordinate reference system. Got .* and .* instead"):
+            localize(pair)
+    assert localize([plain, plain]).area == 9 and localize([one, one.to_shapely()]).area == 9
     with pytest.raises(InvalidInput, match="must be regions or geometries. Got int instead"):
         localize([one, 5])
     with pytest.raises(InvalidInput, match="must be 'regions' or 'hulls'. Got 'boxes' instead"):

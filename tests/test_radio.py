@@ -237,6 +237,30 @@ def test_masked_cells_are_unknown(session):
     assert np.isnan(loss).tolist() == [False] * 5 + [True] * 4
 
 
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("outside", ("clip", "nan"))
+@pytest.mark.parametrize("name", [name for name in cells(1, np.float32) if name != "line_of_sight"])
+def test_what_is_nan_stays_nan(any_session, name, outside):
+    """Whatever the parameter, also where the model only compares it; in vectors and alone."""
+    given = {**cells(19, np.float32), "line_of_sight": np.zeros(19, bool)}
+    given[name][[3, 18]] = np.nan
+    calls = [lambda: walfisch_ikegami(**given, outside=outside, device=any_session)]
+    if name in ("distance", "frequency", "base_height", "mobile_height"):
+        link = {key: given[key] for key in ("distance", "frequency", "base_height", "mobile_height")}
+        calls += [lambda how=how: two_ray(**link, interference=how, outside=outside, device=any_session)
+                  for how in (False, True)]  # fmt: skip
+    for call in calls:
+        assert np.flatnonzero(np.isnan(call())).tolist() == [3, 18]
+
+
+def test_masked_line_of_sight_is_refused(session):
+    seen = np.ma.masked_array([True, False], [True, False])
+    with pytest.raises(InvalidInput, match="'line_of_sight' .* must have no masked entries. Got 1 of them"):
+        walfisch_ikegami(
+            np.ones(2, np.float32), frequency=900, base_height=30, line_of_sight=seen, device=session
+        )
+
+
 # Maps -------------------------------------------------------------------------------------------------------------
 
 
@@ -277,6 +301,13 @@ def test_coverage_map(session, model):
     np.testing.assert_array_equal(shadowed.values, again.values)
 
 
+@pytest.mark.parametrize("crs", ("EPSG:4326", "EPSG:2263", "EPSG:4978", "nowhere"))
+def test_maps_are_in_metres(crs):
+    pytest.importorskip("pyproj", reason="it knows the units")
+    with pytest.raises(InvalidInput, match="'crs' parameter of coverage_map must be"):
+        coverage_map((5, 5), crs=crs)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     (
@@ -285,6 +316,23 @@ def test_coverage_map(session, model):
         (lambda: shadowing((5, 5), correlation=0), "'correlation' parameter of shadowing must be positive"),
         (lambda: distance_map((5, 5), (1, 1), pixel=float("nan")), "'pixel' parameter of distance_map"),
         (lambda: coverage_map((5, 5), model="okumura"), "must be one of wim, wim-los"),
+        (
+            lambda: shadowing((5, 5), seed=-1),
+            "'seed' parameter of shadowing must be a seed of NumPy's. Got -1",
+        ),
+        (
+            lambda: coverage_map((5, 5), seed="x"),
+            "'seed' parameter of coverage_map must be a seed of NumPy's",
+        ),
+        (
+            lambda: distance_map((5, 5), (1, 1), dtype=int),
+            "'dtype' parameter of distance_map must be a type of floats",
+        ),
+        (lambda: shadowing((5, 5), dtype="none"), "'dtype' parameter of shadowing must be a type of floats"),
+        (
+            lambda: distance_map((5, 5), (1, 1), pixel=True),
+            "'pixel' parameter of distance_map must be positive",
+        ),
         (lambda: coverage_map((5, 5), transmitters=[]), "must name one or more"),
         (lambda: coverage_map((5, 5), frequency=28_000), "within 800 to 2000 MHz. Got 28000 instead"),
     ),

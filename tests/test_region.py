@@ -188,6 +188,78 @@ def test_other_devices_and_shapes_agree(session, any_session):
         assert same(expected, adaptive_region(points, segments, assume_sorted=True, device=any_session))
 
 
+#: Sizes beside those of tiles, strips, rows and blocks.
+SIZES = (
+    1,
+    2,
+    3,
+    5,
+    15,
+    16,
+    17,
+    31,
+    33,
+    63,
+    64,
+    65,
+    127,
+    129,
+    255,
+    256,
+    257,
+    511,
+    513,
+    1023,
+    1025,
+    2047,
+    2049,
+    4097,
+)
+#: Clouds that kernels may get wrong: no order of magnitude, no gap, no direction is what it looks like.
+ADVERSARIAL = (
+    "mixed_magnitudes", "huge", "tiny", "small", "extremes_of_type", "near_line", "columns", "duplicates", "ends",
+    "parabola", "circle", "octagon_edges", "negative_zero", "far_from_origin", "comb", "vertical", "lattice_star",
+)  # fmt: skip
+
+
+def adversary(name, n, dtype, seed):
+    """A cloud of CLOUDS, or of few columns, of a comb, or with half of the points at the lowest x there is."""
+    rng = np.random.default_rng([seed, n])
+    if name == "comb":
+        return comb(n).astype(dtype)
+    points = cloud("mixed_magnitudes" if name == "ends" else "square", n, dtype, seed)
+    if name == "columns":
+        points[:, 0] = rng.integers(0, n // 40 + 1, n)
+    elif name == "ends":
+        low = np.finfo(dtype).min if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
+        points[rng.random(n) < 0.5, 0] = low
+    else:
+        points = cloud(name, n, dtype, seed)
+    return points
+
+
+@given(
+    seed=st.integers(0, 999), size=st.sampled_from(SIZES), name=st.sampled_from(ADVERSARIAL), data=st.data()
+)
+def test_any_cloud_is_the_same_in_every_setting(any_session, session, seed, size, name, data):
+    """The default options of GPUs and CPUs, bit for bit as the kernels of the definition; every point is in it."""
+    as_gpu = any_session.profile.kind == "gpu"
+    dtype = (
+        data.draw(st.sampled_from(types(any_session))) if as_gpu else np.float32
+    )  # others are built elsewhere
+    points = adversary(name, size, dtype, seed)
+    segments = data.draw(
+        st.sampled_from((1, 2, 7, size // 16 + 1, size // 4 + 1, size // 3 + 1, size, size + 5))
+    )
+    cuts, axis = data.draw(st.sampled_from(["count", "width"])), data.draw(st.sampled_from("xy"))
+    options = {"cuts": cuts, "axis": axis}
+    naive = adaptive_region(points, segments, kernel="naive", device=session, **options)
+    if axis == "x" and data.draw(st.booleans()):
+        points, options = in_order(points), {**options, "assume_sorted": True}
+    found = adaptive_region(points, segments, device=any_session, **options)
+    assert same(naive, found) and found.contains(points[:500]).all()
+
+
 def test_many_vertices_come_when_asked_for(session):
     points = in_order(cloud("square", 200_000, np.float32))
     region = adaptive_region(points, 70_000, device=session)

@@ -467,7 +467,7 @@ def test_rasters_ask_nothing_of_the_network(server):
         for name in (f"map{number}.tif", f"map{number}.img", f"map{number}.asc", f"map{number}.vrt"):
             Path(name).write_text(text.format(address, name.replace(".", "-")))
             assert "is not a raster" in refused(name, "--level", 1) or name.endswith("vrt")
-        for side in ("msk", "ovr"):
+        for side in ("msk", "ovr", "MSK", "OVR"):
             tiff("hill.tif", hill())
             Path(f"hill.tif.{side}").write_text(text.format(address, f"{side}{number}"))
             assert f"'hill.tif.{side}' beside the raster is no TIFF" in refused("hill.tif", "--level", 60)
@@ -515,6 +515,42 @@ def test_masks_scales_and_bands_of_rasters():
     assert "has the bands 1 to 2. Got band 3" in refused("two.tif", "--level", 600, "--band", 3)
     np.save("two.npy", np.stack([values, values]))
     assert "(int16), band 1 of 2, no coordinate" in done("two.npy", "--level", 600)
+
+
+@needs("rasterio")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    (
+        ("1 2 3\n4 5 6\n", [[1, 2, 3], [4, 5, 6]]),
+        ("1 2 3 4 5 -9999", [[1, 2, 3], [4, 5, -9999]]),
+        ("1 2 3\n4 5 1e3\n", [[1, 2, 3], [4, 5, 1000]]),
+        ("1 " * 9000 + "2.75", None),
+        ("1 2 3\n4 5\n", "must hold 2 x 3 numbers, as its header says. Got 5 of them"),
+        ("1 2 3\n4 5 6\n7\n", "must hold 2 x 3 numbers, as its header says. Got 7 of them"),
+        ("1 2 3\n4 x 6\n", "must hold numbers. Got 'x'"),
+        ("1 2 3\n4 1_0 6\n", "must hold numbers. Got '1_0'"),
+        ("", "is not a raster"),
+    ),
+)
+def test_ascii_grids_are_read_whole(monkeypatch, body, expected):
+    """GDAL reads missing numbers and words as 0, and cuts off decimal places that come late."""
+    from clgeom.io import geo
+
+    columns, rows = (9001, 1) if expected is None else (3, 2)
+    header = f"NCOLS {columns}\nnrows {rows}\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n"
+    Path("map.asc").write_text(header + body)
+    if isinstance(expected, str):
+        assert expected in refused("map.asc", "--level", 1)
+        return
+    for block_bytes in (1, 7, 1 << 24) if expected else (1 << 24,):
+        monkeypatch.setattr(geo, "BLOCK_BYTES", block_bytes)
+        raster = geo.read_raster("map.asc")
+        assert raster.nodata == -9999 and raster.transform == (1, 0, 0, 0, -1, rows)
+        if expected:
+            assert raster.values.dtype == np.int32 and raster.values.tolist() == expected
+        else:
+            assert raster.values.dtype == np.float32 and raster.values[0, -1] == 2.75
 
 
 @needs("rasterio", "pyproj")

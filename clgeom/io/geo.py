@@ -25,14 +25,19 @@ from clgeom.io.arrays import MALFORMED
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
 from clgeom.region.bands import Nested
-from clgeom.region.geodesy import as_crs, earth_areas
+from clgeom.region.geodesy import as_crs, earth_areas, shown
 from clgeom.region.result import require_shapely
 
-#: Files of rasters, and the drivers of GDAL that may open each: those that read no other file than it and its like.
-RASTERS = {
-    ".tif": ("GTiff",), ".tiff": ("GTiff",), ".img": ("HFA", "ENVI"), ".asc": ("AAIGrid",), ".npy": (), ".npz": (),
-}  # fmt: skip
+#: Files of rasters, and the driver of GDAL that may open each: one that reads no other file than it and its like, and
+#: tells when the file is cut short.
+RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
 POINTS = (".csv", ".tsv", ".txt")
+#: Words that begin the lines of an Arc/Info ASCII file's header.
+ASCII_HEADER = (
+    b"ncols", b"nrows", b"xllcorner", b"xllcenter", b"yllcorner", b"yllcenter", b"cellsize", b"dx", b"dy",
+    b"nodata_value", b"nodata",
+)  # fmt: skip
+BLOCK_BYTES = 1 << 24
 #: Names of the array in a .npz file that is taken without being asked for.
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 #: From the first level to the last; more levels share them out.
@@ -70,7 +75,7 @@ def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
     Parameters
     ----------
     path : path-like
-        GeoTIFF (.tif, .tiff), Erdas Imagine or ENVI (.img), Arc/Info ASCII (.asc), .npy, or .npz; a .npz file may also
+        GeoTIFF (.tif, .tiff), Erdas Imagine (.img), Arc/Info ASCII (.asc), .npy, or .npz; a .npz file may also
         hold "transform" (6 numbers), "crs" (text) and "nodata". A file cannot make this read others on the network.
     band : int
         Which band, from 1; of a three-dimensional array, which map.
@@ -124,12 +129,17 @@ def _read_rasterio(path, band, nodata):
     with warnings.catch_warnings(record=True) as caught, rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
         warnings.simplefilter("always")
         try:
-            with _opened(path) as source:
+            with rasterio.open(path.absolute(), driver=RASTERS[path.suffix.lower()]) as source:
                 if not 1 <= band <= source.count:
                     raise InvalidInput(
                         f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead."
                     )
-                raster = _band(source, band, source.nodatavals[band - 1] if nodata is None else nodata)
+                values = source.read(band)
+                if source.driver == "AAIGrid":
+                    values = _ascii_values(path, source.shape)
+                raster = _band(
+                    source, band, values, source.nodatavals[band - 1] if nodata is None else nodata
+                )
                 unplaced = any(
                     issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught
                 )
@@ -150,32 +160,19 @@ def _read_rasterio(path, band, nodata):
 
 def _check_sides(path):
     """Refuse a mask or an overview beside a raster that is no TIFF: GDAL would open whatever it is."""
-    for side in (Path(f"{path}.msk"), Path(f"{path}.ovr"), Path(f"{path}.msk.ovr"), Path(f"{path}.ovr.msk")):
+    for ending in (".msk", ".ovr", ".msk.ovr", ".ovr.msk", ".MSK", ".OVR"):
+        side = Path(f"{path}{ending}")
         if side.is_file():
             with open(side, "rb") as file:
                 if file.read(4) not in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
                     raise InvalidInput(f"The file '{side}' beside the raster is no TIFF.")
 
 
-def _opened(path):
-    """The dataset of a file, by the first driver for files of its name that knows it."""
+def _band(source, band, values, nodata):
+    """The values of a band, as they are stored, as a Raster without a place."""
     import rasterio
 
-    drivers = RASTERS[path.suffix.lower()]
-    for driver in drivers:
-        try:
-            return rasterio.open(path.absolute(), driver=driver)
-        except rasterio.errors.RasterioIOError:
-            if driver == drivers[-1]:
-                raise
-    return None
-
-
-def _band(source, band, nodata):
-    """A band as a Raster without a place."""
-    import rasterio
-
-    values, flags = source.read(band), source.mask_flag_enums[band - 1]
+    flags = source.mask_flag_enums[band - 1]
     if values.dtype.kind not in "biuf":
         raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
     masks = rasterio.enums.MaskFlags
@@ -191,6 +188,56 @@ def _band(source, band, nodata):
     if values.dtype.itemsize <= 2 or values.dtype == np.float32:
         scaled = scaled.astype(np.float32)
     return Raster(np.ma.masked_array(scaled, hidden), bands=source.count)
+
+
+def _ascii_values(path, shape):
+    """The numbers of an Arc/Info ASCII file: int32 where all are whole and fit, else float32.
+
+    GDAL takes what is missing or no number as 0, and cuts off the places of all if the first ones have none.
+    """
+    parts, rest = [], b""
+    with open(path, "rb") as file:
+        while True:
+            start = file.tell()
+            line = file.readline(1 << 12)
+            if not line or line.split()[:1] and line.split()[0].lower() not in ASCII_HEADER:
+                break
+        file.seek(start)
+        while block := file.read(BLOCK_BYTES):
+            words = (rest + block).split()
+            rest = words.pop() if words and not block[-1:].isspace() else b""
+            parts.append(_ascii_numbers(path, words))
+    parts.append(_ascii_numbers(path, rest.split()))
+    values = np.concatenate(parts)
+    if len(values) != shape[0] * shape[1]:
+        raise InvalidInput(
+            f"The file '{path}' must hold {shape[0]:,} x {shape[1]:,} numbers, as its header says. "
+            f"Got {len(values):,} of them instead."
+        )
+    whole = np.isfinite(values).all() and (values == np.rint(values)).all() and np.abs(values).max() < 1 << 31
+    with np.errstate(over="ignore"):
+        return values.astype(np.int32 if whole else np.float32).reshape(shape)
+
+
+def _ascii_numbers(path, words):
+    """Words as float64."""
+    try:
+        if b"_" in b"".join(words):
+            raise ValueError
+        return np.array(words, dtype="S").astype(np.float64) if words else np.empty(0)
+    except ValueError:
+        wrong = next((word for word in words if not _is_number(word)), b"")
+        raise InvalidInput(
+            f"The file '{path}' must hold numbers. Got {shown(wrong.decode('latin-1'))} instead."
+        ) from None
+
+
+def _is_number(word) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return b"_" not in word
 
 
 def _read_numpy(path, suffix, band, array):
@@ -432,18 +479,16 @@ def _in_degrees(features, way):
             wholes[id(layer)] = shape
         return wholes[id(layer)]
 
-    moved = []
-    for feature in features:
-        nested = feature.nested
-        if nested is None or way.mapping is None:
-            geometry = way(feature.geometry)
-        else:
+    if way.mapping is None or not any(feature.nested for feature in features):
+        geometries = way.all([feature.geometry for feature in features])
+    else:
+        geometries = []
+        for nested in (feature.nested for feature in features):
             shape = whole(nested.layer)
             if nested.cut is not None:
                 shape = polygons_of(shape.difference(whole(nested.cut)))
-            geometry = as_geojson(shape)
-        moved.append(replace(feature, geometry=geometry))
-    return moved
+            geometries.append(as_geojson(shape))
+    return [replace(feature, geometry=geometry) for feature, geometry in zip(features, geometries)]
 
 
 def count_vertices(geometry) -> int:

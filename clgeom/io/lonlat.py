@@ -15,8 +15,10 @@ the pole, from -180 to 180 degrees, before it is cut.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 
@@ -98,26 +100,56 @@ class LonLat:
 
     def __call__(self, geometry) -> dict:
         """A GeoJSON-like geometry as GeoJSON in longitude and latitude."""
-        if self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in _arrays(geometry)):
-            return _kept(geometry)
-        return as_geojson(self.shape(geometry))
+        return self.all([geometry])[0]
+
+    def all(self, geometries) -> list:
+        """GeoJSON-like geometries as GeoJSON in longitude and latitude; many at once take little time each."""
+        kept = [
+            self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in _arrays(geometry))
+            for geometry in geometries
+        ]
+        moved = iter(self.shapes([geometry for geometry, keep in zip(geometries, kept) if not keep]))
+        return [
+            _kept(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)
+        ]
 
     def shape(self, geometry):
         """A GeoJSON-like geometry as a Shapely one in longitude and latitude."""
-        shapely, kind = require_shapely(), geometry["type"]
-        if kind == "GeometryCollection":
-            return shapely.GeometryCollection([self.shape(part) for part in geometry["geometries"]])
-        if not len(geometry["coordinates"]):
-            return shapely.Polygon()
-        made = shapely.geometry.shape(geometry)
-        if self.mapping is None or self.turn:
-            self._check(made)
-        parts = shapely.get_parts(made).tolist()
-        if "Polygon" in kind:
-            return polygons_of(shapely.union_all([self._polygon(part) for part in parts]))
-        if "Line" in kind:
-            return shapely.union_all([self._line(part) for part in parts])
-        return shapely.transform(made, self._places)
+        return self.shapes([geometry])[0]
+
+    def shapes(self, geometries) -> list:
+        """GeoJSON-like geometries as Shapely ones in longitude and latitude."""
+        shapely, found, polygons, owner = require_shapely(), [None] * len(geometries), [], []
+        for number, geometry in enumerate(geometries):
+            kind = geometry["type"]
+            if kind == "GeometryCollection":
+                found[number] = shapely.GeometryCollection(self.shapes(geometry["geometries"]))
+                continue
+            if not len(geometry["coordinates"]):
+                found[number] = shapely.Polygon()
+                continue
+            made = shapely.geometry.shape(geometry)
+            if "Polygon" in kind and not made.is_valid:
+                made = polygons_of(made)
+            if self.mapping is None or self.turn:
+                self._check(made)
+            if "Polygon" in kind:
+                parts = shapely.get_parts(made).tolist()
+                polygons += parts
+                owner += [number] * len(parts)
+            elif "Line" in kind:
+                found[number] = shapely.union_all(
+                    [self._line(part) for part in shapely.get_parts(made).tolist()]
+                )
+            else:
+                found[number] = shapely.transform(made, self._places)
+        images = self._polygons(polygons)
+        for number in dict.fromkeys(owner):
+            first, last = bisect_left(owner, number), bisect_right(owner, number)
+            found[number] = polygons_of(
+                images[first] if last - first == 1 else shapely.union_all(images[first:last])
+            )
+        return found
 
     def _check(self, shape):
         """Refuse what is no longitude and latitude; cells at a pole may reach beyond it."""
@@ -142,7 +174,7 @@ class LonLat:
     def _line(self, line):
         shapely, places = require_shapely(), np.array(line.coords)[:, :2]
         if self.mapping is not None:
-            (places,), _ = self._curves([places], self._tolerance(line, places))
+            (places,), _ = self._curves([places], self._tolerance(places, self._reach(line)))
         made = shapely.LineString(places)
         parts = [_shifted(made.intersection(_window(k)), k) for k in _windows(made, 0.0)]
         lines = [p for part in parts for p in shapely.get_parts(part).tolist() if p.geom_type == "LineString"]
@@ -150,43 +182,54 @@ class LonLat:
 
     # Polygons ---------------------------------------------------------------------------------------------------
 
-    def _polygon(self, polygon):
+    def _polygons(self, polygons):
+        """The images of polygons: polygons that cover what their edges' curves enclose."""
+        shapely = require_shapely()
         if self.mapping is None:
-            return _placed_rings([np.array(ring.coords)[:, :2] for ring in _rings(polygon)], 0.0)
-        parts = [polygon]
-        if (
-            self.turn
-        ):  # of a geographic system: poles may lie in other places, and edges along one are no curves
+            return _placed([[np.array(ring.coords)[:, :2] for ring in _rings(one)] for one in polygons], 0.0)
+        if self.resolution is None and len(polygons) > 1:  # each has its own
+            return [image for polygon in polygons for image in self._polygons([polygon])]
+        parts, owner = [], []
+        for number, polygon in enumerate(polygons):
+            for piece in self._pieces(polygon):
+                some = shapely.get_parts(self._with_poles(piece)).tolist()
+                parts += some
+                owner += [number] * len(some)
+        if not parts:
+            return [shapely.Polygon()] * len(polygons)
+        rings = [[np.array(ring.coords)[:, :2] for ring in _rings(part)] for part in parts]
+        places = np.concatenate([ring for some in rings for ring in some])
+        reach = self._reach(polygons[0])
+        flat, away = self._curves([ring for some in rings for ring in some], self._tolerance(places, reach))
+        if not self.mapping.keeps_sides(*places.T):
+            flat = [curve[::-1] for curve in flat]
+        ends = np.cumsum([len(some) for some in rings])
+        curves = [flat[end - len(some) : end] for end, some in zip(ends, rings)]
+        images = _placed(curves, 2 * np.maximum.reduceat(away, ends - [len(some) for some in rings]) + MARGIN)
+        found = []
+        for number in range(len(polygons)):
+            first, last = bisect_left(owner, number), bisect_right(owner, number)
+            found.append(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
+        return found
+
+    def _pieces(self, polygon):
+        """A polygon; of a geographic system in parts, where poles may lie in other places or edges along one."""
+        if self.turn:
             left, low, right, high = polygon.bounds
             if right - left > self.turn / 4 or max(-low, high) > self.turn / 5:
-                parts = slices(polygon, self.turn)
-        return require_shapely().union_all([self._image(part) for part in parts])
-
-    def _image(self, polygon):
-        """A polygon that covers the image of another, whose edges are curves."""
-        shapely, tolerance = (
-            require_shapely(),
-            self._tolerance(polygon, np.array(polygon.exterior.coords)[:, :2]),
-        )
-        found = []
-        for part in shapely.get_parts(self._with_poles(polygon)).tolist():
-            rings = [np.array(ring.coords)[:, :2] for ring in _rings(part)]
-            curves, away = self._curves(rings, tolerance)
-            if not self.mapping.keeps_sides(*rings[0].T):
-                curves = [curve[::-1] for curve in curves]
-            found.append(_placed_rings(curves, 2 * away + MARGIN))
-        return shapely.union_all(found)
+                return list(slices(polygon, self.turn))
+        return [polygon]
 
     def _reach(self, shape):
         """The length in the plane below which detail does not matter."""
         left, low, right, high = shape.bounds
         return self.resolution or max(right - left, high - low) * EXTENT
 
-    def _tolerance(self, shape, places):
+    def _tolerance(self, places, reach):
         """Degrees that a piece may be away from its curve: where degrees are the least for a unit of the plane."""
-        reach, (x, y) = self._reach(shape), places[:: len(places) // 64 + 1].T
         if self.turn:
             return max(SHARE * reach * 360 / self.turn, MARGIN)
+        x, y = places[:: len(places) // 1024 + 1].T
         scales, (_, latitude) = self.mapping.jacobians(x, y, reach), self.mapping(x, y)
         some = np.isfinite(scales).all(axis=(1, 2))
         scales, polar = scales[some], np.abs(latitude[some]) > 89.9
@@ -194,41 +237,42 @@ class LonLat:
         least[polar] = np.hypot(*scales[polar, 1].T)  # longitudes say nothing there
         return max(SHARE * reach * float(least.min(initial=math.inf if len(least) else 0.0)), MARGIN)
 
-    def _with_poles(self, polygon):
-        """A polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a pole."""
-        shapely, reach = require_shapely(), 2 * SHARE * self._reach(polygon)
+    @functools.cached_property
+    def _poles(self):
+        """(x, y, latitude) of positions that may be poles."""
+        found = []
         for latitude in (90.0, -90.0):
             x, y = self.mapping.transformer.transform(0.0, latitude, direction="INVERSE")
             for turn in (0.0, self.turn, -self.turn) if self.turn else (0.0,):
-                if (
-                    math.isfinite(x)
-                    and math.isfinite(y)
-                    and self._is_near(polygon, x + turn, y, latitude, reach)
-                ):
-                    polygon = polygon.union(shapely.Point(x + turn, y).buffer(reach))
+                if math.isfinite(x) and math.isfinite(y):
+                    found.append((x + turn, y, latitude))
+        return found
+
+    def _with_poles(self, polygon):
+        """A polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a pole."""
+        reach, (left, low, right, high) = 2 * SHARE * self._reach(polygon), polygon.bounds
+        for x, y, latitude in self._poles:
+            if left - reach <= x <= right + reach and low - reach <= y <= high + reach:
+                point = require_shapely().Point(x, y)
+                if polygon.distance(point) <= reach and self._is_pole(point.buffer(reach), latitude):
+                    polygon = polygon.union(point.buffer(reach))
         return polygon
 
-    def _is_near(self, polygon, x, y, latitude, reach):
-        """Whether a pole is a point of the plane, and in a polygon or nearer to it than `reach`."""
-        point = require_shapely().Point(x, y)
-        if polygon.distance(point) > reach:
-            return False
-        longitude, around = self.mapping.anywhere(*np.array(point.buffer(reach).exterior.coords).T)
+    def _is_pole(self, disc, latitude):
+        """Whether longitudes go once round a disc whose centre has a pole's latitude; else the pole is a line there."""
+        longitude, around = self.mapping.anywhere(*np.array(disc.exterior.coords).T)
         if not np.isfinite(longitude).all() or np.abs(around - latitude).max() > 1:
-            return False  # a line, or nowhere
+            return False
         return round(abs(np.sum(self.mapping.step(longitude[:-1], longitude[1:]))) / 360) == 1
 
     def _curves(self, lines, tolerance):
         """For each line its curve, with the vertices it needs and longitudes that run on; and how far off that is."""
-        sizes = [len(line) - 1 for line in lines]
-        owner, key = (
-            np.repeat(np.arange(len(lines)), sizes),
-            np.concatenate([np.arange(n, dtype=float) for n in sizes]),
-        )
-        ends = [np.concatenate(parts) for parts in zip(*((line[:-1], line[1:]) for line in lines))]
-        at, share = np.stack([ends[0], (ends[0] + ends[1]) / 2, ends[1]], axis=1), 1.0
+        sizes = np.array([len(line) - 1 for line in lines])
+        owner, edge = np.repeat(np.arange(len(lines)), sizes), np.concatenate([np.arange(n) for n in sizes])
+        begin, end = (np.concatenate([line[part] for line in lines]) for part in (slice(-1), slice(1, None)))
+        at, start, share = np.stack([begin, (begin + end) / 2, end], axis=1), np.zeros(len(edge)), 1.0
         seen = np.stack(self.mapping(*at.reshape(-1, 2).T), axis=1).reshape(-1, 3, 2)
-        done, away = [], 0.0
+        last, done, away = seen[np.cumsum(sizes) - 1, 2], [], np.zeros(len(lines))
         for _ in range(DEEPEST):
             quarters = (at[:, :-1] + at[:, 1:]) / 2
             new = np.stack(self.mapping(*quarters.reshape(-1, 2).T), axis=1).reshape(-1, 2, 2)
@@ -238,24 +282,23 @@ class LonLat:
             off = _off(along, seen[:, :, 1])
             widest = np.maximum(np.abs(steps), np.abs(np.diff(seen[:, :, 1], axis=1))).max(axis=1)
             good = (off <= tolerance) & (widest < STRIDE)
-            away = max(away, off[good].max(initial=0.0))
-            done.append((owner[good], key[good], seen[good, 0], along[good, -1]))
+            np.maximum.at(away, owner[good], off[good])
+            done.append((owner[good], edge[good], start[good], seen[good, 0], along[good, -1]))
             at, seen = (np.concatenate([v[~good, :3], v[~good, 2:]]) for v in (at, seen))
             share /= 2
-            owner, key = np.tile(owner[~good], 2), np.concatenate([key[~good], key[~good] + share])
+            start = np.concatenate([start[~good], start[~good] + share])
+            owner, edge = (np.tile(v[~good], 2) for v in (owner, edge))
             if not len(owner) or len(owner) > MOST_PIECES:
                 break
         if len(owner):
             raise self.mapping.no_curve()
-        owner, key, starts, widths = (np.concatenate(parts) for parts in zip(*done))
-        order = np.lexsort((key, owner))
+        owner, edge, start, seen, widths = (np.concatenate(parts) for parts in zip(*done))
+        order = np.lexsort((start, edge, owner))
         bounds = np.searchsorted(owner[order], np.arange(len(lines) + 1))
-        self.added += len(owner) - sum(sizes)
+        self.added += len(owner) - int(sizes.sum())
         curves = []
-        for line, first, last in zip(lines, bounds, bounds[1:]):
-            own = order[first:last]
-            end = np.stack(self.mapping(line[-1:, 0], line[-1:, 1]), axis=1)
-            places = np.concatenate([starts[own], end])
+        for own, end in zip(np.split(order, bounds[1:-1]), last):
+            places = np.concatenate([seen[own], [end]])
             on = places[0, 0] + np.r_[0, np.cumsum(widths[own])]
             places[:, 0] += 360 * np.round((on - places[:, 0]) / 360)
             curves.append(places)
@@ -283,21 +326,39 @@ def _off(x, y):
 # Between -180 and 180 degrees -----------------------------------------------------------------------------------------
 
 
-def _placed_rings(curves, grow):
-    """The polygon in the first curve and in none of the others, moved outwards by `grow`, between -180 and 180 degrees.
+def _placed(polygons, grow) -> list:
+    """Polygons between -180 and 180 degrees, each moved outwards by its `grow`.
 
-    Each curve has what it encloses on its left, and may go round the earth.
+    A polygon is what its first curve encloses, and none of the others; each has that on its left, and may go round the
+    earth.
     """
-    shapely, places = require_shapely(), np.concatenate(curves)
-    closed = all((curve[0] == curve[-1]).all() and _twice_area(curve) > 0 for curve in curves)
-    if closed and np.abs(places[:, 0]).max() <= 180 and np.abs(places[:, 1]).max() <= 90:
-        shape = _grown(shapely.Polygon(curves[0], curves[1:]), grow)
-        return shape.intersection(_window(0)) if grow else shape
-    outer, inner = _placed(curves[0], grow), [_placed(curve, -grow) for curve in curves[1:]]
-    return outer.difference(shapely.union_all(inner)) if inner else outer
+    shapely, grow = require_shapely(), np.broadcast_to(np.asarray(grow, np.float64), len(polygons))
+    plain = [
+        all((curve[0] == curve[-1]).all() and _twice_area(curve) > 0 for curve in curves)
+        and all((np.abs(curve) <= (180, 90)).all() for curve in curves)
+        for curves in polygons
+    ]
+    some = [shapely.Polygon(curves[0], curves[1:]) for curves, here in zip(polygons, plain) if here]
+    moved = np.array(some, object)
+    if grow.any():
+        moved = shapely.buffer(moved, grow[plain], join_style="mitre")
+        beyond = (np.abs(shapely.bounds(moved).reshape(-1, 4)) > (180, 90, 180, 90)).any(axis=1)
+        moved[beyond] = shapely.intersection(moved[beyond], _window(0))
+    moved = iter(moved.tolist())
+    return [
+        next(moved)
+        if here
+        else _cut_out([_on_the_left(curve, (1 - 2 * (i > 0)) * by) for i, curve in enumerate(curves)])
+        for curves, here, by in zip(polygons, plain, grow.tolist())
+    ]
 
 
-def _placed(curve, grow):
+def _cut_out(shapes):
+    """The first of some shapes without the others."""
+    return shapes[0].difference(require_shapely().union_all(shapes[1:])) if len(shapes) > 1 else shapes[0]
+
+
+def _on_the_left(curve, grow):
     """What a curve has on its left, moved outwards by `grow`, between -180 and 180 degrees."""
     shapely = require_shapely()
     turns = round((curve[-1, 0] - curve[0, 0]) / 360)
@@ -307,7 +368,7 @@ def _placed(curve, grow):
         ends = [(copies[-1][-1, 0], pole), (copies[0][0, 0], pole)]
         return _grown(shapely.Polygon(np.concatenate([*copies, ends])), grow).intersection(_window(0))
     if _twice_area(curve) < 0:  # round both poles
-        return _window(0).difference(_placed(curve[::-1], -grow))
+        return _window(0).difference(_on_the_left(curve[::-1], -grow))
     shape = shapely.Polygon(curve)
     grown, windows = _grown(shape, grow), _windows(shape, abs(grow))
     return shapely.union_all([_shifted(grown.intersection(_window(k)), k) for k in windows])

@@ -60,6 +60,7 @@ def distance_map(shape, position, *, pixel=1.0, dtype=np.float32) -> np.ndarray:
         Side of a cell in m.
     """
     north, east = _offsets(shape, position, of="distance_map")
+    _check_float(dtype, "distance_map")
     return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
 
 
@@ -74,6 +75,7 @@ def orientation_map(shape, position, street, *, dtype=np.float32) -> np.ndarray:
         Direction of the streets in degrees, clockwise from north.
     """
     north, east = _offsets(shape, position, of="orientation_map")
+    _check_float(dtype, "orientation_map")
     towards = np.degrees(np.arctan2(east, north))
     try:
         street = np.broadcast_to(np.asarray(street, np.float64), towards.shape)
@@ -125,7 +127,8 @@ def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np
     rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in torus)
     covariance = np.exp(-np.hypot(rows[:, None], columns[None, :]) / reach)
     gain = np.sqrt(np.maximum(np.fft.rfft2(covariance).real, 0))
-    noise = np.random.default_rng(seed).standard_normal(torus)
+    _check_float(dtype, "shadowing")
+    noise = _seeded(np.random.default_rng, seed, "shadowing").standard_normal(torus)
     field = np.fft.irfft2(np.fft.rfft2(noise) * gain, torus)
     return (float(sigma) * field[: shape[0], : shape[1]]).astype(dtype)
 
@@ -214,7 +217,8 @@ def coverage_map(
         )
     _check_crs(crs)
     best = np.full(shape, -np.inf, np.float32)
-    for position, stream in zip(transmitters, np.random.SeedSequence(seed).spawn(len(transmitters))):
+    streams = _seeded(np.random.SeedSequence, seed, "coverage_map").spawn(len(transmitters))
+    for position, stream in zip(transmitters, streams):
         distance = distance_map(shape, position, pixel=pixel)
         if model in ("wim", "wim-los"):
             orientation = orientation_map(shape, position, street) if model == "wim" else 90.0
@@ -277,7 +281,28 @@ def _pair(value, name, of) -> tuple[float, float]:
     return first, second
 
 
+def _check_float(dtype, of):
+    try:
+        kind = np.dtype(dtype).kind
+    except TypeError:
+        kind = None
+    if kind != "f":
+        raise InvalidInput(f"The 'dtype' parameter of {of} must be a type of floats. Got {dtype!r} instead.")
+
+
+def _seeded(make, seed, of):
+    try:
+        return make(seed)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The 'seed' parameter of {of} must be a seed of NumPy's. Got {seed!r}: {error}."
+        ) from error
+
+
 def _positive(value, name, of) -> float:
-    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value > 0):
+    number = isinstance(value, (int, float, np.number)) and not isinstance(
+        value, (bool, complex, np.complexfloating)
+    )
+    if not (number and math.isfinite(value) and value > 0):
         raise InvalidInput(f"The '{name}' parameter of {of} must be positive, in m. Got {value!r} instead.")
     return float(value)

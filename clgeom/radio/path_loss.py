@@ -291,6 +291,11 @@ def _split(call, given):
             raise InvalidInput(
                 f"The '{name}' parameter of {call.of} must be {wanted}. Got {array.dtype} instead."
             )
+        if masked and name == "line_of_sight":
+            raise InvalidInput(
+                f"The 'line_of_sight' parameter of {call.of} must have no masked entries. "
+                f"Got {np.ma.count_masked(value)} of them instead."
+            )
         if array.ndim == 0:
             single[name] = array.item()
         elif masked:  # what a mask hides is unknown

@@ -18,7 +18,7 @@ from clgeom.errors import InvalidInput
 from clgeom.region.chains import CUTS
 from clgeom.region.extents import whole_regions
 from clgeom.region.job import OF, Job, Masks
-from clgeom.region.outlines import CANDIDATES_AT_ONCE
+from clgeom.region.outlines import CANDIDATES_AT_ONCE, regions_at_once
 from clgeom.region.parts import regions_of_runs
 from clgeom.region.polygons import CoverageRegions, as_grid
 from clgeom.region.rasters import as_levels, as_stack
@@ -145,7 +145,10 @@ def _batches(job, *, cells_at_once=None):
     """The masks of some maps at a time, so that none of the memory of the work is too large."""
     stack, levels = job.stack, len(job.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
-    maps = min(CANDIDATES_AT_ONCE // lines, job.session.profile.max_alloc_bytes // (8 * lines))
+    room = job.session.profile.max_alloc_bytes
+    maps = min(
+        CANDIDATES_AT_ONCE // lines, room // (8 * lines), regions_at_once(job.segments, room) // levels
+    )
     if cells_at_once is not None:
         maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
     maps = max(maps, 1)

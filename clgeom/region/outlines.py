@@ -12,6 +12,8 @@ from clgeom.region.runs import Runs
 
 #: Candidates and segments of one call of `chains_of`, so that its memory stays modest.
 CANDIDATES_AT_ONCE, SEGMENTS_AT_ONCE = 1 << 24, 1 << 22
+#: Bytes that a candidate and a segment take of the largest buffers there.
+CANDIDATE_BYTES, SEGMENT_BYTES = 16, 32
 #: Regions of up to so many candidates share a call: where each candidate is a segment, more segments change nothing.
 SIZE_CLASSES = (4, 16, 64, 256)
 NONE = np.iinfo(np.int32).max
@@ -73,17 +75,26 @@ def outlines(job: Job, lines: Lines) -> list[tuple[Chains, np.ndarray]]:
     for low, high in zip([-1, *classes], [*classes, NONE]):
         segments = min(job.segments, high)
         chosen = np.flatnonzero((sizes > low) & (sizes <= high))
-        made += [(_chains(job, lines, some, segments), some) for some in _shares(chosen, sizes, segments)]
+        room = job.session.profile.max_alloc_bytes
+        made += [
+            (_chains(job, lines, some, segments), some) for some in _shares(chosen, sizes, segments, room)
+        ]
     return made
 
 
-def _shares(chosen, sizes, segments):
-    """Regions in shares that one call of `chains_of` takes."""
+def _shares(chosen, sizes, segments, room):
+    """Regions in shares that one call of `chains_of` takes, with no buffer of more than `room` bytes."""
     if len(chosen) == 0:
         return
-    share = np.cumsum(sizes[chosen]) // CANDIDATES_AT_ONCE
-    share = np.maximum(share, np.arange(len(chosen)) // max(SEGMENTS_AT_ONCE // segments, 1))
+    candidates = max(min(CANDIDATES_AT_ONCE, room // CANDIDATE_BYTES) // 2, 1)
+    share = np.cumsum(sizes[chosen]) // candidates  # so a share has fewer than two of these, or one region
+    share = np.maximum(share, np.arange(len(chosen)) // regions_at_once(segments, room))
     yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
+
+
+def regions_at_once(segments, room) -> int:
+    """How many regions of so many segments one call of `chains_of` takes."""
+    return max(min(SEGMENTS_AT_ONCE, room // SEGMENT_BYTES) // segments, 1)
 
 
 def _chains(job, lines, regions, segments):

@@ -114,22 +114,24 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
         "starts": job.sent(starts.astype(np.uint32)),
         "parents": job.written(np.arange(n, dtype=np.uint32)),
     }
-    profile, number = job.session.profile, np.uint32(n)
-    roots = Scratch("coverage_roots", np.uint32, n)
-
-    def step(kernel, *args):
-        policy = select(profile, kernel, np.dtype(np.uint32), n)
-        groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
-        return Step(kernel, policy, args, groups, bytes_moved=16 * n)
-
-    made = job.run(
-        Plan(
-            step(
-                "region/coverage_unite", "tops", "bottoms", "columns", "starts", number, np.uint32(runs.width),
-                np.int32(corners), "parents",
-            ),
-            step("region/coverage_roots", "parents", number, roots),
-        ),
-        **buffers,
+    profile, number, roots = job.session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
+    policy = select(profile, "region/coverage_unite", np.dtype(np.uint32), n)
+    groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
+    # few items: each unites its own share of the runs alone, and then only what lies between shares is atomic
+    serial = policy.variant == "serial"
+    share = ceil_div(n, groups) if serial else 1
+    args = (
+        "tops", "bottoms", "columns", "starts", number, np.uint32(runs.width), np.int32(corners), np.uint32(share),
+        "parents",
     )  # fmt: skip
+    uniting = [
+        Step("region/coverage_unite", policy, args, groups, {"within": within}, bytes_moved=16 * n)
+        for within in ((True, False) if serial else (False,))
+    ]
+    last = select(profile, "region/coverage_roots", np.dtype(np.uint32), n)
+    rooting = Step(
+        "region/coverage_roots", last, ("parents", number, roots),
+        last.groups(ceil_div(n, last.tile), profile.compute_units), bytes_moved=16 * n,
+    )  # fmt: skip
+    made = job.run(Plan(*uniting, rooting), **buffers)
     return made.read(roots).astype(np.int64)

@@ -142,6 +142,7 @@ void path_loss(
 % for name in checked:
 <% low, high = limits[name] %>\
 % if outside == "clip":
+            const ${flag} known_${name} = ${name} == ${name};   // where it is not, the loss is not: a comparison may hide that
             ${name} = ${name} < (${T})${low} ? (${T})${low} : ${name} > (${T})${high} ? (${T})${high} : ${name};
 % else:
             const ${flag} good_${name} = (${name} >= (${T})${low}) & (${name} <= (${T})${high});
@@ -149,9 +150,9 @@ void path_loss(
 % endif
 % endfor
             ${T} result = loss${s}(${", ".join(names)});
-% if outside == "nan":
+% if outside != "raise":
 % for name in checked:
-            result = good_${name} ? result : (${T})NAN;
+            result = ${"known" if outside == "clip" else "good"}_${name} ? result : (${T})NAN;
 % endfor
 % endif
 % if width == 1:

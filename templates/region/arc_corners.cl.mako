@@ -63,7 +63,7 @@ void arc_corners(global const real_t *points, const uint m, const uint blocks, g
             x[k] = p.x;
             y[k] = p.y;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);                              // after it nobody reads the list
+        ARC_FENCE();                                               // all have read the list that is written now
         for (uint base = 0; base < count; base += WG_SIZE) {
             const uint k = base + lid, stays = k < count && item_is_corner(x, y, count, k, side);
             uint all;
