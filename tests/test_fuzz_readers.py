@@ -382,7 +382,6 @@ def test_damaged_fasta(folder, data, wanted):
 # Readers of the other commands ----------------------------------------------------------------------------------
 
 #: To be taken off once the reader lets no error through.
-leaky = pytest.mark.xfail(strict=False, reason="this reader lets errors of NumPy, csv or rasterio through")
 
 NUMBERS = [
     b"3\n1\n2\n",
@@ -453,7 +452,6 @@ def test_damaged_numbers_of_numpy(folder, data, packed, column):
     tried(read_numbers, written(folder, "n.npz", packed), column=column)
 
 
-@leaky
 @many
 @given(data=damaged_npy(), packed=damaged(MAPS, NPZ_PIECES) | damaged_npz())
 def test_damaged_maps(folder, data, packed):
@@ -463,7 +461,6 @@ def test_damaged_maps(folder, data, packed):
     tried(read_raster, written(folder, "m.npz", packed))
 
 
-@leaky
 @many
 @given(data=st.data())
 def test_damaged_geotiffs(folder, geotiffs, data):
@@ -483,7 +480,6 @@ def test_damaged_specifications(folder, data):
     tried(read_spec, written(folder, "s.toml", data))
 
 
-@leaky
 @many
 @given(data=damaged_npy(), table=damaged([b"1,2\n", *TABLES], TABLE_PIECES))
 def test_damaged_files_of_specifications(folder, data, table):
@@ -497,7 +493,6 @@ def test_damaged_files_of_specifications(folder, data, table):
     tried(read_spec, written(folder, "s.toml", SPECS[1]))
 
 
-@leaky
 @many
 @given(data=damaged(ITEMS, TABLE_PIECES))
 def test_damaged_items(folder, data):
@@ -544,7 +539,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize(
-    "command", ["hull", "lcs", "sort", *(pytest.param(name, marks=leaky) for name in ("region", "knapsack"))]
+    "command", ["hull", "lcs", "sort", *("region", "knapsack")]
 )
 @given(data=st.data())
 def test_commands_on_damaged_files(folder, command, data):

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import lzma
 import os
-import struct
 import tempfile
-import tokenize
 import warnings
-import zipfile
-import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.arrays import MALFORMED
+from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
+from clgeom.io.messages import listed
 from clgeom.region.bands import Nested
 from clgeom.region.geodesy import as_crs, earth_areas, shown
 from clgeom.region.result import require_shapely
@@ -42,11 +38,6 @@ BLOCK_BYTES = 1 << 24
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 #: From the first level to the last; more levels share them out.
 COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
-#: What NumPy, zipfile and the decompressors raise for bytes that are no array or archive.
-BROKEN = (
-    *MALFORMED, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError,
-    SyntaxError, tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,24 +232,14 @@ def _is_number(word) -> bool:
 
 
 def _read_numpy(path, suffix, band, array):
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what Python finds odd in the text of a header
-            loaded = np.load(path, allow_pickle=False)
-            if suffix == ".npy":
-                return Raster(_one_map(path, loaded, band), bands=_maps(loaded))
-            with loaded as archive:
-                whole = archive[_array_name(path, archive, array)]
-                values = _one_map(path, whole, band)
-                about = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.files}
-    except (InvalidInput, OSError):
-        raise
-    except BROKEN as error:
-        what = "array file" if suffix == ".npy" else "archive"
-        reason = str(error).splitlines() or [type(error).__name__]
-        raise InvalidInput(f"The file '{path}' is not a NumPy {what}: {reason[0]}") from error
+    if suffix == ".npy":
+        loaded = load_array(path)
+        return Raster(_one_map(path, loaded, band), bands=_maps(loaded))
+    archive = Archive(path)
+    whole = archive[_array_name(path, archive, array)]
+    about = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.names}
     return Raster(
-        values,
+        _one_map(path, whole, band),
         _numbers(path, about, "transform", (6, 9)),
         _text(path, about, "crs"),
         None if "nodata" not in about else _numbers(path, about, "nodata", (1,))[0],
@@ -300,16 +281,13 @@ def _text(path, about, name):
 
 
 def _array_name(path, archive, wanted):
-    names = archive.files
     if wanted is not None:
-        if wanted not in names:
-            raise InvalidInput(f"The file '{path}' has no array '{wanted}'. It has: {', '.join(names)}.")
         return wanted
-    flat = [name for name in names if archive[name].ndim in (2, 3)]
+    flat = [name for name in archive.names if archive[name].ndim in (2, 3)]
     known = [name for name in KNOWN_ARRAYS if name in flat]
     if len(flat) == 1 or known:
         return (known or flat)[0]
-    raise InvalidInput(f"The file '{path}' has the arrays {', '.join(names)}; name one (--array).")
+    raise InvalidInput(f"The file '{path}' has the arrays {listed(archive.names)}; name one (--array).")
 
 
 def _one_map(path, values, band):

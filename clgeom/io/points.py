@@ -73,6 +73,37 @@ def read_named_points(path, *, columns=None, array=None, progress=None):
     return reader(path, columns=columns, progress=progress)
 
 
+def read_valued_points(path, value, *, columns=None, array=None):
+    """As `read_named_points`, with the numbers of one more column.
+
+    Parameters
+    ----------
+    value : str
+        The column of numbers, by name or by number, the first being 1; or an array of a .npz file.
+
+    Returns
+    -------
+    points : ndarray, shape (n, 2)
+    names : pair of str or None
+    values : ndarray of float64, shape (n,)
+    """
+    path = Path(path)
+    reader = reader_of(path, columns, array, of="read_valued_points")
+    if reader is text.read_text:
+        points, names, texts, _ = text.read_grouped_text(path, value, columns=columns)
+        return points, names, text.numbers_of(path, texts, value)
+    if reader is arrays.read_npz:
+        points, names, values, _ = arrays.read_grouped_npz(path, value, columns=columns, array=array)
+    else:
+        points, names, values, _ = arrays.read_grouped_npy(path, value, columns=columns)
+    if values.shape != points.shape[:1] or values.dtype.kind not in "biuf":
+        raise InvalidInput(
+            f"The column '{value}' of '{path}' must have a number for each of the {len(points):,} points. "
+            f"Got {values.dtype} of shape {values.shape} instead."
+        )
+    return points, names, values.astype(np.float64)
+
+
 def reader_of(path, columns, array, *, of):
     """The function that reads a file of this name; `InvalidInput` where there is none, or it takes no such options."""
     reader = READERS.get(path.suffix.lower())

@@ -226,6 +226,18 @@ def _number(field: str) -> float:
     return value
 
 
+def numbers_of(path, fields, column) -> np.ndarray:
+    """The fields of a column as float64; `InvalidInput` that names the first that is no number."""
+    try:
+        return np.array([_number(field) for field in fields], np.float64)
+    except ValueError:
+        row, what = next((row, what) for row, field in enumerate(fields) if (what := _what_is_wrong(field)))
+        what = what.replace("a coordinate is", "a number is")
+        raise InvalidInput(
+            f"The column '{column}' of '{path}' must hold numbers: {what} in row {row + 1}."
+        ) from None
+
+
 def _is_number(field: str) -> bool:
     return NUMBER.match(field.strip(" \t")) is not None
 

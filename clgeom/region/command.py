@@ -298,26 +298,26 @@ def _of_points(file, levels, output, picture, session, as_json, profile, options
     from clgeom import adaptive_region
     from clgeom.io.atomic import replacing
     from clgeom.io.geo import Feature, encode_features
-    from clgeom.io.points import read_points
-    from clgeom.sort.command import read_numbers
+    from clgeom.io.lonlat import named_lonlat
+    from clgeom.io.points import read_named_points, read_valued_points
 
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
-    points, reading = terminal.timed(read_points, file, columns=options["columns"])
+    if levels:
+        found, reading = terminal.timed(
+            read_valued_points, file, options["value"], columns=options["columns"]
+        )
+        points, names, values = found
+    else:
+        (points, names), reading = terminal.timed(read_named_points, file, columns=options["columns"])
     if not np.isfinite(points).all():
         row, column = np.argwhere(~np.isfinite(points))[0]
         raise InvalidInput(
             f"The points in '{file}' must be finite. Got {points[row, column]} in point {row + 1} instead."
         )
-    lonlat = options["crs"] is None and _is_lonlat(file, options["columns"])
+    lonlat = options["crs"] is None and names is not None and named_lonlat(*names)
     chosen = [(None, points)]
     if levels:
-        values = read_numbers(file, column=options["value"])
-        if len(values) != len(points):
-            raise InvalidInput(
-                f"The column '{options['value']}' of '{file}' must have a value for each of {len(points):,} points. "
-                f"Got {len(values):,} instead."
-            )
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     made, computing = terminal.timed(
         lambda: [
@@ -394,21 +394,6 @@ def _reach(values, level, direction):
     if values.dtype.kind in "iu":
         level = math.ceil(level) if direction == ">=" else math.floor(level)
     return values >= level if direction == ">=" else values <= level
-
-
-def _is_lonlat(file, columns):
-    """Whether the columns of x and y are named as longitude and latitude."""
-    from clgeom.io import text
-    from clgeom.io.columns import choose_columns
-    from clgeom.io.lonlat import named_lonlat
-
-    with open(file, encoding="utf-8-sig", errors="replace") as lines:
-        first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
-    names = [name.strip() for name in text.split(first.rstrip("\n"), text._delimiter(file, first))]
-    try:
-        return named_lonlat(*(names[i] for i in choose_columns(file, names, len(names), columns)))
-    except (InvalidInput, IndexError):
-        return False
 
 
 # Showing ----------------------------------------------------------------------------------------------------------
