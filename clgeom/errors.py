@@ -38,7 +38,7 @@ class IntegerOverflow(ClgeomError, OverflowError):
 
 
 class EquationWarning(UserWarning):
-    """A dynamic-programming equation may not be what was meant: its pattern is not proven, or an integer wraps around."""
+    """A dynamic-programming equation may not be what was meant: no proof of its pattern, or an integer wraps around."""
 
 
 class DeviceWarning(UserWarning):

@@ -180,8 +180,8 @@ class Equation:
         deep = depth(value, decision)
         if deep > trace.MOST_DEEP:
             raise InvalidInput(
-                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that compilers "
-                "take: use dp.sum_over or dp.min_over, not a loop in Python."
+                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that "
+                "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
             )
         self.value, self.decision = value, decision
 

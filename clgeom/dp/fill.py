@@ -146,7 +146,9 @@ def fill(
             f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead."
         )
     if not isinstance(check, (bool, np.bool_)) and check != "auto":
-        raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
+        raise InvalidInput(
+            f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead."
+        )
     if _one_of("launches", launches, LAUNCHES) == "single" and path is None:
         path = "tiles"
     if launches is None or launches == "single" and (path != "tiles" or check is True):
@@ -173,7 +175,7 @@ def fill(
     arguments, buffers = bind(session, equation, held, of="fill")
     with _watching(progress) as watch:
         job = Job(
-            equation, shape, chosen, layout, keep, start, stop, not isinstance(check, str) and bool(check), session, held,
+            equation, shape, chosen, layout, keep, start, stop, check != "auto" and bool(check), session, held,
             arguments, buffers, watch, bool(profile), single=launches == "single",
         )  # fmt: skip
         path_module = _path(job, path)

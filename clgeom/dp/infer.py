@@ -130,9 +130,7 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
             "OpenCL C, or one that reads at i and j plus constants only."
         )
     if method != "probe" and provable:
-        pairs, sharp = (
-            (_near(equation.reach), True) if nodes is None else proven_regions(nodes, parameters)
-        )
+        pairs, sharp = (_near(equation.reach), True) if nodes is None else proven_regions(nodes, parameters)
         if sharp or method == "prove" or any(pairs <= region(name) for name in PATTERNS):
             evidence = "from the expressions of all reads" + (
                 "" if sharp else ", some of which may go several ways"
@@ -192,12 +190,14 @@ def forbidden_read(nodes, pattern, parameters=None) -> str | None:
 
     Reads that are proven never to be done do not count.
     """
+    wrong = set()
     for cell, facts in _reads(nodes.computed, _parameter_ranges(parameters or {})):
         rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
         allowed = any(pattern.allows(r, c) for r in rows for c in columns)
         if not allowed and not _contradict(facts):
-            return Writer((cell,)).write(cell, Block())[0]
-    return None
+            wrong.add(cell)
+    first = next((part for part in walk(*nodes.computed) if part in wrong), None)
+    return None if first is None else Writer((first,)).write(first, Block())[0]
 
 
 def _contradict(facts) -> bool:

@@ -141,7 +141,7 @@ def expression_of(part, args):
     if part.op in ("and", "or"):
         return (" & " if part.op == "and" else " | ").join(f"(bool)({arg})" for arg in args)
     if part.op in ("not", "neg", "bitnot"):
-        return f"{ {'not': '!', 'neg': '-', 'bitnot': '~'}[part.op]}({args[0]})"
+        return f"{ {'not': '!', 'neg': '-', 'bitnot': '~'}[part.op] }({args[0]})"
     if part.op in ("shl", "shr"):
         return f"dp_{part.op}_{part.type}({args[0]}, {args[1]})"
     if part.op in ("min", "max"):

@@ -244,7 +244,9 @@ def _refusal(message):
 for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matmul divmod".split():
     setattr(Values, f"__{_name}__", _not_a_number)
     setattr(Values, f"__r{_name}__", _not_a_number)
-for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
+for (
+    _name
+) in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
     setattr(Values, f"__{_name}__", _not_a_number)
 #: What Python would do with numbers and an equation does not, and what to write instead.
 REFUSED = {
@@ -280,14 +282,14 @@ def deep_enough(name):
         yield
     except RecursionError as error:
         raise InvalidInput(
-            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over or "
-            "dp.min_over, not a loop in Python."
+            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over "
+            "or dp.min_over, not a loop in Python."
         ) from error
 
 
 @contextlib.contextmanager
 def refused_by_python():
-    """Turn Python's TypeError for what our nodes cannot do (``numpy.exp(x)``, say) into an error that names the line."""
+    """Turn Python's TypeError for what nodes cannot do (``numpy.exp(x)``, say) into an error that names the line."""
     try:
         yield
     except TypeError as error:
@@ -487,8 +489,8 @@ def bitwise(symbol, a, b) -> Expr:
         return compare("ne", a, b) if symbol == "^" else logical({"&": "and", "|": "or"}[symbol], a, b)
     if any(conditions):
         raise mistake(
-            f"'{symbol}' joins two conditions, or the bits of two integers. Got a condition and an integer: compare the "
-            f"integer, and set brackets, as in (x {symbol} 1) != 0."
+            f"'{symbol}' joins two conditions, or the bits of two integers. Got a condition and an integer: compare "
+            f"the integer, and set brackets, as in (x {symbol} 1) != 0."
         )
     a, b = operands(a, b)
     if a.op == b.op == "const":

@@ -9,7 +9,9 @@ import re
 
 from clgeom.dp.users_c import NOT_CODE
 
-TOKEN = re.compile(r"\d(?:[eEpP][+-]|[\w.])*|\.\d(?:[eEpP][+-]|[\w.])*|\w+|\+\+|--|->|[-+*/%&|^=!<>]=|<<|>>|&&|\|\||\S")
+TOKEN = re.compile(
+    r"\d(?:[eEpP][+-]|[\w.])*|\.\d(?:[eEpP][+-]|[\w.])*|\w+|\+\+|--|->|[-+*/%&|^=!<>]=|<<|>>|&&|\|\||\S"
+)
 TYPE = re.compile(
     r"(?:const|unsigned|signed|bool|half|void|u?(?:char|short|int|long)\d*|(?:float|double)\d*|\w+_t|global|local|private|\*)\Z"
 )
@@ -21,9 +23,9 @@ PREFIX = ("+", "-", "!", "~", "*", "&", "++", "--")
 def trapped(source: str, parameters: dict) -> str:
     """The text with traps around the indices of parameters and around divisors.
 
-    ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``a / dp_by(b - (1 ? 0 : a), dp_fault)``: the
-    divisor in the type that it is divided in, for floats may be divided by 0. What tables are written as, ``c(i, j)``, is
-    a macro of its own.
+    ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``a / dp_by(b - (1 ? 0 : a), dp_fault)``:
+    the divisor in the type that it is divided in, for floats may be divided by 0. What tables are written as, ``c(i,
+    j)``, is a macro of its own.
     """
     tokens = _tokens(source)
     words = [word for word, _, _ in tokens]
@@ -152,4 +154,8 @@ def _is_constant(words, at):
     """Whether the operand is a number that is not 0."""
     number = words[at] if at < len(words) else ""
     following = words[at + 1] if at + 1 < len(words) else ""
-    return number[:1].isdigit() and re.search(r"[1-9a-fA-F]", number) is not None and following not in ("(", "[", ".")
+    return (
+        number[:1].isdigit()
+        and re.search(r"[1-9a-fA-F]", number) is not None
+        and following not in ("(", "[", ".")
+    )

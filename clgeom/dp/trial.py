@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.dp import stages
 from clgeom.dp.job import Job
-from clgeom.dp.nodes import NUMPY, ON_ARRAYS, walk
+from clgeom.dp.nodes import NUMPY, ON_ARRAYS
 from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.table import CellStore
 from clgeom.dp.trace import LIMITS, neutral, widest
@@ -28,12 +28,13 @@ from clgeom.runtime import launch
 from clgeom.runtime.launch import Plan
 from clgeom.runtime.tuning import select
 
-#: Nodes that a trial on the host computes in all, each for many cells at once: measured, 10 us each.
-MOST_NODES = 1_000
+#: What a trial on the host may cost: each node that is computed counts 1, and 1 more for so many cells. Measured, 15 us
+#: each; stages come first, and half of it at most.
+MOST_STEPS, CELLS_OF_STEP = 800, 2048
 #: Cells of a stage, and most of them if a stage has more: the first, the last, and some between.
-STAGE_CELLS, EDGE_CELLS = 512, 24
+STAGE_CELLS, EDGE_CELLS = 256, 16
 #: Elements of a reduction that are looked at for a cell, and for all cells.
-LOOP_EDGE, LOOP_CELLS = 16, 1 << 15
+LOOP_EDGE, LOOP_CELLS = 8, 1 << 12
 #: Rows and columns at each end of the table, and how many are spread between: cells where they cross are looked at.
 ENDS, SPREAD = 2, 4
 #: On the device: cells of the first stages, how many of these at the most, cells that two of them may have at the most,
@@ -65,7 +66,15 @@ def _key(job):
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in job.values.items()
     )
-    return job.equation.text(), job.equation.decisions, job.pattern.name, job.shape, job.start, job.stop, given
+    return (
+        job.equation.text(),
+        job.equation.decisions,
+        job.pattern.name,
+        job.shape,
+        job.start,
+        job.stop,
+        given,
+    )
 
 
 # On the host ------------------------------------------------------------------------------------------------------
@@ -74,18 +83,15 @@ def _key(job):
 def on_host(job: Job, nodes) -> None:
     """Compute cells of a traced equation, or of the twin of a simple one in C."""
     trial = Trial(job, nodes)
-    size = sum(1 for _ in walk(*nodes.computed))
-    budget = max(MOST_NODES - size, size)
     for stage in range(job.start, job.stop):
         count = job.pattern.count(stage, *job.shape)
+        before = trial.steps
         trial.compute(*job.pattern.cells_at(stage, _places(count), *job.shape), keep=True)
-        budget -= size
-        if budget < size:
-            break
+        if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
+            break  # another like this one would be too much
     else:
-        trial.report()
         if trial.complete:
-            return
+            return trial.report()
     trial.report()
     trial.compute(*_spread(job))
     trial.report()
@@ -118,10 +124,12 @@ class Trial:
     def __init__(self, job: Job, nodes):
         self.job, self.nodes = job, nodes
         self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
-        self.numbers = np.empty(0, np.int64)  # of cells, ascending; then their values, and whether these are known
+        self.numbers = np.empty(
+            0, np.int64
+        )  # of cells, ascending; then their values, and whether these are known
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
-        self.faults, self.doubts = [], []
+        self.faults, self.doubts, self.steps = [], [], 0
 
     def compute(self, i, j, *, keep=False) -> None:
         """Compute cells, none of which may read another; `keep`: others may."""
@@ -229,6 +237,7 @@ class Lanes:
 
     def _computed(self, node, lanes):
         op, args = node.op, node.args
+        self.trial.steps += 1 + len(lanes) // CELLS_OF_STEP
         if op == "where":
             return self._choice(node, lanes)
         if op in ("and", "or"):
@@ -263,7 +272,11 @@ class Lanes:
         if node.type in LIMITS:
             if node.type == "long" and op in ("add", "sub", "mul", "neg", "shl"):
                 rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values)) if op != "shl" else None
-                far = np.abs(rough) > 2.0**63 if op != "shl" else (found >> np.clip(values[1], 0, 63)) != values[0]
+                far = (
+                    np.abs(rough) > 2.0**63
+                    if op != "shl"
+                    else (found >> np.clip(values[1], 0, 63)) != values[0]
+                )
                 self._doubt(stages.OVERFLOW, lanes[known & far])
             return self._whole(node, found, known, lanes), known
         return found, known
@@ -439,7 +452,9 @@ def _first_stages(job, *, trapped):
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
-        found = quiet.run(Plan(launch.Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
+        found = quiet.run(
+            Plan(launch.Series(step.step, step.places, planned.numbers, planned.groups)), **buffers
+        )
         stages.raise_first(quiet, step, found, buffers)
     if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
         return  # what is read there is not known, and a loop may wait for it
@@ -452,7 +467,9 @@ def _first_stages(job, *, trapped):
     for stage in some:
         count = int(counts[stage - job.start])
         edge = min(count, EDGE_CELLS)
-        rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
+        rows += [
+            (stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})
+        ]
     numbers = np.array(rows, np.int64)
     found = quiet.run(
         Plan(launch.Series(unknown.step, step.places, numbers, np.ones(len(rows), np.int64))), **buffers

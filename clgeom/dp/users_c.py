@@ -27,8 +27,8 @@ HIDDEN = (
     (re.compile(r"""['"]"""), "a literal is not closed: {}"),
     (re.compile(r"/\*"), "a comment is not closed: {}"),
 )
-#: Of a text, and of what is between two semicolons or braces. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the process
-#: on 4,000 signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
+#: Of a text, and of what is between two semicolons or braces. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the
+#: process on 4,000 signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
 MOST_TOKENS, MOST_IN_STATEMENT = 20_000, 2_000
 TOKENS = re.compile(r"\w+|[^\w\s]")
 
@@ -54,14 +54,18 @@ def c_text(source, *, of, name, empty=False) -> str:
     source = source.replace("\r\n", "\n")
     strange = STRANGE.search(source)
     if strange is not None:  # compilers and we may not agree on where a line ends
-        raise InvalidInput(f"The '{name}' parameter of {of} must be text without the character {strange.group()!a}.")
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be text without the character {strange.group()!a}."
+        )
     bare = uncommented(source)
     if not bare.strip() and not empty:
         raise InvalidInput(f"The '{name}' parameter of {of} must not be empty.")
     lines = source.split("\n")
     for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
         if line.rstrip().endswith("\\"):
-            raise InvalidInput(f"Line {number} of an equation: no backslash at its end, please: {_shown(line)}")
+            raise InvalidInput(
+                f"Line {number} of an equation: no backslash at its end, please: {_shown(line)}"
+            )
         if found := re.search(r"\?\?[=/'()!<>-]", line):
             raise InvalidInput(f"Line {number} of an equation: no trigraphs, please: {found.group()}")
     for pattern, words in HIDDEN:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import tiles
+from clgeom.dp import tiles, trial
 from clgeom.dp.decisions import packed_pitch
 from clgeom.dp.fill import hold_to_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
@@ -50,7 +50,7 @@ class Walk:
 
 
 def walk_back(
-    equation, shape, moves, *, band_bytes=BAND_BYTES, values=None, device=None, **parameters
+    equation, shape, moves, *, band_bytes=BAND_BYTES, check="auto", values=None, device=None, **parameters
 ) -> Walk:
     """Follow the decisions of an equation from the table's corner, with memory for a few rows of it.
 
@@ -65,6 +65,8 @@ def walk_back(
         ends where it leaves the table.
     band_bytes : int
         Memory for decisions, about. Less of it needs more memory for checkpoints: n * m / band rows cells.
+    check : {"auto", False}
+        Compute a few cells before, with traps on, as `fill` does.
     values, device, **parameters
         As for `fill`.
 
@@ -91,6 +93,10 @@ def walk_back(
         raise InvalidInput(
             f"The 'moves' parameter of {of} must lead to one corner, as the reads of {equation.name} do. Got {moves}."
         )
+    if check not in ("auto", False):
+        raise InvalidInput(f"The 'check' parameter of {of} must be 'auto' or False. Got {check!r} instead.")
+    if check:
+        trial.check(job)
     with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
         return _walk(job, moves, band_bytes)
 

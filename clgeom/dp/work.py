@@ -1,8 +1,8 @@
 """How much work a cell is, estimated before a fill, so that no launch takes long.
 
-Desktops end a launch that keeps the screen waiting for more than a few seconds, and a launch cannot be interrupted. What
-a cell costs is counted in operations of its equation; a reduction, or a loop in C, costs its body times the length of
-its range, which is looked up for a few cells of every stage.
+Desktops end a launch that keeps the screen waiting for more than a few seconds, and a launch cannot be interrupted.
+What a cell costs is counted in operations of its equation; a reduction, or a loop in C, costs its body times the length
+of its range, which is looked up for a few cells of every stage.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from clgeom.dp.nodes import depends_on, evaluate
 from clgeom.dp.plain_c import expression_in_c
 from clgeom.dp.text import key_of
-from clgeom.dp.traps import closing, tokens_of
 from clgeom.dp.trace import Expr
+from clgeom.dp.traps import closing, tokens_of
 
-#: Operations of a launch for each compute unit that it keeps busy. PoCL, a core of an EPYC: 1e9 a second of equations that
-#: go cell by cell, so this takes 0.13 s; vectors and GPUs are faster.
+#: Operations of a launch for each compute unit that it keeps busy. PoCL, a core of an EPYC: 1e9 a second of equations
+#: that go cell by cell, so this takes 0.13 s; vectors and GPUs are faster.
 OPERATIONS = 1 << 27
 #: Cells of a stage that are looked at, and stages at once.
 SAMPLES, CHUNK = 9, 1 << 13
@@ -64,9 +64,7 @@ class Work:
 def work_of(equation) -> Work:
     """The work of a cell. Kept on the equation."""
     if "_work" not in equation.__dict__:
-        equation.__dict__["_work"] = (
-            _of_nodes(equation.roots) if equation.traced else _of_text(equation)
-        )
+        equation.__dict__["_work"] = _of_nodes(equation.roots) if equation.traced else _of_text(equation)
     return equation.__dict__["_work"]
 
 
@@ -173,4 +171,3 @@ def _ends(head, parameters):
         return nothing
     lo, hi = (hi, lo) if test[1][0] == ">" else (lo, hi)
     return Expr("index", (), "int", name), lo, hi
-
