@@ -167,7 +167,7 @@ class OneStep(NamedTuple):
 def one_step(
     job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True
 ) -> OneStep:
-    """The step of a job's stages, whose memory goes to `buffers`; `trial`: with the traps of the check before a fill."""
+    """The step of a job's stages, whose memory goes to `buffers`. `trial`: traps as the check before a fill has."""
     kernel = KERNELS[job.pattern.kind]
     n, m = job.shape
     checked = "trial" if trial else job.check

@@ -23,6 +23,8 @@ from clgeom.runtime.launch import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
+#: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
+STEPS = 1 << 17
 #: Bytes of the decisions of a band.
 BAND_BYTES = 1 << 28
 
@@ -176,9 +178,18 @@ def _walk(job, moves, band_bytes):
         launches, groups = here.launches()
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)
         fill = Step(tiles.KERNEL, again.policy, args, 1, again.params(job, last=False), options=job.options)
-        args = (np.int32(top), np.int32(n + m), "decisions", np.int32(pitch), "cursor", "steps")
+        args = (
+            np.int32(top),
+            np.int32(n + m),
+            np.int32(STEPS),
+            "decisions",
+            np.int32(pitch),
+            "cursor",
+            "steps",
+        )
         walk = Step("dp/walk_back", walker, args, 1, {"bits": again.bits, "moves": canonical})
-        job.run(Plan(Series(fill, (2, 3), launches, groups), walk), **buffers)
+        walks = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
+        job.run(Plan(Series(fill, (2, 3), launches, groups), *[walk] * walks), **buffers)
         cursor = launch.read(session, buffers["cursor"], np.int32, 3)
         if cursor[0] >= top:
             break
