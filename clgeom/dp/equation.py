@@ -288,9 +288,10 @@ class Equation:
                 )
         return self._texts[key]
 
-    def recovery(self, body: str) -> str:
-        """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``."""
-        return cell.recovery_text(self, body)
+    def recovery(self, body: str, resumed: bool) -> str:
+        """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``. `resumed`: it has a
+        ``state``."""
+        return cell.recovery_text(self, body, resumed)
 
 
 def equation(function=None, **options):

@@ -29,7 +29,7 @@ ALIGN = 32
 #: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
 MARGIN, MOST_ROWS = 2, 64
 #: How much faster rows are here than cell by cell, see `work.OPERATIONS`.
-RATE = 8
+RATE = 4
 #: For a row that may read all others' columns.
 UNBOUNDED = 1 << 30
 #: Sizes of what tiles read and do not compute on a side: few, for each costs a build.

@@ -38,7 +38,7 @@ PITCH = 32
 ALIASED = 1024
 #: Splits of a launch for each compute unit that it keeps busy, as `work.OPERATIONS`: PoCL, a core of an EPYC, does 5e9
 #: a second. And how much faster cells without splits are than any others.
-SPLITS, RATE = 1 << 29, 8
+SPLITS, RATE = 1 << 28, 8
 #: As SPLIT_MOST in dp_split_runs.h.
 MOST_COLUMNS = 1 << 30
 
