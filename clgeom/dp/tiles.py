@@ -6,6 +6,7 @@ not be kept costs no memory but two rows and a few columns, and one that is kept
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from clgeom.dp.reach import Near
 from clgeom.dp.rows import in_parts
 from clgeom.dp.table import CellStore, Filled
 from clgeom.dp.work import most_cells
+from clgeom.errors import DeviceWarning
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
@@ -282,8 +284,9 @@ def fill(job: Job) -> Filled:
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
     if job.single:
         tickets.require(job.session, sweep.policy)
-        buffers["progress"] = tickets.new_counters(job.session, 1 + ceil_div(n, sweep.strip))
-        args += ["progress"]
+        strips = ceil_div(n, sweep.strip)
+        buffers["progress"] = tickets.new_counters(job.session, 1 + strips + 1)
+        args += ["progress", tickets.patience(job.session)]
     else:
         args += [Scratch("state", dtype, sweep.state)]
     table = decisions = None
@@ -312,6 +315,14 @@ def fill(job: Job) -> Filled:
     groups = ceil_div(n, sweep.strip)  # of one launch
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
     result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
+    if job.single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
+        warnings.warn(
+            f"The groups of one launch on {job.session.profile.name} waited too long for each other: "
+            f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
+            DeviceWarning,
+            stacklevel=4,
+        )
+        return fill(replace(job, single=False))
     if strays.trapped(job):
         strays.raise_first(job, buffers["stray"])
     last = None if sweep.table else sweep.in_order(result.read(kept))

@@ -15,7 +15,7 @@
 
 typedef struct {
     global const ${cell} *table;
-    global const uint *done;       // 0, or the round in which a cell was done
+    volatile global uint *done;    // 0, or the round in which a cell was done
     global uint *reads;
     uint round, capacity, count, seed, mask;
     bool missing, outside;
@@ -44,7 +44,8 @@ inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long
     if (graph->count < graph->capacity)
         graph->reads[graph->count] = c;
     graph->count++;
-    graph->missing = graph->done[c] == 0 || graph->done[c] >= graph->round;
+    const uint done = atomic_or(graph->done + c, 0);    // others set theirs in this round
+    graph->missing = done == 0 || done >= graph->round;
     if (graph->missing)
         return 0;
 % endif
@@ -83,7 +84,7 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
 % else:
         const uint c = ${"k" if mode == "ready" else "(uint)cells[first + k]"};
 % if mode == "ready":
-        if (done[c])
+        if (atomic_or(done + c, 0))
             continue;
         graph.reads = reads + (ulong)c * capacity;
 % endif
@@ -96,7 +97,7 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
         }
         if (graph.missing || graph.outside)
             continue;
-        done[c] = round;
+        atomic_xchg(done + c, round);
 % endif
         table[c] = (stored_t)value;
 % endif
