@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.job import check_shape
+from clgeom.dp.job import check_shape, some_values
 from clgeom.dp.nodes import walk
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.plain_c import nodes_of
@@ -122,6 +122,7 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
         raise InvalidInput(
             f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
         )
+    parameters = some_values(equation, parameters, of="infer_pattern")
     nodes = nodes_of(equation)
     provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
     if method == "prove" and not provable:

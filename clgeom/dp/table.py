@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.job import build_options
+from clgeom.dp.job import build_options, short
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.users_c import c_text, uncommented, users_errors
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
@@ -380,11 +380,11 @@ class Table:
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":
             raise InvalidInput(
-                f"The 'dtype' parameter of recover must be a type of numbers. Got {dtype!r} instead."
+                f"The 'dtype' parameter of recover must be a type of numbers. Got {short(dtype)} instead."
             )
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
             raise InvalidInput(
-                f"The 'size' parameter of recover must be a count below 2**31. Got {size!r} instead."
+                f"The 'size' parameter of recover must be a count below 2**31. Got {short(size)} instead."
             )
         if "return" not in bare:
             raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
@@ -460,18 +460,9 @@ def _state(state, parameters) -> np.ndarray:
         found = np.empty((0, 0))
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
         raise InvalidInput(
-            f"The 'state' parameter of recover must be integers, at least one. Got {_short(state)} instead."
+            f"The 'state' parameter of recover must be integers, at least one. Got {short(state)} instead."
         )
     return found.astype(np.int64)
-
-
-def _short(value) -> str:
-    """A value as messages show it."""
-    try:
-        said = repr(value)
-    except RecursionError:
-        said = type(value).__name__
-    return said if len(said) <= 60 else f"{said[:57]}..."
 
 
 def _uses(bare, name):
