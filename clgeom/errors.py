@@ -43,3 +43,12 @@ class EquationWarning(UserWarning):
 
 class DeviceWarning(UserWarning):
     """A device did not do what a faster way needs. The answer is right; it came another way."""
+
+
+def short(value) -> str:
+    """A value as messages show it."""
+    try:
+        said = repr(value)
+    except RecursionError:
+        said = type(value).__name__
+    return said if len(said) <= 60 else f"{said[:57]}..."

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from clgeom.errors import EquationWarning, InvalidInput
+from clgeom.errors import EquationWarning, InvalidInput, short
 from clgeom.io import terminal
 
 KEPT = ("table", "last", "corner", "decisions")
@@ -390,7 +390,6 @@ def _warned():
 def read_spec(path):
     """The equation, the shape, the parameters and the options of `fill` that a TOML file describes."""
     from clgeom.dp.equation import Equation
-    from clgeom.dp.job import short
 
     spec = _read_toml(path)
 

@@ -307,7 +307,7 @@ def equation(function=None, **options):
 def _cell_dtype(dtype) -> np.dtype:
     try:
         found = np.dtype(dtype).newbyteorder("=")
-    except TypeError:
+    except (TypeError, ValueError):
         found = None
     if found is None or found.name not in CELL_TYPES:
         raise InvalidInput(

@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.dp.equation import Equation
 from clgeom.dp.parameters import Parameter
 from clgeom.dp.patterns import Pattern
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import is_device_array, to_device
 from clgeom.runtime.launch import run
 
@@ -98,15 +98,6 @@ def build_options(session) -> tuple:
     """Build options of kernels with an equation in them: float32 division correctly rounded where there is a choice."""
     rounded = bool(session.device.single_fp_config & ROUNDED_DIVIDE)
     return ("-cl-fp32-correctly-rounded-divide-sqrt",) if rounded else ()
-
-
-def short(value) -> str:
-    """A value as messages show it."""
-    try:
-        said = repr(value)
-    except RecursionError:
-        said = type(value).__name__
-    return said if len(said) <= 60 else f"{said[:57]}..."
 
 
 def check_shape(shape, *, of: str) -> tuple[int, int]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.job import build_options, short
+from clgeom.dp.job import build_options
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.users_c import c_text, uncommented, users_errors
-from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES, c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run, write
 from clgeom.runtime.policies import ceil_div
