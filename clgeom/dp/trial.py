@@ -37,9 +37,9 @@ STAGE_CELLS, EDGE_CELLS = 256, 16
 LOOP_EDGE, LOOP_CELLS = 8, 1 << 12
 #: Rows and columns at each end of the table, and how many are spread between: cells where they cross are looked at.
 ENDS, SPREAD = 2, 4
-#: On the device: cells of the first stages, how many of these at the most, cells that two of them may have at the most,
-#: and what all cells may cost.
-TRIAL_CELLS, TRIAL_STAGES, TWO_STAGES, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
+#: On the device: cells of the first stages, how many of these at the most, memory for them in cells (two long ones are
+#: computed if they fit), and what all cells may cost.
+TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
 #: Trials that a session remembers.
 MOST_REMEMBERED = 4_096
 
@@ -80,8 +80,8 @@ def _key(job):
 # On the host ------------------------------------------------------------------------------------------------------
 
 
-def on_host(job: Job, nodes) -> None:
-    """Compute cells of a traced equation, or of the twin of a simple one in C."""
+def on_host(job: Job, nodes) -> Trial:
+    """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for what they do."""
     trial = Trial(job, nodes)
     for stage in range(job.start, job.stop):
         count = job.pattern.count(stage, *job.shape)
@@ -90,11 +90,13 @@ def on_host(job: Job, nodes) -> None:
         if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
             break  # another like this one would be too much
     else:
+        trial.report()
         if trial.complete:
-            return trial.report()
+            return trial
     trial.report()
     trial.compute(*_spread(job))
     trial.report()
+    return trial
 
 
 def _places(count):
@@ -439,13 +441,14 @@ def _first_stages(job, *, trapped):
     _, counts = stages.counts_of(job, job.start, min(job.stop, job.start + TRIAL_STAGES))
     cells = np.cumsum(counts)
     each = work_of(job.equation).most(max(job.shape))
-    fits = (cells <= TRIAL_CELLS) | (cells <= TWO_STAGES) & (np.arange(len(cells)) < 2)
+    width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
+    fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= HELD_CELLS)
+    fits |= (np.arange(len(cells)) < 2) & (2 * width <= HELD_CELLS)
     fits &= cells * each <= TRIAL_OPERATIONS
     whole = int(fits.sum())
-    width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
     session, dtype = job.session, job.equation.dtype
-    ring = max(whole, 1)
-    buffer = launch.allocate(session, ring * width * dtype.itemsize)
+    ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
+    buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
     policy, buffers = select(session.profile, stages.KERNELS[job.pattern.kind], dtype, ring * width), {}
     quiet = replace(job, watch=None, profile=False, phases=[])

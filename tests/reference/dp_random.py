@@ -148,7 +148,10 @@ def recurrences(draw, patterns=tuple(NEAR), dtypes=("int32", "int64", "float32",
 
     equation = dp.Equation(cell, dtype=dtype, pattern=pattern, parameters={"w": f"{number}[]", "p": number})
     size = draw(st.integers(6, 8)) if wrong else 8
-    values = draw(st.lists(st.integers(-9, 9), min_size=size, max_size=size))
+    numbers = st.integers(-9, 9)
+    if function.floats:
+        numbers = st.one_of(numbers, st.sampled_from((np.nan, np.inf, -np.inf, -0.0, 1e30, 1e-30)))
+    values = draw(st.lists(numbers, min_size=size, max_size=size))
     return equation, {"w": np.array(values, number), "p": np.dtype(number).type(draw(st.integers(-3, 3)))}
 
 
