@@ -184,7 +184,10 @@ def measure(session, case, cells, options):
         room = 5 * max(shape) + 8 if case == "matrix_chain" else sum(shape)
         dtype = "uint8" if case == "lcs" else "int32"
         candidates["decisions"] = lambda: ours(decided, keep="decisions")
-        candidates["device"] = lambda: candidates["decisions"]().recover(walk_source, room, dtype=dtype)
+        state = knapsacks.TAKEN_STATE if case == "knapsack" else None
+        candidates["device"] = lambda: candidates["decisions"]().recover(
+            walk_source, room, dtype=dtype, state=state
+        )
         candidates["host"] = lambda: walk(ours().numpy())
         if case != "lcs":
             candidates["hand decisions"] = lambda: by_hand(*arguments, keep=2)

@@ -90,6 +90,7 @@ inline void dp_fill_cell(const int i, const int j, const int stage, const int pl
         const int before = atomic_cmpxchg(faults, 0, stage + 1);
         if (before == 0 || before == stage + 1) atomic_min(faults + 1, place);
     }
+    if (!known) return;
 #endif
     dp_keep_cell(i, j, value, decision, DP_KEEP_NAMES, n, m);
 }

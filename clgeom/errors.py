@@ -42,8 +42,17 @@ class IntegerOverflow(ClgeomError, OverflowError):
 
 
 class EquationWarning(UserWarning):
-    """A dynamic-programming equation may not be what was meant: its pattern is not proven, or an integer wraps around."""
+    """A dynamic-programming equation may not be what was meant: no proof of its pattern, or an integer wraps around."""
 
 
 class DeviceWarning(UserWarning):
     """A device did not do what a faster way needs. The answer is right; it came another way."""
+
+
+def short(value) -> str:
+    """A value as messages show it."""
+    try:
+        said = repr(value)
+    except RecursionError:
+        said = type(value).__name__
+    return said if len(said) <= 60 else f"{said[:57]}..."

@@ -1,6 +1,7 @@
 """check=True: planted faults are caught in the right cell; bounds that rule overflow out; patterns are held to."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ SHAPE = (9, 11)
 def planted(pattern, read, at, **options):
     """An equation in C that reads `read` from cell `at` alone; its reach cannot be proven."""
     (i, j), (a, b) = at, read
-    text = f"int there = {b}; return i == {i} && j == {j} ? M({a}, there) : i + j;"
+    text = f"int there = {b} % 100; return i == {i} && j == {j} ? M({a}, there) : i + j;"
     return dp.Equation(text, pattern=pattern, **options)
 
 
@@ -86,8 +87,11 @@ def test_textbook_integer_knapsack_is_no_row_pattern(session):
 
     equation = dp.Equation(cell, pattern="RUD", parameters={"w": "int32[]", "v": "int32[]"})
     given = {"w": [18, 15, 10], "v": [25, 24, 15]}
-    with pytest.raises(DependencyError, match=r"\(1, 18\) -> \(1, 0\)"):
-        dp.fill(equation, (4, 23), check=True, device=session, **given)
+    for check in (True, "auto", False):
+        with pytest.raises(
+            DependencyError, match=r"reads M\(i, j - w\[i - 1\]\), and the pattern RUD allows rows"
+        ):
+            dp.fill(equation, (4, 23), check=check, device=session, **given)
     table = dp.fill(equation, (4, 23), pattern="NOSE", check=True, device=session, **given)
     assert table.corner == 30
 
@@ -200,6 +204,59 @@ def test_indices_of_parameters_and_division(session):
         fill(c=np.ones((3, 2), int))
     with pytest.raises(InvalidInput, match=r"Cell \(2, 0\) of cell divides by zero"):
         fill(by=0)
+
+
+#: Statements in C that are wrong where j is 3, and what is said of them.
+WRONG_IN_C = {
+    "return w[j];": "reads a parameter at index 3, and its size there is 3",
+    "return w[w[(j + 2) % 3] - (j == 3 ? 9 : 5)];": "reads a parameter at index -2, and its size there is 3",
+    "return c(1, j);": "reads a parameter at index 3, and its size there is 3",
+    "return c[c_columns + 2 * j - (j < 3) * j];": "reads a parameter at index 9, and its size there is 6",
+    "return 7 / (3 - j);": "divides by zero",
+    "return 7 % (uchar)(3 - j);": "divides by zero",
+    "long x = 5; x /= 3L - j; return x;": "divides by zero",
+    "uint x = 5; x %= j < 3 ? 1 : 0; return (int)x;": "divides by zero",
+    "return i / (12 / (6 / (5 - j) - 2)) + (char)j;": "divides by zero",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_IN_C)
+@pytest.mark.parametrize("dtype", ("int32", "float32"))
+def test_c_is_trapped(session, text, dtype):
+    parameters = {"w": "int32[]", "c": "int32[,]"}
+    equation = dp.Equation(f"int other = i; {text}", pattern="CLR", dtype=dtype, parameters=parameters)
+    given = {"w": [5, 6, 7], "c": np.ones((2, 3), int)}
+    if "c(" not in text and "w[j]" not in text and "12 /" not in text:
+        dp.fill(equation, (1, 3), check=True, device=session, **given)
+    for check in (True, "auto"):
+        with pytest.raises(
+            InvalidInput,
+            match=f"Cell \\(0, {2 if '12 /' in text else 3}\\) of equation {re.escape(WRONG_IN_C[text])}",
+        ):
+            dp.fill(equation, (1, 4), check=check, device=session, **given)
+
+
+def test_floats_may_be_divided_by_zero(session):
+    """In the type that they are divided in; and zero keeps its sign."""
+    text = "float z = -0.0f, a = 6.0f / (j - 1); a += j == 2 ? 1 / z : i * 1.5f / (j + i); return a;"
+    equation = dp.Equation(text, pattern="RUD", dtype="float32")
+    plain = dp.fill(equation, (2, 3), check=False, device=session).numpy()
+    assert plain[0, 1] == np.inf and plain[0, 2] == -np.inf
+    for check in (True, "auto"):
+        np.testing.assert_array_equal(dp.fill(equation, (2, 3), check=check, device=session).numpy(), plain)
+
+
+def test_shifts_by_negative_counts(session):
+    equation = dp.Equation(lambda M, i, j: (1 << (3 - j)) + (9 >> (3 - j)), pattern="RUD", dtype="int64")
+    assert dp.fill(equation, (1, 4), check=True, device=session)[0].tolist() == [9, 6, 6, 10]
+    with pytest.raises(InvalidInput, match=r"Cell \(0, 4\) .* shifts by a negative count, -1"):
+        dp.fill(equation, (1, 5), check=True, device=session)
+    assert dp.fill(equation, (1, 5), check=False, device=session)[0, 4] == 0
+    wide = dp.Equation(lambda M, i, j: 1 << (j + 29), pattern="RUD")
+    with pytest.raises(IntegerOverflow) as caught:
+        dp.fill(wide, (1, 6), check=True, device=session)
+    assert caught.value.cell == (0, 2)
+    assert dp.fill(wide, (1, 6), check=False, device=session)[0].tolist() == [2**29, 2**30, -(2**31), 0, 0, 0]
 
 
 def test_bounds_rule_overflow_out(session):

@@ -162,7 +162,47 @@ def test_fill_is_refused(here, change, message):
     assert message in refused("dp", "fill", "s.toml")
 
 
+def test_fill_is_refused_for_what_is_deep_or_huge(here):
+    write("deep.toml", f'equation = "1"\nshape = [2, 2]\nx = {"[" * 100_000}{"]" * 100_000}\n')
+    write("keys.toml", "a" + ".a" * 100_000 + " = 1\n")
+    write("value.toml", SPEC.replace('text = "abcbdab"', f"value = {'[' * 200}{']' * 200}"))
+    write("long.toml", SPEC.replace("a[i-1] == b[j-1]", "+".join(["i"] * 20_000) + " == 1"))
+    write("hidden.toml", SPEC.replace("i == 0", "%:i == 0"))
+    for name in ("deep.toml", "keys.toml"):
+        assert "has tables or arrays too deep inside each other" in refused("dp", "fill", name)
+    assert "'a' parameter of fill must be an array" in refused("dp", "fill", "value.toml")
+    assert "at most 20,000 words and marks" in refused("dp", "fill", "long.toml")
+    assert "no digraphs" in refused("dp", "fill", "hidden.toml")
+    head = "{'descr': '<i4', 'fortran_order': False, 'shape': (100000000000000,), }"
+    with open("w.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00v\x00" + head.ljust(118).encode())
+    write("file.toml", SPEC.replace('text = "abcbdab"', 'file = "w.npy"'))
+    assert "The file 'w.npy' " in refused("dp", "fill", "file.toml")
+    write("items.csv", "value,weight\n1," + '"' + "2" * 140_000 + '"\n')
+    assert "malformed in line 2: field larger than" in refused(
+        "dp", "knapsack", "items.csv", "--capacity", "3"
+    )
+
+
+def test_fill_checks_and_warns(here, capfd):
+    write("s.toml", SPEC.replace("shape = [8, 7]", "shape = [8, 8]"))
+    assert "reads a parameter at index 6, and its size there is 6" in refused("dp", "fill", "s.toml")
+    guessed = 'equation = "i == 0 ? 2147483647 : M(i-1, (j * 7) % m) + 1"\nshape = [2, 3]\n'
+    write("guessed.toml", guessed)
+    text = done("dp", "fill", "guessed.toml", "--no-check")
+    assert "RUD (probed: " in text and "no proof" in text
+    facts = json.loads(done("dp", "fill", "guessed.toml", "--json"))
+    assert facts["proven"] is False and facts["warnings"] == []
+    write("wraps.toml", guessed.replace("(j * 7) % m", "j") + 'check = "auto"\n')
+    facts = json.loads(done("dp", "fill", "wraps.toml", "--json"))
+    assert facts["proven"] is True and "goes beyond int32, and wraps around" in facts["warnings"][0]
+    write("always.toml", guessed.replace("(j * 7) % m", "j") + "check = true\n")
+    assert "goes beyond int32" in refused("dp", "fill", "always.toml")
+    assert "corner" in done("dp", "fill", "always.toml", "--no-check")
+
+
 def test_help():
     assert "Commands" in done("dp", "--help")
     for name in ("lcs", "knapsack", "fill"):
         assert f"clgeom dp {name}" in done("dp", name, "--help")
+    assert "An equation is code" in done("dp", "fill", "--help")

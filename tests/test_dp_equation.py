@@ -229,6 +229,28 @@ def test_names_of_parameters(name):
         ({"what": "int k = 1; k"}, "several statements must end with 'return"),
         ({"what": "M[i - 1, j]"}, r"reads cells as M\(a, b\), not M\[a, b\]"),
         ({"what": "1\n#define x"}, "Line 2 of an equation: no preprocessor directives"),
+        ({"what": "1;\n%:define X 5\nreturn X;"}, "Line 2 of an equation: no digraphs, please: %:define X 5"),
+        ({"what": "return 1; %> int f(void) <% return 2;"}, "Line 1 of an equation: no digraphs"),
+        ({"what": "1 +\n??=define X"}, r"Line 2 of an equation: no trigraphs, please: \?\?="),
+        ({"what": "// all ??/\n)\nreturn 1;"}, "Line 1 of an equation: no trigraphs"),
+        ({"what": "// x\r#define Y 7\nreturn Y;"}, r"must be text without the character '\\r'"),
+        ({"what": "1\x0b#define Y 7"}, r"must be text without the character '\\x0b'"),
+        ({"what": "i \ud800"}, r"must be text without the character '\\ud800'"),
+        ({"what": "// x \\ \n)"}, "Line 1 of an equation: no backslash at its end"),
+        ({"what": "i \\ + 1"}, "Line 1 of an equation: no backslash outside of literals"),
+        ({"what": "i ? 'a : 2"}, "Line 1 of an equation: a literal is not closed"),
+        ({"what": "/* x\n return 1"}, "Line 1 of an equation: a comment is not closed"),
+        ({"what": '_Pragma("x") i'}, "Line 1 of an equation: no preprocessor directives"),
+        ({"what": "1", "helpers": "int f(int x) <% return x; %>"}, "Line 1 of an equation: no digraphs"),
+        (
+            {"what": "+".join("i" * 2000)},
+            "at most 2,000 words and marks in one statement.* Got 3,999 instead",
+        ),
+        (
+            {"what": "int s = 0;\n" + "s += i;\n" * 6000 + "return s;"},
+            "at most 20,000 words and marks in all",
+        ),
+        ({"what": "1", "dtype": {"w": [1]}}, "'dtype' parameter of Equation"),
         ({"what": "(i + (j)"}, r"Line 1 of an equation: '\(' is not closed"),
         ({"what": "return 1; }\nint f(void) {"}, "Line 1 of an equation: '}' closes nothing"),
         (
@@ -318,6 +340,28 @@ def modulo(M, i, j):
         (array_as_number, "The parameter 'w' is an array: give it an index"),
         (iterated, "The parameter 'w' has no length"),
         (modulo, "Division by zero"),
+        (
+            lambda M, i, j: i & (j > 2),
+            "'&' joins two conditions, or the bits of two integers. Got a condition and an int",
+        ),
+        (lambda M, i, j: (i > 1) | 1, r"compare the integer, and set brackets, as in \(x | 1\) != 0"),
+        (lambda M, i, j: True ^ i, "'\\^' joins two conditions"),
+        (
+            lambda M, i, j: dp.cast(i, "float32") & 1,
+            r"'&' takes conditions or integers. Got a value of type float",
+        ),
+        (lambda M, i, j: ~dp.cast(i, "float32"), "'~' takes conditions or integers"),
+        (lambda M, i, j: dp.cast(i, "float32") >> 1, "'>>' takes integers in an equation"),
+        (lambda M, i, j: i << -1, "'<<' takes a count that is not negative. Got -1"),
+        (lambda M, i, j: i**2, r"'\*\*' is no operator of equations: write x \* x"),
+        (lambda M, i, j: 2**j, r"'\*\*' is no operator of equations"),
+        (lambda M, i, j: divmod(i, 2)[0], "divmod is no part of equations: write // and %"),
+        (lambda M, i, j: round(i), r"dp.cast\(x, 'int32'\), towards zero"),
+        (lambda M, i, j: i @ j, "'@' is no operator"),
+        (lambda M, i, j: np.minimum(i, j), "an equation cannot do this with its cells"),
+        (lambda M, i, j: M(i - 1, j), r"M takes square brackets in Python: M\[i - 1, j\]"),
+        (lambda M, i, j: M.__setitem__((i, j), 1), "writes no other: M can only be read"),
+        (lambda M, i, j: len(i), "an equation cannot do this"),
     ),
 )
 def test_mistakes_name_the_line(function, words):
@@ -325,7 +369,50 @@ def test_mistakes_name_the_line(function, words):
         dp.Equation(function)
     line = int(str(caught.value).split("line ")[1].split(":")[0])
     first = function.__code__.co_firstlineno
-    assert __file__ in str(caught.value) and first < line <= first + 4
+    assert __file__ in str(caught.value) and first <= line <= first + 4
+
+
+def test_what_goes_too_deep():
+    def deep(M, i, j):
+        for k in range(100):
+            i = dp.minimum(i * 3 + j, k)
+        return i
+
+    with pytest.raises(InvalidInput, match="deep has 300 operators inside each other, and 240 is the most"):
+        dp.Equation(deep)
+
+    def endless(M, i, j):
+        return endless(M, i, j)
+
+    with pytest.raises(InvalidInput, match="more operators inside each other than fit Python's stack"):
+        dp.Equation(endless)
+
+
+def test_errors_of_the_function_itself_come_through():
+    with pytest.raises(TypeError, match="NoneType"):
+        dp.Equation(lambda M, i, j: None + 1)
+    with pytest.raises(ZeroDivisionError):
+        dp.Equation(lambda M, i, j: i + 1 // 0)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    (
+        (lambda: dp.Near("x"), r"'offsets' parameter of Near must be pairs of integers \(di, dj\). Got 'x'"),
+        (lambda: dp.Near(((0, 0.5),)), "'offsets' parameter of Near"),
+        (lambda: dp.Row(2), "'step' parameter of Row must be -1 or 1. Got 2"),
+        (lambda: dp.Row(-1, "x"), "'low' parameter of Row must be an integer, a function"),
+    ),
+)
+def test_reaches_that_are_none(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+def test_characters_that_only_look_strange():
+    text = "i < 2 ? '%' : j /* # ' \" %: */ + 1 // \"<% here\r\n"
+    assert dp.Equation(text).body == text.replace("\r\n", "")
+    assert dp.Equation("a[i] == '\\\\' ? '\\n' : 1", parameters={"a": "uint8[]"}).is_expression
 
 
 def deep(M, i, j):

@@ -138,6 +138,20 @@ def test_equation_graph_of_lcs(any_session):
     assert fill_by_stages(LCS, (8, 7), a=a, b=b, graph=graph, device=any_session).tolist() == table
 
 
+def test_fill_by_a_graph_of_something_else(session):
+    equation = Equation("i == 0 ? j : M(i - 1, j) + 1")
+    other = graph_of(lambda i, j: [(i + 1, j)] if i < 2 else [], (3, 4))
+    with pytest.raises(
+        DependencyError, match=r"Cell \(\d, 0\) reads \(\d, 0\), which the graph has not filled then"
+    ):
+        fill_by_stages(equation, (3, 4), graph=other, device=session)
+    for graph in (other, "none"):
+        with pytest.raises(
+            InvalidInput, match="'graph' parameter of fill_by_stages must be the DependencyGraph of a 3 x 5"
+        ):
+            fill_by_stages(equation, (3, 5), graph=graph, device=session)
+
+
 def test_equation_graph_with_many_reads(session):
     """More reads than a cell has room for at first, and a depth over several looks."""
     equation = Equation("int s = 1; for (int k = 0; k < j; ++k) s = (s + M(i, k)) % 1000; return s;")

@@ -111,7 +111,7 @@ def test_equations_that_are_no_such_reduction(session):
     )
     part = dp.Equation(
         lambda M, i, j: dp.where(
-            i >= j, 1, dp.min_over("k", i, (i + j) // 2, lambda k: M[i, k] + M[k + 1, j])
+            i >= j, 1, dp.min_over("k", i, (i + j + 1) // 2, lambda k: M[i, k] + M[k + 1, j])
         ),
         pattern="SONE",
     )

@@ -48,6 +48,10 @@ def integers(depth=3):
             children.map(lambda a: (abs(a[0]), lambda i, j: abs(a[1](i, j)))),
             children.map(lambda a: (a[0] // 3, lambda i, j: a[1](i, j) // 3)),
             children.map(lambda a: (a[0] % -4, lambda i, j: a[1](i, j) % -4)),
+            binary(lambda a, b: a & b), binary(lambda a, b: a | b), binary(lambda a, b: a ^ b),
+            children.map(lambda a: (~a[0], lambda i, j: ~a[1](i, j))),
+            children.map(lambda a: (a[0] >> 2, lambda i, j: a[1](i, j) >> 2)),
+            children.map(lambda a: (a[0] << 3, lambda i, j: a[1](i, j) << 3)),
         )  # fmt: skip
 
     return st.recursive(leaf, grow, max_leaves=8)
@@ -144,6 +148,14 @@ OPERATIONS = {
                lambda x, y: sum(max(q * y for q in range(k, k + 3)) + k for k in range(x))),
     "lazy": (lambda x, y: dp.where((y != 0) & (x // dp.where(y == 0, 1, y) > 1), x // y, -1),
              lambda x, y: x // y if y != 0 and x // y > 1 else -1),
+    "bits": (lambda x, y: (x & y) + 32 * (x | y) + 1024 * (x ^ y) - ~x,
+             lambda x, y: (x & y) + 32 * (x | y) + 1024 * (x ^ y) - ~x),
+    "bits of numbers": (lambda x, y: (x & 6) * 100 + (9 | y) * 10 + (x ^ -3),
+                        lambda x, y: (x & 6) * 100 + (9 | y) * 10 + (x ^ -3)),
+    "conditions": (lambda x, y: ((x > 1) ^ (y > 2)) + 2 * (True ^ (x > 1)) + dp.where(x & 1, 4, 0),
+                   lambda x, y: ((x > 1) ^ (y > 2)) + 2 * (not x > 1) + 4 * (x & 1)),
+    "shifts": (lambda x, y: (x << (y & 7)) + (x >> (y & 3)) + (1 << (x & 15)) + (x >> 40) + (y << 0),
+               lambda x, y: (x << (y & 7)) + (x >> (y & 3)) + (1 << (x & 15)) + (x >> 40) + y),
     "shared": (lambda x, y: shared(x * y + 1, x > y), lambda x, y: shared_python(x * y + 1, x > y)),
 }  # fmt: skip
 

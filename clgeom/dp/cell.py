@@ -53,9 +53,10 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide) -> str:
     return "\n".join(lines) + "\n"
 
 
-def recovery_text(equation, body: str) -> str:
+def recovery_text(equation, body: str, resumed: bool) -> str:
     """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``."""
-    head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size DP_CONTEXT"
+    head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size"
+    head += f"{', global long *state' * resumed} DP_CONTEXT"
     head += f"{declarations(equation.parameters)})"
     body = _with_tables(equation, text.marked("equation", body))
     return "\n".join([*_what_kernels_pass(equation), head, "{", body, "}"]) + "\n"

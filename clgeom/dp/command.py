@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import re
 import sys
+import warnings
 from pathlib import Path
 
 import click
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import EquationWarning, InvalidInput, short
 from clgeom.io import terminal
 
 KEPT = ("table", "last", "corner", "decisions")
 TABLE_OUTPUTS = (".npy", ".csv")
+#: A dotted key of TOML with more parts than anybody writes.
+DEEP_KEY = re.compile(r"(?:[\w-]+[ \t]*\.[ \t]*){200}")
 
 
 @click.group()
@@ -201,7 +206,7 @@ def read_items(path, columns=None):
     if not lines:
         raise InvalidInput(f"The file '{path}' has no items.")
     delimiter = next((mark for mark in ",;\t" if mark in lines[0][1]), ",")
-    table = [(n, [f.strip() for f in next(csv.reader([line], delimiter=delimiter))]) for n, line in lines]
+    table = [(n, _fields(path, n, line, delimiter)) for n, line in lines]
     header = None if any(_number(field) is not None for field in table[0][1]) else table[0][1]
     width = len(table[0][1])
     value, weight = _item_columns(path, header, width, columns)
@@ -221,6 +226,14 @@ def read_items(path, columns=None):
     lower = [name.lower() for name in header or ()]
     named = next((lower.index(name) for name in ("name", "item") if name in lower), None)
     return header, rows, None if named is None else [row[named] for row in rows], values, weights
+
+
+def _fields(path, number, line, delimiter):
+    """The fields of a line."""
+    try:
+        return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error as error:
+        raise InvalidInput(f"The file '{path}' is malformed in line {number}: {error}.") from error
 
 
 def _item_columns(path, header, width, columns):
@@ -284,13 +297,19 @@ SPEC_KEYS = (
     "--keep", type=click.Choice(KEPT[:3]), help="What of the table to keep; default: as in SPEC, else table."
 )
 @click.option(
-    "--check", is_flag=True, help="Stop at reads of cells that are not filled, and at integer overflow."
+    "--check/--no-check",
+    default=None,
+    help="Stop at any read of a cell that is not filled, index out of range, division by zero, or integer overflow; or "
+    "check nothing. Default: as in SPEC, else a few cells before the fill.",
 )
 @click.option("-o", "--output", metavar="OUT", help="Write the table, or what is kept of it: .npy or .csv.")
 @terminal.device_option
 @terminal.json_option
 def fill_command(spec, keep, check, output, device, as_json):
     """Fill the table that SPEC (.toml) describes.
+
+    An equation is code: it is compiled and run on the device with all that this process may do. Fill only
+    specifications that you trust.
 
     \b
     equation = "i == 0 || j == 0 ? 1 : M(i-1, j) + w[j] * M(i, j-1)"
@@ -310,7 +329,7 @@ def fill_command(spec, keep, check, output, device, as_json):
         raise InvalidInput(f"The output '{output}' is the input file.")
     equation, shape, parameters, options = read_spec(spec)
     options["keep"] = keep or options.get("keep", "table")
-    options["check"] = check or options.get("check", False)
+    options["check"] = options.get("check", "auto") if check is None else check
     session = as_session(device)
     inference = None
     if equation.pattern is None:
@@ -319,7 +338,10 @@ def fill_command(spec, keep, check, output, device, as_json):
             where = ", ".join(inference.regions)
             raise InvalidInput(f"The equation in '{spec}' keeps to none of the patterns: it reads {where}.")
     pattern = equation.pattern or inference.best
-    with terminal.progress(f"filling {shape[0]} x {shape[1]}", hidden=as_json) as progress:
+    with (
+        terminal.progress(f"filling {shape[0]} x {shape[1]}", hidden=as_json) as progress,
+        _warned() as warned,
+    ):
         watch = {} if progress is None else {"progress": lambda share: progress(share, 1.0)}
         table, seconds = terminal.timed(
             fill, equation, shape, **parameters, **options, pattern=pattern, device=session, **watch
@@ -334,11 +356,14 @@ def fill_command(spec, keep, check, output, device, as_json):
         write_table(output, values[options["keep"]]())
     if as_json:
         facts = {
-            "shape": list(shape), "pattern": pattern, "inferred": inference is not None, "path": table.path,
+            "shape": list(shape), "pattern": pattern, "inferred": inference is not None,
+            "proven": None if inference is None else inference.proven, "warnings": warned, "path": table.path,
             "keep": options["keep"], "corner": corner, "device": session.profile.name, "seconds": seconds,
         }  # fmt: skip
         terminal.print_json(facts)
         return
+    for words in warned:
+        click.echo(f"clgeom: warning: {words}", err=True)
     terminal.print_facts(
         ("table", f"{shape[0]:,} x {shape[1]:,}, {equation.dtype}"),
         ("pattern", f"{pattern}{'' if inference is None else f' ({inference})'}"),
@@ -350,6 +375,18 @@ def fill_command(spec, keep, check, output, device, as_json):
     )
 
 
+@contextlib.contextmanager
+def _warned():
+    """A list of what clgeom warns of meanwhile, each in one line."""
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EquationWarning)
+        yield said
+    said += [
+        " ".join(str(one.message).split()) for one in caught if issubclass(one.category, EquationWarning)
+    ]
+
+
 def read_spec(path):
     """The equation, the shape, the parameters and the options of `fill` that a TOML file describes."""
     from clgeom.dp.equation import Equation
@@ -357,7 +394,7 @@ def read_spec(path):
     spec = _read_toml(path)
 
     def wrong(name, expected, got):
-        return InvalidInput(f"The key '{name}' of '{path}' must be {expected}. Got {got!r} instead.")
+        return InvalidInput(f"The key '{name}' of '{path}' must be {expected}. Got {short(got)} instead.")
 
     for name in spec:
         if name not in SPEC_KEYS:
@@ -378,8 +415,8 @@ def read_spec(path):
         raise wrong("shape", "two numbers, rows and columns", shape)
     if spec.get("keep", "table") not in KEPT[:3]:
         raise wrong("keep", f"one of {', '.join(KEPT[:3])}", spec["keep"])
-    if type(spec.get("check", False)) is not bool:
-        raise wrong("check", "true or false", spec["check"])
+    if type(spec.get("check", False)) is not bool and spec["check"] != "auto":
+        raise wrong("check", "true, false or 'auto'", spec["check"])
     given = spec.get("parameters", {})
     if not isinstance(given, dict) or not all(isinstance(p, dict) and "type" in p for p in given.values()):
         raise wrong("parameters", "tables with the key 'type'", given)
@@ -415,10 +452,12 @@ def _spec_value(path, name, given):
     file = Path(path).parent / source
     try:
         if file.suffix.lower() == ".npy":
-            return np.load(file, allow_pickle=False)
+            return np.lib.format.read_array(io.BytesIO(file.read_bytes()), allow_pickle=False)
         return np.loadtxt(file, delimiter="," if file.suffix.lower() == ".csv" else None, ndmin=1)
-    except (OSError, ValueError, EOFError) as error:
-        what = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    except MemoryError as error:
+        raise InvalidInput(f"The file '{file}' does not fit the memory.") from error
+    except Exception as error:  # what NumPy raises for a bad header is not said anywhere
+        what = getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
         raise InvalidInput(f"The file '{file}' cannot be read: {what}.") from error
 
 
@@ -430,12 +469,24 @@ def _read_toml(path) -> dict:
             import tomli as tomllib
         except ImportError as error:
             raise InvalidInput("Reading .toml files needs the package tomli before Python 3.11.") from error
+    too_deep = InvalidInput(f"The file '{path}' has tables or arrays too deep inside each other.")
     try:
-        return tomllib.loads(Path(path).read_bytes().decode("utf-8"))
+        text = Path(path).read_bytes().decode("utf-8")
+        if DEEP_KEY.search(text):  # takes the parser minutes
+            raise too_deep
+        return tomllib.loads(text)
     except OSError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
+    except RecursionError as error:
+        raise too_deep from error
+    except InvalidInput:
+        raise
+    except ValueError as error:  # a date or a number that Python does not take
+        raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
+    except MemoryError as error:
+        raise InvalidInput(f"The file '{path}' does not fit the memory.") from error
 
 
 def write_table(path, values) -> None:

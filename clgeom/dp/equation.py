@@ -180,8 +180,8 @@ class Equation:
         deep = depth(value, decision)
         if deep > trace.MOST_DEEP:
             raise InvalidInput(
-                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that compilers "
-                "take: use dp.sum_over or dp.min_over, not a loop in Python."
+                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that "
+                "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
             )
         self.value, self.decision = value, decision
 
@@ -288,9 +288,10 @@ class Equation:
                 )
         return self._texts[key]
 
-    def recovery(self, body: str) -> str:
-        """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``."""
-        return cell.recovery_text(self, body)
+    def recovery(self, body: str, resumed: bool) -> str:
+        """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``. `resumed`: it has a
+        ``state``."""
+        return cell.recovery_text(self, body, resumed)
 
 
 def equation(function=None, **options):
@@ -306,7 +307,7 @@ def equation(function=None, **options):
 def _cell_dtype(dtype) -> np.dtype:
     try:
         found = np.dtype(dtype).newbyteorder("=")
-    except TypeError:
+    except (TypeError, ValueError):
         found = None
     if found is None or found.name not in CELL_TYPES:
         raise InvalidInput(

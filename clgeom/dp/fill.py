@@ -176,7 +176,7 @@ def fill(
     arguments, buffers = bind(session, equation, held, of="fill")
     with _watching(progress) as watch:
         job = Job(
-            equation, shape, chosen, layout, keep, start, stop, not isinstance(check, str) and bool(check), session, held,
+            equation, shape, chosen, layout, keep, start, stop, check != "auto" and bool(check), session, held,
             arguments, buffers, watch, bool(profile), single=launches == "single",
         )  # fmt: skip
         path_module = _path(job, path)

@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.dp.equation import Equation
 from clgeom.dp.job import bind, build_options, check_values
 from clgeom.dp.patterns import PATTERNS
-from clgeom.errors import DependencyError, DeviceLimit, InvalidInput
+from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run, write
@@ -267,7 +267,7 @@ def fill_by_stages(equation, shape, *, graph=None, device=None, **parameters) ->
     equation : Equation
     shape : tuple of int
     graph : DependencyGraph, optional
-        From the same equation, shape and parameters; built here by default.
+        From the same equation, shape and parameters; built here by default. A read that it does not have is refused.
     device, **parameters
         As for `dependency_graph`.
 
@@ -278,14 +278,21 @@ def fill_by_stages(equation, shape, *, graph=None, device=None, **parameters) ->
     of = "fill_by_stages"
     n, m = check_shape(shape, of)
     cells = Cells(equation, (n, m), parameters, device, of)
+    if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
+        raise InvalidInput(
+            f"The 'graph' parameter of {of} must be the DependencyGraph of a {n} x {m} table. "
+            f"Got {short(graph)} instead."
+        )
     graph = graph or dependency_graph(equation, shape, device=device, of=of, **parameters)
     order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
-    table = cells.empty_table()
-    buffers = {"table": table, "cells": cells.upload(order)}
+    table, zeros = cells.empty_table(), np.zeros(n * m, np.uint32)
+    buffers = {"table": table, "cells": cells.upload(order), "done": cells.upload(zeros)}
+    buffers |= {"counts": cells.upload(zeros), "outside": cells.upload(np.zeros(2 * n * m, np.int64))}
     first = 0
-    for stage in graph.stages:
-        cells.launch("stage", buffers, len(stage), first=first)
+    for number, stage in enumerate(graph.stages, 1):
+        cells.launch("stage", buffers, len(stage), first=first, round=number)
         first += len(stage)
+    _raise_outside(cells, buffers, "which the graph has not filled then")
     return read(cells.session, table, equation.dtype, n * m).reshape(n, m)
 
 
@@ -372,12 +379,7 @@ def _watch(equation, shape, parameters, device, of):
             before, left = left, int((done == 0).sum())
             if left in (0, before):
                 break
-        counts = read(cells.session, buffers["counts"], np.uint32, total)
-        outside = np.flatnonzero(counts == np.iinfo(np.uint32).max)
-        if outside.size:
-            c = int(outside[0])
-            a, b = read(cells.session, buffers["outside"], np.int64, 2, 2 * c).tolist()
-            raise DependencyError(f"Cell ({c // m}, {c % m}) reads ({a}, {b}), outside the {n} x {m} table.")
+        counts = _raise_outside(cells, buffers)
         if counts.max() <= capacity:
             break
         capacity = int(counts.max())
@@ -396,6 +398,19 @@ def _watch(equation, shape, parameters, device, of):
     return graph, table
 
 
+def _raise_outside(cells, buffers, unready="") -> np.ndarray:
+    """How many cells each cell has read; `DependencyError` if one has read outside the table, or what was not ready."""
+    n, m = cells.shape
+    counts = read(cells.session, buffers["counts"], np.uint32, n * m)
+    outside = np.flatnonzero(counts == np.iinfo(np.uint32).max)
+    if outside.size:
+        c = int(outside[0])
+        a, b = read(cells.session, buffers["outside"], np.int64, 2, 2 * c).tolist()
+        reason = unready if 0 <= a < n and 0 <= b < m else f"outside the {n} x {m} table"
+        raise DependencyError(f"Cell ({c // m}, {c % m}) reads ({a}, {b}), {reason}.")
+    return counts
+
+
 def check_shape(shape, of="dependency_graph") -> tuple[int, int]:
     """Rows and columns as integers; `InvalidInput` if there are none, or too many for a graph."""
     try:
@@ -404,7 +419,7 @@ def check_shape(shape, of="dependency_graph") -> tuple[int, int]:
         n = m = -1
     if n < 1 or m < 1:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {shape!r} instead."
+            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {short(shape)} instead."
         )
     if n * m > MOST_CELLS:
         raise InvalidInput(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.job import check_shape
+from clgeom.dp.job import check_shape, some_values
 from clgeom.dp.nodes import walk
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.plain_c import nodes_of
@@ -122,6 +122,7 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
         raise InvalidInput(
             f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
         )
+    parameters = some_values(equation, parameters, of="infer_pattern")
     nodes = nodes_of(equation)
     provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
     if method == "prove" and not provable:
@@ -190,12 +191,14 @@ def forbidden_read(nodes, pattern, parameters=None) -> str | None:
 
     Reads that are proven never to be done do not count.
     """
+    wrong = set()
     for cell, facts in _reads(nodes.computed, _parameter_ranges(parameters or {})):
         rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
         allowed = any(pattern.allows(r, c) for r in rows for c in columns)
         if not allowed and not _contradict(facts):
-            return Writer((cell,)).write(cell, Block())[0]
-    return None
+            wrong.add(cell)
+    first = next((part for part in walk(*nodes.computed) if part in wrong), None)
+    return None if first is None else Writer((first,)).write(first, Block())[0]
 
 
 def _contradict(facts) -> bool:

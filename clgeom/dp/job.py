@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.dp.equation import Equation
 from clgeom.dp.parameters import Parameter
 from clgeom.dp.patterns import Pattern
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import run
@@ -109,15 +109,16 @@ def check_shape(shape, *, of: str) -> tuple[int, int]:
         n = m = None
     if not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in (n, m)):
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be integers (rows, columns). Got {shape!r} instead."
+            f"The 'shape' parameter of {of} must be integers (rows, columns). Got {short(shape)} instead."
         )
     if n < 1 or m < 1:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must have at least one cell. Got {shape!r} instead."
+            f"The 'shape' parameter of {of} must have at least one cell. Got {short(shape)} instead."
         )
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. Got {shape!r} instead."
+            f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. "
+            f"Got {short(shape)} instead."
         )
     return int(n), int(m)
 
@@ -140,11 +141,16 @@ def check_values(equation: Equation, given: dict, *, of: str) -> dict:
         raise InvalidInput(
             f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given."
         )
+    return some_values(equation, given, of=of)
+
+
+def some_values(equation: Equation, given: dict, *, of: str) -> dict:
+    """As `check_values`, for those parameters that are given."""
     extra = [name for name in given if name not in equation.parameters]
     if extra:
         known = ", ".join(equation.parameters) or "none"
         raise InvalidInput(f"{equation.name} has no parameter {extra[0]!r}. It has: {known}.")
-    return {name: _value(p, given[name], of=of) for name, p in equation.parameters.items()}
+    return {name: _value(p, given[name], of=of) for name, p in equation.parameters.items() if name in given}
 
 
 def _value(p: Parameter, value, *, of):
@@ -167,20 +173,22 @@ def _value(p: Parameter, value, *, of):
         raise refuse("an array with masked elements")
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise refuse(f"{type(value).__name__} ({error})") from error
+    except MemoryError as error:
+        raise refuse(f"{type(value).__name__} that does not fit the memory") from error
     if array.size == 0 and not typed:
         array = array.astype(p.dtype)
     if array.dtype.kind not in "biuf":
-        raise refuse(f"{array.dtype}" if typed else repr(value)[:60])
+        raise refuse(f"{array.dtype}" if typed else short(value))
     if array.ndim != p.ndim:
-        raise refuse(f"shape {array.shape}" if array.ndim else f"{value!r}")
+        raise refuse(f"shape {array.shape}" if array.ndim else short(value))
     if max(array.shape, default=0) > LONGEST_SIDE:
         raise refuse(f"shape {array.shape}")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if p.dtype.kind in "iu":
         if array.dtype.kind == "f":
-            raise refuse(f"{array.dtype}" if typed and array.ndim else f"{value!r}"[:60])
+            raise refuse(f"{array.dtype}" if typed and array.ndim else short(value))
         if array.size and array.dtype != p.dtype and array.dtype.kind != "b":
             info = np.iinfo(p.dtype)
             low, high = int(array.min()), int(array.max())

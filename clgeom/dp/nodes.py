@@ -124,7 +124,8 @@ def _shifted(left):
 
 
 ON_ARRAYS = {
-    **FOLD, "shl": _shifted(True), "shr": _shifted(False), "bitnot": np.invert, "div": np.divide, "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
+    **FOLD, "shl": _shifted(True), "shr": _shifted(False), "bitnot": np.invert, "div": np.divide,
+    "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
     "or": np.logical_or, "not": np.logical_not, "where": np.where,
     "min": lambda a, b: np.where(b < a, b, a), "max": lambda a, b: np.where(b > a, b, a),
 }  # fmt: skip

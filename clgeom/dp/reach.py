@@ -6,6 +6,7 @@ by the user, and the fast paths trap reads beyond it on the device.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from clgeom.dp.nodes import depends_on, evaluate, walk
 from clgeom.dp.sums import affine, combine
 from clgeom.dp.trace import Expr, widest
+from clgeom.errors import InvalidInput, short
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,14 @@ class Near:
     offsets: tuple[tuple[int, int], ...]
 
     def __post_init__(self):
-        object.__setattr__(self, "offsets", tuple(sorted({(int(di), int(dj)) for di, dj in self.offsets})))
+        try:
+            offsets = sorted({(operator.index(di), operator.index(dj)) for di, dj in self.offsets})
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                "The 'offsets' parameter of Near must be pairs of integers (di, dj). "
+                f"Got {short(self.offsets)} instead."
+            ) from None
+        object.__setattr__(self, "offsets", tuple(offsets))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +50,40 @@ class Row:
     low: object = None
     high: object = None
 
+    def __post_init__(self):
+        if self.step not in (-1, 1):
+            raise InvalidInput(
+                f"The 'step' parameter of Row must be -1 or 1. Got {short(self.step)} instead."
+            )
+        for name, bound in (("low", self.low), ("high", self.high)):
+            whole = isinstance(bound, (int, np.integer)) and not isinstance(bound, bool)
+            if not (bound is None or whole or isinstance(bound, Expr) or callable(bound)):
+                raise InvalidInput(
+                    f"The {name!r} parameter of Row must be an integer, a function of rows and parameters, or None. "
+                    f"Got {short(bound)} instead."
+                )
+
     def bounds(self, rows, values: dict, shape=(0, 0)):
         """(low, high) for these rows: int64 arrays, None where there is no bound."""
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
 
-        def of(bound):
+        def of(name, bound):
             if bound is None:
                 return None
             if isinstance(bound, Expr):
                 bound = evaluate(bound, env, made)
             elif callable(bound):
-                bound = bound(rows, values)
+                found = np.asarray(bound(rows, values))
+                if found.dtype.kind not in "iu" or found.shape not in ((), rows.shape):
+                    raise InvalidInput(
+                        f"The {name!r} function of Row must give an integer for each row, shape {rows.shape}. "
+                        f"Got {found.dtype} of shape {found.shape} instead."
+                    )
+                bound = found
             return np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64)
 
-        return of(self.low), of(self.high)
+        return of("low", self.low), of("high", self.high)
 
 
 @dataclass(frozen=True, eq=False)

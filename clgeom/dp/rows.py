@@ -16,6 +16,7 @@ from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near, Row
 from clgeom.dp.table import CellStore, Filled
+from clgeom.dp.work import most_cells
 from clgeom.runtime import launch
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
@@ -27,6 +28,8 @@ FUSED, DIRECT = "dp/rows_fused", "dp/rows_direct"
 ALIGN = 32
 #: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
 MARGIN, MOST_ROWS = 2, 64
+#: How much faster rows are here than cell by cell, see `work.OPERATIONS`.
+RATE = 4
 #: For a row that may read all others' columns.
 UNBOUNDED = 1 << 30
 #: Sizes of what tiles read and do not compute on a side: few, for each costs a build.
@@ -107,13 +110,22 @@ def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(left, 0, UNBOUNDED), np.clip(right, 0, UNBOUNDED)
 
 
-def launches(left, right, margin: int, guards) -> Launches:
-    """As many rows a launch as the margins allow; rows that read farther than the guards go one by one, directly."""
+def in_parts(groups, most: int):
+    """Launches of so many groups in parts of at most `most`: (which launch, its first group, its groups) of each."""
+    parts = -(-groups // most)
+    which = np.repeat(np.arange(len(groups)), parts)
+    first = (np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)) * most
+    return which, first, np.minimum(groups[which] - first, most)
+
+
+def launches(left, right, margin: int, guards, most: int = MOST_ROWS) -> Launches:
+    """As many rows a launch as the margins allow, `most` at the most; rows that read farther than the guards go one by
+    one, directly."""
     n = len(left)
     rows = np.arange(n)
     is_far = (left > guards[0]) | (right > guards[1])
     far = np.append(np.flatnonzero(is_far), n)
-    ends = np.minimum(rows + MOST_ROWS, far[np.searchsorted(far, rows)])
+    ends = np.minimum(rows + min(most, MOST_ROWS), far[np.searchsorted(far, rows)])
     sums = [np.append(0, np.cumsum(side)) for side in (left, right)]
     for of in sums:
         ends = np.minimum(ends, np.searchsorted(of, of[:-1] + margin, "right") - 1)
@@ -223,8 +235,13 @@ class Rows:
         """Fused rows in local memory where they do not read too far."""
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
+        most = most_cells(self.job, rate=RATE)
         # cells of a margin, which may hold anything, would seem to stray
-        parts = Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards)
+        parts = (
+            Launches.of_rows(n)
+            if self.trapped
+            else launches(self.left, self.right, margin, guards, max(most // m, 1))
+        )
         held, slots = cuts.held(self.job.equation, flip=self.flip), self.slots(parts)
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
@@ -232,24 +249,28 @@ class Rows:
             direct_, row, count, left, right = (of[begin:end] for of in parts)
             places = [of[begin:end] for of in slots]
             if direct_[0]:
-                args = (np.int32(n), np.int32(m), *(zero,) * 3, "cells", "cells", np.int32(self.pitch))
+                args = (np.int32(n), np.int32(m), *(zero,) * 4, "cells", "cells", np.int32(self.pitch))
                 step = self.step(DIRECT, direct, args, {}, len(row))
-                values, core = [row, *places], direct.tile
+                groups = np.full(len(row), ceil_div(m, direct.tile))
+                which, first, groups = in_parts(groups, max(most // direct.tile, 1))
+                values = np.stack([first, *(of[which] for of in (row, *places))], axis=1)
             else:
                 args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
                 params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
                 params |= {"held": held.text, "held_types": held.types} if held else {}
                 step = self.step(FUSED, fused, args, params, int(count.sum()))
-                values, core = [row, count, left, right, *places], fused.tile - left - right
-            groups = np.broadcast_to(-(-m // core), row.shape)
-            series.append(Series(step, tuple(range(2, 2 + len(values))), np.stack(values, axis=1), groups))
+                values = np.stack([row, count, left, right, *places], axis=1)
+                groups = -(-m // (fused.tile - left - right))
+            series.append(Series(step, tuple(range(2, 2 + values.shape[1])), values, groups))
         return series
 
     def on_cpu(self, policy):
         """A few items, each with a share of the columns, several rows a launch; or one item, where that is sooner."""
         job, (n, m) = self.job, self.job.shape
         items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
+        most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
+        core = min(core, max(alone // ALIGN * ALIGN, ALIGN))
         margin = core // MARGIN
         loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip)
         rate = CELLS_PER_SECOND[0 if loops else 1]
@@ -259,24 +280,25 @@ class Rows:
         saved = (
             n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core))) / rate
         )  # half of a margin, on average
-        if core >= m or saved < count * LAUNCH_SECONDS:
+        if core >= m or saved < count * LAUNCH_SECONDS and m <= alone:
             core, margin = _pitch(m), 0  # whole rows have no margins
-            most = max(MOST_ROWS, CELLS_PER_LAUNCH // m)
-            parts = Launches.of_rows(n, most)
+            parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))
         elif self.trapped:
             parts = Launches.of_rows(n)
         else:
-            parts = launches(self.left, self.right, margin, (margin, margin))
-        groups = ceil_div(m, core)
+            parts = launches(self.left, self.right, margin, (margin, margin), max(most // m, 1))
+        groups = min(ceil_div(m, core), max(most // core, 1))
         width = core + 2 * (margin + ALIGN) + 2 * margin
         scratch = Scratch("scratch", job.equation.dtype, groups * 3 * width)
         args = (
-            np.int32(n), np.int32(m), *(np.int32(0),) * 6, np.int32(core), np.int32(margin), np.int32(width),
+            np.int32(n), np.int32(m), *(np.int32(0),) * 7, np.int32(core), np.int32(margin), np.int32(width),
             np.int32(self.keep), "cells", "cells", np.int32(self.pitch), scratch,
         )  # fmt: skip
         values = np.stack([parts.row, parts.count, parts.left, parts.right, *self.slots(parts)], axis=1)
+        which, first, groups = in_parts(np.full(len(values), ceil_div(m, core)), groups)
         step = self.step(DIRECT, policy, args, {"loops": loops}, n)
-        return [Series(step, tuple(range(2, 8)), values, np.full(len(values), groups))]
+        values = np.concatenate([first[:, None], values[which]], axis=1)
+        return [Series(step, tuple(range(2, 9)), values, groups)]
 
 
 def shape_of(job, policy, left, right):

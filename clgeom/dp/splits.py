@@ -14,13 +14,15 @@ import numpy as np
 from clgeom.dp.job import Job
 from clgeom.dp.nodes import walk
 from clgeom.dp.reach import Split
+from clgeom.dp.rows import in_parts
 from clgeom.dp.sums import affine, range_of
 from clgeom.dp.table import CellStore, Filled
 from clgeom.dp.text import literal_of
 from clgeom.dp.trace import CELL_TYPES, neutral
+from clgeom.dp.work import most_cells
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.launch import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -34,6 +36,9 @@ LOCAL_BYTES, PRIVATE_BYTES = 48 << 10, 32 << 10
 PITCH = 32
 #: Rows so far apart, or a multiple, fall on the same lines of a CPU's cache.
 ALIASED = 1024
+#: Splits of a launch for each compute unit that it keeps busy, as `work.OPERATIONS`: PoCL, a core of an EPYC, does 5e9
+#: a second. And how much faster cells without splits are than any others.
+SPLITS, RATE = 1 << 28, 8
 #: As SPLIT_MOST in dp_split_runs.h.
 MOST_COLUMNS = 1 << 30
 
@@ -195,27 +200,25 @@ def fill(job: Job) -> Filled:
     best = Scratch("best_of", dtype, most * tile * tile)
     ks = Scratch("k_of", np.dtype(np.int32), most * tile * tile if track else 1)
     policy, groups = select(session.profile, EMPTY, dtype, n * m), min(n, 8 * session.profile.compute_units)
-    args = (*cells, *memory, *kept, *job.arguments)
+    rows = np.arange(0, n, max(most_cells(job, rate=RATE) // m, 1))
+    args = (*cells, np.int32(0), np.int32(0), *memory, *kept, *job.arguments)
     moved = n * m // 2 * dtype.itemsize
-    steps = [Step(EMPTY, policy, args, groups, {**common, **kind}, moved, job.options)]
+    empty = Step(EMPTY, policy, args, groups, {**common, **kind}, moved, job.options)
+    ends = np.stack([rows, np.append(rows[1:], n)], axis=1)
+    steps = [Series(empty, (2, 3), ends, np.full(len(rows), groups))]
+    ending = {**sums, **kind, "tile": tile, "near": near}
     for diagonal, (tiles, parts) in enumerate(diagonals):
-        place = (*cells, np.int32(diagonal), np.int32(parts), *memory, best, ks)
+        place = (*cells, np.int32(diagonal), np.int32(parts), np.int32(0), *memory, best, ks)
         moved = tiles * tile * tile * dtype.itemsize
-        if parts:
-            args = (*place, *job.arguments)
-            steps.append(Step(PRODUCT, product, args, tiles * parts, sums, 2 * diagonal * moved, job.options))
-        args = (*place, *kept, *job.arguments)
-        steps.append(
-            Step(
-                FINISH,
-                finish,
-                args,
-                tiles,
-                {**sums, **kind, "tile": tile, "near": near},
-                4 * moved,
-                job.options,
-            )
-        )
+        _, first, count = in_parts(np.array([tiles]), most_tiles(job, diagonal, tile))
+        for kernel, shape, more, params, bytes_moved, each in (
+            (PRODUCT, product, (), sums, 2 * diagonal * moved, parts),
+            (FINISH, finish, kept, ending, 4 * moved, 1),
+        ):
+            if each:
+                args = (*place, *more, *job.arguments)
+                step = Step(kernel, shape, args, 1, params, bytes_moved, job.options)
+                steps.append(Series(step, (4,), first[:, None], count * each))
     job.run(Plan(*steps), **buffers)
     last = table.row(job.pattern.last(*job.shape)) if job.keep != "table" else None
     return Filled(
@@ -241,6 +244,13 @@ def diagonals_of(job: Job, shape, tile: int, serial: bool) -> list[tuple[int, in
             parts = 0  # each item does its tile's product, too
         found.append((tiles, parts))
     return found
+
+
+def most_tiles(job: Job, diagonal: int, tile: int) -> int:
+    """Tiles of a diagonal that one launch does, so that it does not take long."""
+    term = job.equation.reach.term
+    each = (diagonal + 1) * tile**3 * (1 if term is None else 1 + sum(1 for _ in walk(term)) / 8)
+    return max(int(SPLITS * job.session.profile.compute_units / each), 1)
 
 
 def leaves_parameters(job: Job, frame: Frame) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from clgeom.dp.patterns import Pattern
 from clgeom.dp.reach import Near, Row
 from clgeom.dp.table import MOST_CHUNKS, CellStore, Filled, new_store
 from clgeom.dp.work import OPERATIONS, costs, work_of
-from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
+from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
@@ -137,8 +138,24 @@ def _stages_between(pattern: Pattern, di, dj):
 
 def run_stages(job: Job, policy, store, decisions, kept, ring):
     """Run all stages of a job; raise what a checked one trapped."""
+    try:
+        return _run_stages(job, policy, store, decisions, kept, ring)
+    except KernelBuildError:
+        if not job.check or job.equation.traced:
+            raise
+        found = _run_stages(job, policy, store, decisions, kept, ring, trapped=False)
+        warnings.warn(
+            f"{job.equation.name} does not compile with traps around indices of parameters and divisors (vectors, or a "
+            "variable that is called as a parameter): only reads of cells and overflow were checked.",
+            EquationWarning,
+            stacklevel=5,
+        )
+        return found
+
+
+def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
     buffers: dict = {}
-    whole = one_step(job, policy, store, decisions, kept, ring, buffers)
+    whole = one_step(job, policy, store, decisions, kept, ring, buffers, trapped=trapped)
     step, n, m = whole.step, *job.shape
     group = select(job.session.profile, "dp/wide_stage", job.equation.dtype, max(n, m))
     parts = []
@@ -167,7 +184,7 @@ class OneStep(NamedTuple):
 def one_step(
     job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True
 ) -> OneStep:
-    """The step of a job's stages, whose memory goes to `buffers`. `trial`: traps as the check before a fill has them."""
+    """The step of a job's stages, whose memory goes to `buffers`. `trial`: traps as the check before a fill has."""
     kernel = KERNELS[job.pattern.kind]
     n, m = job.shape
     checked = "trial" if trial else job.check

@@ -12,12 +12,14 @@ from clgeom.dp.equation import Equation
 from clgeom.dp.job import build_options
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.users_c import c_text, uncommented, users_errors
-from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES, c_name
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
+#: Launches of a function that goes on by itself, between two looks whether it is done.
+RESUMED = 4
 #: Buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
 
@@ -342,8 +344,8 @@ class Table:
             f"This table was filled with keep={self.keep!r}, which does not hold {what}: fill it with keep='table'."
         )
 
-    def recover(self, source: str, size: int, *, dtype="int32", helpers: str = "") -> np.ndarray:
-        """Run a function of yours on the device once, after the fill: to recover a solution without copying the table.
+    def recover(self, source: str, size: int, *, dtype="int32", helpers: str = "", state=None) -> np.ndarray:
+        """Run a function of yours on the device, after the fill: to recover a solution without copying the table.
 
         Parameters
         ----------
@@ -357,11 +359,20 @@ class Table:
             Type of `out`: an integer or float type.
         helpers : str
             OpenCL C functions that the source calls.
+        state : sequence of int, optional
+            For ways of more than some 100,000 steps, which would take one launch too long: the function returns -1
+            before it is done, and is launched again until it does not. It keeps what it needs in ``state[0]``,
+            ``state[1]`` .., of 64 bits, which are these numbers at first, and in `out`.
 
         Returns
         -------
         ndarray
             What was written.
+
+        Notes
+        -----
+        One work-item runs the function: a step takes some 10 to 100 ns on a CPU and up to a microsecond on a GPU. A
+        desktop may end a launch that takes longer than a few seconds.
         """
         body = c_text(source, of="recover", name="source")
         helpers = c_text(helpers, of="recover", name="helpers", empty=True)
@@ -369,14 +380,17 @@ class Table:
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":
             raise InvalidInput(
-                f"The 'dtype' parameter of recover must be a type of numbers. Got {dtype!r} instead."
+                f"The 'dtype' parameter of recover must be a type of numbers. Got {short(dtype)} instead."
             )
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
             raise InvalidInput(
-                f"The 'size' parameter of recover must be a count below 2**31. Got {size!r} instead."
+                f"The 'size' parameter of recover must be a count below 2**31. Got {short(size)} instead."
             )
         if "return" not in bare:
             raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
+        resumed = state is not None
+        if resumed:
+            state = _state(state, self.equation.parameters)
         readers = {}
         for name, store in (("M", self._store), ("D", self.decisions)):
             if store is not None:
@@ -388,26 +402,67 @@ class Table:
                 )
         out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
         pointers = [a for reader in readers.values() for a in reader.arguments]
-        params = {"out": c_name(out_type), "function": self.equation.recovery(body), "helpers": helpers}
+        params = {
+            "out": c_name(out_type),
+            "function": self.equation.recovery(body, resumed),
+            "helpers": helpers,
+        }
+        if resumed:
+            params["resumed"] = True
         for name, reader in readers.items():
             params.update({f"{key}_{name.lower()}": text for key, text in _texts(reader).items()})
         step = Step(
             "dp/recover",
             select(self.session.profile, "dp/recover"),
-            (*pointers, *map(np.int32, self.shape), out, np.int32(size), count, *self._arguments),
+            (
+                *pointers,
+                *map(np.int32, self.shape),
+                out,
+                np.int32(size),
+                count,
+                *(["state"] if resumed else []),
+                *self._arguments,
+            ),  # fmt: skip
             1,
             params=params,
             options=build_options(self.session),
         )
         buffers = {**self._buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
+        if resumed:
+            for scratch in (out, count):
+                buffers[scratch.name] = allocate(self.session, scratch.nbytes)
+            buffers["state"] = allocate(self.session, state.nbytes)
+            write(self.session, buffers["state"], state)
+            write(self.session, buffers["count"], np.array([-1], np.int32))
+        written = -1
         with users_errors(source, of="recover"):
-            result = run(self.session, Plan(step), **buffers)
-        written = int(result.read(count)[0])
+            while written == -1:
+                result = run(self.session, Plan(*[step] * (RESUMED if resumed else 1)), **buffers)
+                written = int(result.read(count)[0])
+                if not resumed:
+                    break
         if not 0 <= written <= size:
             raise ClgeomError(
                 f"The function given to recover returned {written}, and its 'out' has {size} elements."
             )
         return result.read(out, written)
+
+
+def _state(state, parameters) -> np.ndarray:
+    """The `state` parameter of recover, as numbers of 64 bits."""
+    if "state" in parameters:
+        raise InvalidInput(
+            "The 'state' parameter of recover needs an equation without a parameter of this name."
+        )
+    try:
+        found = np.asarray(state)
+    except (TypeError, ValueError, OverflowError):
+        found = np.empty((0, 0))
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
+        raise InvalidInput(
+            f"The 'state' parameter of recover must be integers, at least one. Got {short(state)} instead."
+        )
+    return found.astype(np.int64)
 
 
 def _uses(bare, name):

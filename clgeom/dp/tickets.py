@@ -14,8 +14,11 @@ from clgeom.runtime.launch import Plan, Step
 from clgeom.runtime.tuning import select
 
 KERNEL = "dp/ticket_probe"
-#: How often the groups of the probe hand on what they have, and how often one looks before it gives up.
-ROUNDS, PATIENCE = 64, 1 << 20
+#: How often the groups of the probe hand on what they have.
+ROUNDS = 64
+#: How often a group looks before it gives up: 0.1 to 0.5 s. A look is an atomic operation on global memory, which takes
+#: up to a microsecond on a GPU, and some 20 ns on a CPU, where a group may lose its core for as long as others want it.
+PATIENCE = {"cpu": 1 << 24, "gpu": 1 << 18}
 
 
 def new_counters(session, count: int):
@@ -23,6 +26,11 @@ def new_counters(session, count: int):
     counters = launch.allocate(session, 4 * count)
     launch.fill(session, counters, np.int32(0), count)
     return counters
+
+
+def patience(session) -> np.int32:
+    """How often a group of this device looks before it gives up."""
+    return np.int32(PATIENCE.get(session.profile.kind, PATIENCE["gpu"]))
 
 
 def are_safe(session) -> bool:
@@ -42,7 +50,7 @@ def _probe(session) -> bool:
         "passed": launch.allocate(session, words.nbytes),
     }
     launch.write(session, buffers["passed"], words)
-    args = ("progress", "passed", np.int32(ROUNDS), np.int32(PATIENCE))
+    args = ("progress", "passed", np.int32(ROUNDS), patience(session))
     launch.run(session, Plan(Step(KERNEL, policy, args, groups)), **buffers)
     faults = launch.read(session, buffers["progress"], np.int32, 1, 1 + groups)
     return not faults[0]

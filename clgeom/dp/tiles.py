@@ -6,6 +6,7 @@ not be kept costs no memory but two rows and a few columns, and one that is kept
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,10 @@ from clgeom.dp import pieces, strays, tickets
 from clgeom.dp.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.job import Job
 from clgeom.dp.reach import Near
+from clgeom.dp.rows import in_parts
 from clgeom.dp.table import CellStore, Filled
+from clgeom.dp.work import most_cells
+from clgeom.errors import DeviceWarning
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
@@ -28,6 +32,8 @@ PITCH = 16
 #: Most items of a group that writes cells or decisions, and gathers them before: two groups then share a compute unit.
 #: H200, LCS 65536 x 65536: table kept 64 15.8 ms, 128 20.0; decisions 32 29 ms, 64 17.0, in blocks of 4 x 4 20.9.
 WRITERS = 64
+#: How much faster tiles are than cell by cell, see `work.OPERATIONS`.
+RATE = 8
 #: Local memory that is left to the compiler.
 SPARE_BYTES = 512
 
@@ -71,7 +77,8 @@ def applies(job: Job) -> bool:
 class Sweep:
     """The geometry of a fill: rows and columns of tiles, and when each is launched.
 
-    Tile (I, J) is computed by launch ``J + lag * I``.
+    Tile (I, J) is computed by launch ``J + lag * I``; of tiles that take long by one of several launches, each for
+    `together` tiles at the most.
     """
 
     policy: TilePolicy
@@ -81,6 +88,7 @@ class Sweep:
     itemsize: int
     bits: int
     table: bool
+    together: int = 1 << 30
 
     @classmethod
     def of(cls, job: Job, flips) -> Sweep | None:
@@ -102,7 +110,20 @@ class Sweep:
             if max(rows, columns) > 8 or bits * columns > 64:
                 return None
             policy = replace(policy, block_rows=rows, block_columns=columns)
-        return cls(policy, job.shape, offsets, flips, job.equation.dtype.itemsize, bits, job.keep == "table")
+        strip = policy.wg_size * policy.block_rows * policy.steps * policy.block_columns  # cells
+        most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
+        policy = replace(policy, strips=min(policy.strips, max(alone // strip, 1)))
+        together = max(most // (strip * policy.strips), 1)
+        return cls(
+            policy,
+            job.shape,
+            offsets,
+            flips,
+            job.equation.dtype.itemsize,
+            bits,
+            job.keep == "table",
+            together,
+        )
 
     @property
     def up(self) -> int:
@@ -243,7 +264,9 @@ class Sweep:
         first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
         last = np.minimum(self.rows - 1, launches // self.lag)
         some = last >= first  # a short row of tiles leaves gaps
-        return np.stack([launches, first], axis=1)[some], (last - first + 1)[some]
+        launches, first, count = (of[some] for of in (launches, first, last - first + 1))
+        which, more, count = in_parts(count, self.together)
+        return np.stack([launches[which], first[which] + more], axis=1), count
 
 
 def _depths(offsets):
@@ -261,8 +284,9 @@ def fill(job: Job) -> Filled:
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
     if job.single:
         tickets.require(job.session, sweep.policy)
-        buffers["progress"] = tickets.new_counters(job.session, 1 + ceil_div(n, sweep.strip))
-        args += ["progress"]
+        strips = ceil_div(n, sweep.strip)
+        buffers["progress"] = tickets.new_counters(job.session, 1 + strips + 1)
+        args += ["progress", tickets.patience(job.session)]
     else:
         args += [Scratch("state", dtype, sweep.state)]
     table = decisions = None
@@ -291,6 +315,14 @@ def fill(job: Job) -> Filled:
     groups = ceil_div(n, sweep.strip)  # of one launch
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
     result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
+    if job.single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
+        warnings.warn(
+            f"The groups of one launch on {job.session.profile.name} waited too long for each other: "
+            f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
+            DeviceWarning,
+            stacklevel=4,
+        )
+        return fill(replace(job, single=False))
     if strays.trapped(job):
         strays.raise_first(job, buffers["stray"])
     last = None if sweep.table else sweep.in_order(result.read(kept))

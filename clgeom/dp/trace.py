@@ -282,14 +282,14 @@ def deep_enough(name):
         yield
     except RecursionError as error:
         raise InvalidInput(
-            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over or "
-            "dp.min_over, not a loop in Python."
+            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over "
+            "or dp.min_over, not a loop in Python."
         ) from error
 
 
 @contextlib.contextmanager
 def refused_by_python():
-    """Turn Python's TypeError for what our nodes cannot do (``numpy.exp(x)``, say) into an error that names the line."""
+    """Turn Python's TypeError for what nodes cannot do (``numpy.exp(x)``, say) into an error that names the line."""
     try:
         yield
     except TypeError as error:
@@ -489,8 +489,8 @@ def bitwise(symbol, a, b) -> Expr:
         return compare("ne", a, b) if symbol == "^" else logical({"&": "and", "|": "or"}[symbol], a, b)
     if any(conditions):
         raise mistake(
-            f"'{symbol}' joins two conditions, or the bits of two integers. Got a condition and an integer: compare the "
-            f"integer, and set brackets, as in (x {symbol} 1) != 0."
+            f"'{symbol}' joins two conditions, or the bits of two integers. Got a condition and an integer: compare "
+            f"the integer, and set brackets, as in (x {symbol} 1) != 0."
         )
     a, b = operands(a, b)
     if a.op == b.op == "const":

@@ -23,9 +23,9 @@ PREFIX = ("+", "-", "!", "~", "*", "&", "++", "--")
 def trapped(source: str, parameters: dict) -> str:
     """The text with traps around the indices of parameters and around divisors.
 
-    ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``a / dp_by(b - (1 ? 0 : a), dp_fault)``: the
-    divisor in the type that it is divided in, for floats may be divided by 0. What tables are written as, ``c(i, j)``, is
-    a macro of its own.
+    ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``a / dp_by(b - (1 ? 0 : a), dp_fault)``:
+    the divisor in the type that it is divided in, for floats may be divided by 0. What tables are written as, ``c(i,
+    j)``, is a macro of its own.
     """
     tokens = _tokens(source)
     words = [word for word, _, _ in tokens]
@@ -43,10 +43,12 @@ def trapped(source: str, parameters: dict) -> str:
             p, close = arrays[word], closing(words, at + 1)
             size = f"{word}_size" if p.ndim == 1 else f"(long){word}_rows * {word}_columns"
             around(at + 2, close, "dp_at((", f"), {size}, dp_fault)")
-        elif word in ("/", "%", "/=", "%=") and 0 < at < len(words) - 1 and not _is_constant(words, at + 1):
+        elif word in ("/", "%", "/=", "%=") and 0 < at < len(words) - 1:
             whole = word in ("/=", "%=")
-            divided = " ".join(words[(_operand if whole else _product)(words, at - 1) : at])
             stop = (_expression if whole else _unary)(words, at + 1)
+            if stop == at + 2 and _is_constant(words[at + 1]):
+                continue
+            divided = " ".join(words[(_operand if whole else _product)(words, at - 1) : at])
             around(at + 1, stop, "dp_by((", f") - (1 ? 0 : ({divided})), dp_fault)")
     for place, _, text in sorted(inserted, reverse=True):
         source = source[:place] + text + source[place:]
@@ -145,17 +147,13 @@ def _product(words, at):
 
 def _expression(words, at):
     """One past the last token of the right side of an assignment."""
-    while at < len(words) and words[at] not in (";", ",", ")", "]", "}", ":"):
+    choices = 0
+    while at < len(words) and words[at] not in (";", ",", ")", "]", "}") and (words[at] != ":" or choices):
+        choices += (words[at] == "?") - (words[at] == ":")
         at = closing(words, at) + 1 if words[at] in CLOSING else at + 1
     return min(at, len(words))
 
 
-def _is_constant(words, at):
-    """Whether the operand is a number that is not 0."""
-    number = words[at] if at < len(words) else ""
-    following = words[at + 1] if at + 1 < len(words) else ""
-    return (
-        number[:1].isdigit()
-        and re.search(r"[1-9a-fA-F]", number) is not None
-        and following not in ("(", "[", ".")
-    )
+def _is_constant(word):
+    """Whether this is a number that is not 0."""
+    return word[:1].isdigit() and re.search(r"[1-9a-fA-F]", word) is not None

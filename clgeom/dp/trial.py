@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.dp import stages
 from clgeom.dp.job import Job
-from clgeom.dp.nodes import NUMPY, ON_ARRAYS, walk
+from clgeom.dp.nodes import NUMPY, ON_ARRAYS
 from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.table import CellStore
 from clgeom.dp.trace import LIMITS, neutral, widest
@@ -28,17 +28,18 @@ from clgeom.runtime import launch
 from clgeom.runtime.launch import Plan
 from clgeom.runtime.tuning import select
 
-#: Nodes that a trial on the host computes in all, each for many cells at once: measured, 10 us each.
-MOST_NODES = 1_000
+#: What a trial on the host may cost: each node that is computed counts 1, and 1 more for so many cells. Measured, 15 us
+#: each; stages come first, and half of it at most.
+MOST_STEPS, CELLS_OF_STEP = 800, 2048
 #: Cells of a stage, and most of them if a stage has more: the first, the last, and some between.
-STAGE_CELLS, EDGE_CELLS = 512, 24
+STAGE_CELLS, EDGE_CELLS = 256, 16
 #: Elements of a reduction that are looked at for a cell, and for all cells.
-LOOP_EDGE, LOOP_CELLS = 16, 1 << 15
+LOOP_EDGE, LOOP_CELLS = 8, 1 << 12
 #: Rows and columns at each end of the table, and how many are spread between: cells where they cross are looked at.
 ENDS, SPREAD = 2, 4
-#: On the device: cells of the first stages, how many of these at the most, cells that two of them may have at the most,
-#: and what all cells may cost.
-TRIAL_CELLS, TRIAL_STAGES, TWO_STAGES, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
+#: On the device: cells of the first stages, how many of these at the most, memory for them in cells (two long ones are
+#: computed if they fit), and what all cells may cost.
+TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
 #: Trials that a session remembers.
 MOST_REMEMBERED = 4_096
 
@@ -79,24 +80,23 @@ def _key(job):
 # On the host ------------------------------------------------------------------------------------------------------
 
 
-def on_host(job: Job, nodes) -> None:
-    """Compute cells of a traced equation, or of the twin of a simple one in C."""
+def on_host(job: Job, nodes) -> Trial:
+    """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for what they do."""
     trial = Trial(job, nodes)
-    size = sum(1 for _ in walk(*nodes.computed))
-    budget = max(MOST_NODES - size, size)
     for stage in range(job.start, job.stop):
         count = job.pattern.count(stage, *job.shape)
+        before = trial.steps
         trial.compute(*job.pattern.cells_at(stage, _places(count), *job.shape), keep=True)
-        budget -= size
-        if budget < size:
-            break
+        if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
+            break  # another like this one would be too much
     else:
         trial.report()
         if trial.complete:
-            return
+            return trial
     trial.report()
     trial.compute(*_spread(job))
     trial.report()
+    return trial
 
 
 def _places(count):
@@ -131,7 +131,7 @@ class Trial:
         )  # of cells, ascending; then their values, and whether these are known
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
-        self.faults, self.doubts = [], []
+        self.faults, self.doubts, self.steps = [], [], 0
 
     def compute(self, i, j, *, keep=False) -> None:
         """Compute cells, none of which may read another; `keep`: others may."""
@@ -239,6 +239,7 @@ class Lanes:
 
     def _computed(self, node, lanes):
         op, args = node.op, node.args
+        self.trial.steps += 1 + len(lanes) // CELLS_OF_STEP
         if op == "where":
             return self._choice(node, lanes)
         if op in ("and", "or"):
@@ -440,13 +441,14 @@ def _first_stages(job, *, trapped):
     _, counts = stages.counts_of(job, job.start, min(job.stop, job.start + TRIAL_STAGES))
     cells = np.cumsum(counts)
     each = work_of(job.equation).most(max(job.shape))
-    fits = (cells <= TRIAL_CELLS) | (cells <= TWO_STAGES) & (np.arange(len(cells)) < 2)
+    width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
+    fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= HELD_CELLS)
+    fits |= (np.arange(len(cells)) < 2) & (2 * width <= HELD_CELLS)
     fits &= cells * each <= TRIAL_OPERATIONS
     whole = int(fits.sum())
-    width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
     session, dtype = job.session, job.equation.dtype
-    ring = max(whole, 1)
-    buffer = launch.allocate(session, ring * width * dtype.itemsize)
+    ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
+    buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
     policy, buffers = select(session.profile, stages.KERNELS[job.pattern.kind], dtype, ring * width), {}
     quiet = replace(job, watch=None, profile=False, phases=[])

@@ -27,8 +27,8 @@ HIDDEN = (
     (re.compile(r"""['"]"""), "a literal is not closed: {}"),
     (re.compile(r"/\*"), "a comment is not closed: {}"),
 )
-#: Of a text, and of what is between two semicolons or braces. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the process
-#: on 4,000 signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
+#: Of a text, and of what is between two semicolons or braces. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the
+#: process on 4,000 signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
 MOST_TOKENS, MOST_IN_STATEMENT = 20_000, 2_000
 TOKENS = re.compile(r"\w+|[^\w\s]")
 

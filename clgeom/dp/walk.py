@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import tiles
+from clgeom.dp import tiles, trial
 from clgeom.dp.decisions import packed_pitch
 from clgeom.dp.fill import hold_to_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
@@ -23,6 +23,8 @@ from clgeom.runtime.launch import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
+#: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
+STEPS = 1 << 17
 #: Bytes of the decisions of a band.
 BAND_BYTES = 1 << 28
 
@@ -50,7 +52,7 @@ class Walk:
 
 
 def walk_back(
-    equation, shape, moves, *, band_bytes=BAND_BYTES, values=None, device=None, **parameters
+    equation, shape, moves, *, band_bytes=BAND_BYTES, check="auto", values=None, device=None, **parameters
 ) -> Walk:
     """Follow the decisions of an equation from the table's corner, with memory for a few rows of it.
 
@@ -65,6 +67,8 @@ def walk_back(
         ends where it leaves the table.
     band_bytes : int
         Memory for decisions, about. Less of it needs more memory for checkpoints: n * m / band rows cells.
+    check : {"auto", False}
+        Compute a few cells before, with traps on, as `fill` does.
     values, device, **parameters
         As for `fill`.
 
@@ -91,6 +95,10 @@ def walk_back(
         raise InvalidInput(
             f"The 'moves' parameter of {of} must lead to one corner, as the reads of {equation.name} do. Got {moves}."
         )
+    if check not in ("auto", False):
+        raise InvalidInput(f"The 'check' parameter of {of} must be 'auto' or False. Got {check!r} instead.")
+    if check:
+        trial.check(job)
     with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
         return _walk(job, moves, band_bytes)
 
@@ -170,9 +178,18 @@ def _walk(job, moves, band_bytes):
         launches, groups = here.launches()
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)
         fill = Step(tiles.KERNEL, again.policy, args, 1, again.params(job, last=False), options=job.options)
-        args = (np.int32(top), np.int32(n + m), "decisions", np.int32(pitch), "cursor", "steps")
+        args = (
+            np.int32(top),
+            np.int32(n + m),
+            np.int32(STEPS),
+            "decisions",
+            np.int32(pitch),
+            "cursor",
+            "steps",
+        )
         walk = Step("dp/walk_back", walker, args, 1, {"bits": again.bits, "moves": canonical})
-        job.run(Plan(Series(fill, (2, 3), launches, groups), walk), **buffers)
+        walks = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
+        job.run(Plan(Series(fill, (2, 3), launches, groups), *[walk] * walks), **buffers)
         cursor = launch.read(session, buffers["cursor"], np.int32, 3)
         if cursor[0] >= top:
             break

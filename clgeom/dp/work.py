@@ -1,8 +1,8 @@
 """How much work a cell is, estimated before a fill, so that no launch takes long.
 
-Desktops end a launch that keeps the screen waiting for more than a few seconds, and a launch cannot be interrupted. What
-a cell costs is counted in operations of its equation; a reduction, or a loop in C, costs its body times the length of
-its range, which is looked up for a few cells of every stage.
+Desktops end a launch that keeps the screen waiting for more than a few seconds, and a launch cannot be interrupted.
+What a cell costs is counted in operations of its equation; a reduction, or a loop in C, costs its body times the length
+of its range, which is looked up for a few cells of every stage.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from clgeom.dp.text import key_of
 from clgeom.dp.trace import Expr
 from clgeom.dp.traps import closing, tokens_of
 
-#: Operations of a launch for each compute unit that it keeps busy. PoCL, a core of an EPYC: 1e9 a second of equations that
-#: go cell by cell, so this takes 0.13 s; vectors and GPUs are faster.
+#: Operations of a launch for each compute unit that it keeps busy. PoCL, a core of an EPYC: 1e9 a second of equations
+#: that go cell by cell, so this takes 0.13 s; vectors and GPUs are faster.
 OPERATIONS = 1 << 27
 #: Cells of a stage that are looked at, and stages at once.
 SAMPLES, CHUNK = 9, 1 << 13

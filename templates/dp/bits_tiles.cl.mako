@@ -128,7 +128,7 @@ void bits_tiles(global const word_t *masks, const uint words, const uint symbols
                     local_carry[step & 1][lid].up[k] = out.up[k];
             }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);   // the first item has read what the last one writes next
     }
     for (uint w = 0; w < WORDS; ++w) {
         state[word + w] = grow[w];

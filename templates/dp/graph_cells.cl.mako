@@ -3,7 +3,8 @@
 //
 //   ready   every cell not done looks whether what it reads was done in rounds before; if so it is done in this one
 //           (Algorithm 3 of the study). What it reads is written down: reads[c * capacity ..], `counts[c]` of them
-//   stage   the cells of a list, none of which reads another (Algorithm 2)
+//   stage   the cells of a list, none of which reads another (Algorithm 2); what reads a cell that was not done before
+//           is written down as a read outside the table is
 //   probe   cells of a list, whose reads give made-up values: masks[k] says in which regions they lie
 //
 // A work-item for each cell. For small tables: every round looks at every cell.
@@ -15,11 +16,11 @@
 
 typedef struct {
     global const ${cell} *table;
-    global const uint *done;       // 0, or the round in which a cell was done
+    volatile global uint *done;    // 0, or the round in which a cell was done
     global uint *reads;
     uint round, capacity, count, seed, mask;
     bool missing, outside;
-    long row, column;              // where the first read outside the table went
+    long row, column;              // where the first read went that is outside the table, or of a stage that comes later
 } graph_t;
 
 inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long n, const long m, const long a, const long b)
@@ -40,13 +41,21 @@ inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long
         return 0;
     }
     const uint c = (uint)(a * m + b);
+    const uint done = atomic_or(graph->done + c, 0);    // others set theirs in this round
 % if mode == "ready":
     if (graph->count < graph->capacity)
         graph->reads[graph->count] = c;
     graph->count++;
-    graph->missing = graph->done[c] == 0 || graph->done[c] >= graph->round;
+    graph->missing = done == 0 || done >= graph->round;
     if (graph->missing)
         return 0;
+% else:
+    if (done == 0 || done >= graph->round) {
+        graph->outside = true;
+        graph->row = a;
+        graph->column = b;
+        return 0;
+    }
 % endif
     return graph->table[c];
 % endif
@@ -83,12 +92,11 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
 % else:
         const uint c = ${"k" if mode == "ready" else "(uint)cells[first + k]"};
 % if mode == "ready":
-        if (done[c])
+        if (atomic_or(done + c, 0))
             continue;
         graph.reads = reads + (ulong)c * capacity;
 % endif
         const cell_t value = dp_cell(c / m, c % m, n, m, &graph DP_ARGUMENTS DP_DECISION(&decision));
-% if mode == "ready":
         counts[c] = graph.outside ? UINT_MAX : graph.count;
         if (graph.outside) {
             outside[2 * c] = graph.row;
@@ -96,8 +104,7 @@ void graph_cells(const int n, const int m, global stored_t *table, global uint *
         }
         if (graph.missing || graph.outside)
             continue;
-        done[c] = round;
-% endif
+        atomic_xchg(done + c, round);
         table[c] = (stored_t)value;
 % endif
     }

@@ -1,9 +1,11 @@
-<%page args="out='int', function='', helpers='', define_m='', parameters_m='', names_m='', access_m='', define_d='', parameters_d='', names_d='', access_d='', variant='group', wg_size=1, items_per_thread=1"/>\
-// recover: runs a user's function once on a filled table, in one work-item, so that the table need not be copied.
+<%page args="out='int', function='', helpers='', define_m='', parameters_m='', names_m='', access_m='', define_d='', parameters_d='', names_d='', access_d='', resumed=False, variant='group', wg_size=1, items_per_thread=1"/>\
+// recover: runs a user's function on a filled table, in one work-item, so that the table need not be copied.
 //
 //   table, decisions   M(a, b), D(a, b)
-//   out                [ what the function wrote .. ]      count: how much that is
+//   out                [ what the function wrote .. ]      count: how much that is; -1: it is to be launched again
+//   state              [ what it keeps from launch to launch .. ]
 //
+// A launch after the last one does nothing.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #include "dp_math.h"
@@ -27,7 +29,7 @@ ${function}
 % else:
 #define DP_KERNEL_PARAMETERS
 #define DP_ARGUMENTS
-inline int dp_recover(const int n, const int m, global out_t *out, const int out_size)
+inline int dp_recover(const int n, const int m, global out_t *out, const int out_size${", global long *state" if resumed else ""})
 {
     for (int k = 0; k < out_size; ++k) out[k] = n - m;
     return out_size;
@@ -36,8 +38,8 @@ inline int dp_recover(const int n, const int m, global out_t *out, const int out
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void recover(${"".join(parameters + ", " for _, parameters, _, _ in stores)}const int n, const int m,
-             global out_t *out, const int out_size, global int *count DP_KERNEL_PARAMETERS)
+             global out_t *out, const int out_size, global int *count${", global long *state" if resumed else ""} DP_KERNEL_PARAMETERS)
 {
-    if (get_global_id(0) == 0)
-        *count = dp_recover(n, m, out, out_size DP_PASS DP_ARGUMENTS);
+    if (get_global_id(0) == 0${" && *count == -1" if resumed else ""})
+        *count = dp_recover(n, m, out, out_size${", state" if resumed else ""} DP_PASS DP_ARGUMENTS);
 }

@@ -6,8 +6,8 @@
 //   this row   | g0 g0 g0 | g1 g1 g1 | .. |   a group has WG_SIZE * ITEMS columns; on CPUs an item walks its share
 //
 // For reaches too wide for rows_fused, and for CPUs: there an item takes several rows of its columns, with as many columns
-// beside them as these read, so that it needs nothing of its neighbours. Memory: one row in and out, and a bit or more a
-// decision.
+// beside them as these read, so that it needs nothing of its neighbours. A launch has the groups from `part` on: rows that
+// take long are filled in parts. Memory: one row in and out, and a bit or more a decision.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -80,7 +80,7 @@ ${columns("dp_cell", "to", "to + 1")}\
 
 // Rows row .. row + count - 1; a group's scratch holds two rows of its columns and, for decisions, their bytes.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void rows_direct(const int n, const int m, const int row, const int count, const int left, const int right, const int from, const int to, const int core,
+void rows_direct(const int n, const int m, const int part, const int row, const int count, const int left, const int right, const int from, const int to, const int core,
                  const int guard, const int width, const int keep, global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
 % if trapped:
                  , global const int2 *restrict reaches, global int *stray
@@ -90,7 +90,7 @@ void rows_direct(const int n, const int m, const int row, const int count, const
 % endif
                  DP_KERNEL_PARAMETERS)
 {
-    const int first = (int)get_group_id(0) * core, stop = min(first + core, m);
+    const int first = (part + (int)get_group_id(0)) * core, stop = min(first + core, m);
     const int begin = max(first - left, 0), end = min(stop + right, m), base = begin - guard;
     global cell_t *rows[2];
     scratch += (size_t)get_group_id(0) * 3 * width;
@@ -101,7 +101,7 @@ void rows_direct(const int n, const int m, const int row, const int count, const
         const int i = ${"n - 1 - r" if flip_rows else "r"};
         const bool only = r == row + count - 1;   // the last row goes where it stays
         // with no neighbours the rows of a kept table are the memory
-        const bool straight = keep && get_num_groups(0) == 1;
+        const bool straight = keep && core >= m;
         global const cell_t *source = r == row ? above + (size_t)from * pitch + base
                                     : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base : rows[(r + 1) & 1];
         global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
@@ -135,7 +135,7 @@ void rows_direct(const int n, const int m, const int row, const int count, const
 }
 % else:
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void rows_direct(const int n, const int m, const int row, const int from, const int to, global const cell_t *restrict above, global cell_t *restrict cells,
+void rows_direct(const int n, const int m, const int part, const int row, const int from, const int to, global const cell_t *restrict above, global cell_t *restrict cells,
                  const int pitch
 % if trapped:
                  , global const int2 *restrict reaches, global int *stray
@@ -157,13 +157,13 @@ void rows_direct(const int n, const int m, const int row, const int from, const 
 % if not bits:
     #pragma unroll
     for (int c = 0; c < ITEMS; ++c) {
-        const int j = ((int)get_group_id(0) * ITEMS + c) * WG_SIZE + (int)get_local_id(0);
+        const int j = ((part + (int)get_group_id(0)) * ITEMS + c) * WG_SIZE + (int)get_local_id(0);
         if (j < m)
             target[j] = dp_cell(i, j, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision));
     }
 % else:
     local uchar won[ITEMS * WG_SIZE];
-    const int first = (int)get_group_id(0) * ITEMS * WG_SIZE;
+    const int first = (part + (int)get_group_id(0)) * ITEMS * WG_SIZE;
     for (int x = get_local_id(0); x < ITEMS * WG_SIZE; x += WG_SIZE) {
         decision = 0;
         if (first + x < m)

@@ -1,5 +1,5 @@
 <%page args="equation='', rounded=False, turned=False, start='INT_MAX', decided=None, first=0, last=0, variant='group', wg_size=256, items_per_thread=1"/>\
-// split_empty: the cells that no split reaches (i + first >= j + last): a row of them after the other.
+// split_empty: the cells that no split reaches (i + first >= j + last): a row of them after the other, rows from .. to - 1.
 //
 //   x . . .
 //   x x . .    x: computed here, all at once, for they read no cell
@@ -25,13 +25,13 @@ ${equation}
 #include "dp_split.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void split_empty(const int n, const int m, global cell_t *restrict table, const int pitch
+void split_empty(const int n, const int m, const int from, const int to, global cell_t *restrict table, const int pitch
 % if decided:
                  , global ${decided} *restrict decisions
 % endif
                  DP_KERNEL_PARAMETERS)
 {
-    for (int i = get_group_id(0); i < n; i += get_num_groups(0)) {
+    for (int i = from + get_group_id(0); i < to; i += get_num_groups(0)) {
         const int stop = clamp(i + 1 + ${first} - ${last}, 0, m);
         for (int j = get_local_id(0); j < stop; j += WG_SIZE) {
 #if DP_HAS_DECISION

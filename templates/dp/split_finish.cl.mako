@@ -40,14 +40,14 @@ ${equation}
 % endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void split_finish(const int n, const int m, const int diagonal, const int parts, global cell_t *table, const int pitch,
+void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table, const int pitch,
                   global const cell_t *restrict best_of, global int *restrict k_of
 % if decided:
                   , global ${decided} *restrict decisions
 % endif
                   DP_KERNEL_PARAMETERS)
 {
-    const int tile_row = get_group_id(0), tile_column = tile_row + diagonal;
+    const int tile_row = from + get_group_id(0), tile_column = tile_row + diagonal;
     const int i0 = tile_row * TILE, j0 = tile_column * TILE ${'& SPLIT_MOST' if variant == 'serial' else ''};
     // splits k_first .. k_last - 1 are the product's
     const int k_first = i0 + TILE - 1 + FIRST, k_last = diagonal ? j0 + LAST : k_first;

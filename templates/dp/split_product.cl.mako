@@ -12,6 +12,7 @@
 //             |    |right  K + 1    part p of a tile takes every ..th run of k, so that short diagonals fill the device,
 //             +----+----+           and leaves its best in parts[tile][p].
 //
+// The tiles of a diagonal from row `from` on: a long diagonal goes in several launches.
 // Item (x, y) of a group has ${items_per_thread} x ${items_per_thread} cells in registers; runs of both operands pass through local memory.
 // On CPUs one item takes rows of the tile, vectors of columns; only diagonals of few tiles need this kernel there. Work: T evaluations a cell and tile between;
 // memory: 2 / T reads an evaluation.
@@ -45,17 +46,17 @@ ${equation}
 % endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void split_product(const int n, const int m, const int diagonal, const int parts, global const cell_t *restrict table, const int pitch,
+void split_product(const int n, const int m, const int diagonal, const int parts, const int from, global const cell_t *restrict table, const int pitch,
                    global cell_t *restrict best_of, global int *restrict k_of DP_KERNEL_PARAMETERS)
 {
-    const int tile_row = get_group_id(0) / parts, part = get_group_id(0) % parts, tile_column = tile_row + diagonal;
+    const int tile_row = from + get_group_id(0) / parts, part = get_group_id(0) % parts, tile_column = tile_row + diagonal;
     const int k_first = (tile_row + 1) * TILE - 1 + FIRST, k_last = tile_column * TILE + LAST;
     const int runs = (k_last - k_first + TILE - 1) / TILE;
     const int begin = k_first + (int)((long)runs * part / parts) * TILE;
     const int end = min(k_first + (int)((long)runs * (part + 1) / parts) * TILE, k_last);
     const int i0 = tile_row * TILE, j0 = tile_column * TILE;
-    best_of += (size_t)get_group_id(0) * TILE * TILE;
-    k_of += SPLIT_TRACK ? (size_t)get_group_id(0) * TILE * TILE : 0;
+    best_of += ((size_t)tile_row * parts + part) * TILE * TILE;
+    k_of += SPLIT_TRACK ? ((size_t)tile_row * parts + part) * TILE * TILE : 0;
 % if variant == "serial":
     cell_t best[TILE * TILE];
     int at[TILE * TILE];

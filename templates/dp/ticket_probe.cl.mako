@@ -5,7 +5,7 @@
 //   passed     two lines of rounds * WG_SIZE words: tickets write them in turn, as strips do with their lower edges
 //
 // In each round ticket t waits until ticket t - 1 has done it, reads what that wrote, and writes its own where t - 2 did.
-// Nobody waits longer than `patience`.
+// Nobody looks more often than `patience` times in all.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE); write_mem_fence(CLK_GLOBAL_MEM_FENCE)   // as in tile_sweep
@@ -21,10 +21,10 @@ void ticket_probe(volatile global int *progress, global int *passed, const int r
     const int own = ticket;
     volatile global const int *theirs = passed + (size_t)((own + 1) & 1) * rounds * WG_SIZE;
     global int *mine = passed + (size_t)(own & 1) * rounds * WG_SIZE;
+    int looks = 0;
     for (int round = 0; round < rounds; ++round) {
         if (lid == 0 && own > 0) {
-            int looks = 0;
-            while (looks < patience && progress[own] <= round)
+            while (looks < patience && atomic_or(progress + own, 0) <= round)
                 ++looks;
             FENCE;
         }

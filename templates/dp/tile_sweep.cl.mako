@@ -27,7 +27,9 @@
 //
 % if single:
 // One launch: a group takes the next strip by a ticket, and keeps the left edges. It waits for the strip above, which a
-// group that runs has taken before, to have come LAG tiles further: so some group can always go on.
+// group that runs has taken before, to have come LAG tiles further: so some group can always go on. A group that has looked
+// `patience` times in vain gives up, and so do all that wait: then the table is worth nothing, and the last word of
+// `progress` says so.
 % else:
 // Tile (I, J) is computed by launch J + lag * I, when the lower edge of strip I - 1 has come far enough; left edges wait
 // in `state`.
@@ -275,7 +277,8 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
                 const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *${"" if single else "restrict"} edges,
 % if single:
-                volatile global int *progress   // the next ticket, then how many tiles of each strip are done
+                volatile global int *progress,   // the next ticket, how many tiles of each strip are done, who gave up
+                const int patience
 % else:
                 global cell_t *restrict state
 % endif
@@ -311,11 +314,15 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     cell_t w[UP + ROWS][LEFT + COLUMNS];   // the block, the rows above it, the columns to its left
     cell_t pass[UP][COLUMNS];              // the lower rows of the block before, on their way to the item below
 % if single:
-    local int ticket;
-    if (lid == 0)
+    local int ticket, given_up;
+    if (lid == 0) {
         ticket = atomic_inc(progress);
+        given_up = 0;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     const int strip = ticket, tiles = (blocks + SHIFT + STEPS - 1) / STEPS;
+    volatile global int *stalled = progress + 1 + get_num_groups(0);
+    bool gone = false;   // the same for all items
     const int begin = top + strip * STRIP, row = begin + lid * ROWS;
 % for q, (kind, type) in enumerate(held or ()):
 % if kind == "row":
@@ -324,7 +331,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % endfor
 % endif
 % endfor
-    for (int tile_column = 0; tile_column < tiles; ++tile_column) {
+    for (int tile_column = 0; tile_column < tiles && !gone; ++tile_column) {
         const int base = tile_column * STEPS;
 % else:
     const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
@@ -367,11 +374,20 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % if single:
         if (lid == 0 && strip > 0) {
             const int enough = min(tile_column + lag, tiles);
-            while (progress[strip] < enough)
-                ;
+            bool there = false;
+            for (int looks = 0; looks < patience && !there; ++looks) {
+                there = atomic_or(progress + strip, 0) >= enough;
+                if (!there && looks % 256 == 255 && atomic_or(stalled, 0))
+                    break;
+            }
+            if (!there) {
+                atomic_xchg(stalled, 1);
+                given_up = 1;
+            }
             FENCE;
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        gone = given_up;
         if (fresh) {
 % for r in range(up + rows):
 % for c in range(left):
@@ -424,7 +440,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % endif
         if (begin == 0 || begin + STRIP ${">=" if last else ">"} bottom || enter >= leave)
             enter = leave = STEPS;
-        for (int step = 0; step < STEPS;) {
+        for (int step = ${"gone ? STEPS : 0" if single else "0"}; step < STEPS;) {
             const bool inner = step >= enter && step < leave;
             const int until = ${"step + FLUSH" if flush else "inner ? leave : step < enter ? enter : STEPS"};
             if (inner)
@@ -473,13 +489,13 @@ ${step_of(False)}\
 % if group:
         ${vectors}
             const int column = (base - SHIFT + v / ${parts}) * COLUMNS + v % ${across} * ${vector};
-            if (column >= 0 && column < edge_pitch)
+            if (column >= 0 && column < edge_pitch${" && !gone" if single else ""})
                 *(global cells_t *)(lower + (size_t)(v % ${parts} / ${across}) * edge_pitch + column) = below[v];
         }
 % endif
 % if single:
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        if (lid == SHIFT) {   // while the first item looks at the strip above
+        if (lid == SHIFT && !gone) {   // while the first item looks at the strip above
             FENCE;
             atomic_xchg(progress + 1 + strip, tile_column + 1);
         }
@@ -494,6 +510,9 @@ ${step_of(False)}\
         mine[(LEFT * (UP + ROWS) + ${u * columns + c}) * WG_SIZE] = pass[${u}][${c}];
 % endfor
 % endfor
+% if group:
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);   // the next strip reads the lower edge of this one
+% endif
 % endif
     }
 }

@@ -5,20 +5,22 @@
 //   cursor      [ row, column, steps taken ]    taken up and left there: a walk goes on in the next rows above
 //   steps       [ decision at the first cell | at the second | .. ]
 //
-// The walk ends where it leaves the table, and at a decision that moves nowhere. One work-item: each step needs the last.
+// The walk ends where it leaves the table, and at a decision that moves nowhere; there is room for so many steps. A launch
+// takes `limit` steps at the most, the next one goes on. One work-item: each step needs the last.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define BITS ${bits}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void walk_back(const int top, const int limit, global const uchar *restrict decisions, const int pitch, global int *cursor,
+void walk_back(const int top, const int room, const int limit, global const uchar *restrict decisions, const int pitch, global int *cursor,
                global uchar *restrict steps)
 {
     const int up[] = {${", ".join(str(move[0]) if move else "0" for move in moves)}};
     const int left[] = {${", ".join(str(move[1]) if move else "0" for move in moves)}};
     if (get_global_id(0) == 0) {
         int row = cursor[0], column = cursor[1], count = cursor[2];
-        while (row >= top && column >= 0 && count < limit) {
+        const int end = min(room, count + limit);
+        while (row >= top && column >= 0 && count < end) {
             const uchar byte = decisions[(size_t)(row - top) * pitch + (uint)column * BITS / 8];
             const uint decision = (byte >> ((uint)column * BITS % 8)) & ((1u << BITS) - 1);
             steps[count++] = (uchar)decision;

@@ -11,6 +11,8 @@ OPERATORS = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
     "floordiv": operator.floordiv, "mod": operator.mod, "abs": abs, "sqrt": np.sqrt, "lt": operator.lt,
     "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
+    "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor, "bitnot": operator.invert,
+    "shl": operator.lshift, "shr": operator.rshift,
 }  # fmt: skip
 
 

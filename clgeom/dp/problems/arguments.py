@@ -51,6 +51,8 @@ def numbers(values, name, *, of, ndim=1, size=None, least=None, infinite=False, 
         raise wrong(of, name, what, "masked elements")
     try:
         array = np.asarray(values)
+    except (RecursionError, MemoryError, OverflowError) as error:
+        raise wrong(of, name, what, "what NumPy cannot hold") from error
     except ValueError:
         raise wrong(of, name, what + " with rows of the same length", "rows of several lengths") from None
     if array.size == 0 and array.ndim == 1:
@@ -109,7 +111,7 @@ def sequence(value, name, *, of) -> np.ndarray:
         raise wrong(of, name, "a sequence without masked elements", "some")
     try:
         array = np.asarray(value)
-    except ValueError:
+    except (ValueError, RecursionError, MemoryError, OverflowError):
         array = np.empty((0, 0))
     if array.ndim == 1 and array.size == 0:
         return np.empty(0, np.uint8)

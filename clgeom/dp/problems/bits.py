@@ -18,6 +18,8 @@ from clgeom.runtime.tuning import select
 PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}
 #: Columns of a tile, in blocks of 32.
 BLOCKS = {"group": 32, "serial": 64}
+#: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
+STEPS = 1 << 17
 #: Masks of up to so many bytes are held in local memory, where neighbours read different banks.
 LOCAL_BYTES = 16384
 #: Bytes of kept words of a piece of the table, for finding the way back: wide pieces keep GPUs busy, and CPUs are
@@ -168,10 +170,20 @@ class Pair:
             policy = select(session.profile, "dp/bits_traceback")
             args = (
                 "rows", "columns", np.uint32(stop - first), np.uint32(self.words), "kept", "place", "steps",
+                np.uint32(STEPS),
             )  # fmt: skip
             params = {"problem": self.problem, "symbol": c_name(self.a.dtype), "word": c_name(self.word)}
             step = Step("dp/bits_traceback", policy, args, 1, params)
-            run(session, Plan(step), rows=self.rows, columns=columns, kept=kept, place=place, steps=steps)
+            launches = ceil_div(row + stop - first, STEPS)
+            run(
+                session,
+                Plan(*[step] * launches),
+                rows=self.rows,
+                columns=columns,
+                kept=kept,
+                place=place,
+                steps=steps,
+            )
             row, left, at = (int(number) for number in read(session, place, np.uint32, 3))
             column = first + left
         way = read(session, steps, np.uint8, self.n + self.m - at, at)

@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.fill import fill
 from clgeom.dp.functions import maximum, where, which_max
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import most
+from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 
 
@@ -46,22 +46,32 @@ def integer_knapsack_equation(dtype="int32") -> Equation:
     )
 
 
-#: The way back from the last cell, on the device: the items taken; how many of each item; the last one first.
+#: The way back from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the
+#: last one first.
 TAKEN = """
-int taken = 0;
-for (int i = n - 1, j = m - 1; i > 0; --i)
+int taken = state[0], i = n - 1 - state[1], j = m - 1 - state[2];
+const int stop = max(i - 100000, 0);
+for (; i > stop; --i)
     if (D(i, j)) {
         out[taken++] = i - 1;
         j -= w[i - 1];
     }
-return taken;
+state[0] = taken;
+state[1] = n - 1 - i;
+state[2] = m - 1 - j;
+return i > 0 ? -1 : taken;
 """
+TAKEN_STATE = (0, 0, 0)
 COUNTS = """
-for (int i = n - 1, j = m - 1; i > 0; --i) {
+int i = n - 1 - state[0], j = m - 1 - state[1];
+const int stop = max(i - 100000, 0);
+for (; i > stop; --i) {
     out[n - 1 - i] = D(i, j);
     j -= out[n - 1 - i] * w[i - 1];
 }
-return n - 1;
+state[0] = n - 1 - i;
+state[1] = m - 1 - j;
+return i > 0 ? -1 : n - 1;
 """
 
 
@@ -116,7 +126,7 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
     if not items:
         return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
     table = fill(equation, shape, **given, keep="decisions", device=device)
-    taken = table.recover(TAKEN, len(values))[::-1].astype(np.int64)
+    taken = table.recover(TAKEN, len(values), state=TAKEN_STATE)[::-1].astype(np.int64)
     return Knapsack(_plain(table.corner), taken, int(weights[taken].sum()))
 
 
@@ -140,7 +150,7 @@ def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> K
     if not items:
         return Knapsack(_plain(fill(equation, shape, **given, keep="corner", device=device).corner))
     table = fill(equation, shape, **given, keep="decisions", device=device)
-    counts = table.recover(COUNTS, len(values))[::-1].astype(np.int64)
+    counts = table.recover(COUNTS, len(values), state=[0, 0])[::-1].astype(np.int64)
     return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), int(counts @ weights))
 
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.fill import fill
 from clgeom.dp.functions import where
 from clgeom.dp.problems import arguments
+from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.fill import fill
 from clgeom.dp.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 
 INF = float("inf")

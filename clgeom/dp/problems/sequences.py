@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.fill import fill
 from clgeom.dp.functions import maximum, minimum, where, which_max, which_min
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.bits import Pair
-from clgeom.dp.walk import walk_back
+from clgeom.dp.problems.tables import fill, walk_back
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
 

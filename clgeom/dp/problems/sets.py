@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.fill import fill
 from clgeom.dp.functions import maximum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least
+from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 
 INF = float("inf")

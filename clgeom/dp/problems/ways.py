@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.fill import fill
 from clgeom.dp.functions import max_over, maximum, min_over, minimum, where, which_max
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 
 INF = float("inf")
