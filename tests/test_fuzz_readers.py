@@ -538,9 +538,7 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "command", ["hull", "lcs", "sort", *("region", "knapsack")]
-)
+@pytest.mark.parametrize("command", ["hull", "lcs", "sort", *("region", "knapsack")])
 @given(data=st.data())
 def test_commands_on_damaged_files(folder, command, data):
     """Exit code 0 and JSON, or exit code 2, one line and no file."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from clgeom.errors import EquationWarning, InvalidInput, short
 from clgeom.io import terminal
+from clgeom.io.arrays import load_array, parsing
 
 KEPT = ("table", "last", "corner", "decisions")
 TABLE_OUTPUTS = (".npy", ".csv")
@@ -450,15 +451,13 @@ def _spec_value(path, name, given):
     if sources[0] == "text":
         return np.frombuffer(source.encode("utf-32-le"), np.uint32)
     file = Path(path).parent / source
+    if file.suffix.lower() == ".npy":
+        return load_array(file)
     try:
-        if file.suffix.lower() == ".npy":
-            return np.lib.format.read_array(io.BytesIO(file.read_bytes()), allow_pickle=False)
-        return np.loadtxt(file, delimiter="," if file.suffix.lower() == ".csv" else None, ndmin=1)
-    except MemoryError as error:
-        raise InvalidInput(f"The file '{file}' does not fit the memory.") from error
-    except Exception as error:  # what NumPy raises for a bad header is not said anywhere
-        what = getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
-        raise InvalidInput(f"The file '{file}' cannot be read: {what}.") from error
+        with parsing(file, "a table of numbers"):
+            return np.loadtxt(file, delimiter="," if file.suffix.lower() == ".csv" else None, ndmin=1)
+    except UnicodeError as error:
+        raise InvalidInput(f"The file '{file}' is not text in UTF-8.") from error
 
 
 def _read_toml(path) -> dict:

@@ -193,7 +193,7 @@ def _of_column(path, values, column) -> np.ndarray:
     width = len(names) if names else values.shape[1] if values.ndim == 2 else None
     if names and values.ndim == 1:
         if column is None and width > 1:
-            raise InvalidInput(f"The file '{path}' has the columns {', '.join(names)}; name one (--column).")
+            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
         return values[names[position_of(path, list(names), width, "1" if column is None else column)]]
     if values.ndim == 2 and (column is not None or width == 1):
         return values[:, position_of(path, None, width, "1" if column is None else column)]
@@ -226,7 +226,7 @@ def _read_table(path, column) -> np.ndarray:
     names = _fields(path, rows[0], delimiter)
     header = not any(_is_number(name) for name in names) and not all(map(LIKE_A_NUMBER.match, names))
     if column is None and len(names) > 1:
-        what = f"the columns {', '.join(names)}" if header else f"{len(names)} columns"
+        what = f"the columns {listed(names)}" if header else f"{len(names)} columns"
         raise InvalidInput(f"The file '{path}' has {what}; name one (--column).")
     place = position_of(path, names if header else None, len(names), "1" if column is None else column)
     rows = rows[header:]
