@@ -444,11 +444,12 @@ def _first_stages(job, *, trapped):
     cells = np.cumsum(counts)
     each = work_of(job.equation).most(max(job.shape))
     width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
-    fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= HELD_CELLS)
-    fits |= (np.arange(len(cells)) < 2) & (2 * width <= HELD_CELLS)
+    session, dtype = job.session, job.equation.dtype
+    held = min(HELD_CELLS, session.profile.max_alloc_bytes // dtype.itemsize)
+    fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= held)
+    fits |= (np.arange(len(cells)) < 2) & (2 * width <= held)
     fits &= cells * each <= TRIAL_OPERATIONS
     whole = int(fits.sum())
-    session, dtype = job.session, job.equation.dtype
     ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
