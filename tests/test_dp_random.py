@@ -3,8 +3,8 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from reference.dp_random import SHAPES, Wrong, in_c, plainly, recurrences
+from hypothesis import event, given, settings
+from reference.dp_random import SHAPES, Wrong, in_c, plainly, recurrences, splits
 
 from clgeom import dp
 from clgeom.dp import trial
@@ -36,6 +36,34 @@ SMALL = {
 def few(share):
     """Examples that each take builds: a share of what the profile asks for."""
     return settings(max_examples=max(settings().max_examples // share, 1))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@few(10)
+@given(data=st.data())
+def test_splits(any_session, data):
+    """By blocked products and by stages: values and, of equals, the lowest k."""
+    equation, values = data.draw(splits())
+    small = {"dp/split_product": Policy("group", 4, 2), "dp/split_finish": Policy("group", 8)}
+    if any_session.profile.is_cpu:
+        small["dp/split_product"] = Policy("serial", 1, items_per_thread=4)
+    applied = False
+    for side in (1, 3, 13, 22):
+        shape = side, side
+        expected = plainly(equation, shape, values)
+        by_stages = dp.fill(equation, shape, path="stages", device=any_session, **values)
+        same(by_stages.numpy(), expected)
+        with override(small):
+            try:
+                table = dp.fill(equation, shape, path="splits", device=any_session, **values)
+            except InvalidInput as error:
+                assert "does not apply" in str(error)
+                continue
+        applied = True
+        same(table.numpy(), expected)
+        if equation.decisions:
+            np.testing.assert_array_equal(table.decisions.numpy(), by_stages.decisions.numpy())
+    event("splits" if applied else "stages")
 
 
 def same(found, expected):

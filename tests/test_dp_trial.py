@@ -199,6 +199,15 @@ def test_one_small_program_more(session):
     dp.fill(equation, (3, 3), path="stages", check=False, device=fresh(session))
 
 
+def test_small_allocations(session):
+    """Two rows of this table do not fit one buffer: what is left to see is the first row, and later cells alone."""
+    small = imposed_session(session.device, max_alloc_bytes=1 << 18)
+    text = "float x = j; if (i > 0) { x = M(i-1, j) + w[i]; } return x;"
+    equation = dp.Equation(text, dtype="float32", pattern="RUD", parameters={"w": "float32[]"})
+    table = dp.fill(equation, (3, 100_000), w=[0, 1, 2], keep="corner", path="stages", device=small)
+    assert table.corner == 100_002
+
+
 def test_a_trial_on_the_host_is_short(session):
     """Whatever the table and the equation are like; and it builds nothing."""
     from test_dp_random import job_of

@@ -127,6 +127,8 @@ ON_ARRAYS = {
     **FOLD, "shl": _shifted(True), "shr": _shifted(False), "bitnot": np.invert, "div": np.divide,
     "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
     "or": np.logical_or, "not": np.logical_not, "where": np.where,
+    "which_min": lambda *values: np.argmin(np.broadcast_arrays(*values), axis=0),
+    "which_max": lambda *values: np.argmax(np.broadcast_arrays(*values), axis=0),
     "min": lambda a, b: np.where(b < a, b, a), "max": lambda a, b: np.where(b > a, b, a),
 }  # fmt: skip
 

@@ -199,7 +199,7 @@ def one_step(
         "equation": job.equation.text(checked=checked, trapped=trapped),
         "checked": 2 if trial else int(job.check),
     }
-    if checked and trapped and not job.equation.traced:
+    if "dp_by(" in params["equation"]:
         params["divisors"] = True
     if kernel == "dp/diagonal_stage":
         params["sone"] = job.pattern.kind == "sone"

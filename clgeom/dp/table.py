@@ -434,13 +434,10 @@ class Table:
             buffers["state"] = allocate(self.session, state.nbytes)
             write(self.session, buffers["state"], state)
             write(self.session, buffers["count"], np.array([-1], np.int32))
-        written = -1
         with users_errors(source, of="recover"):
-            while written == -1:
-                result = run(self.session, Plan(*[step] * (RESUMED if resumed else 1)), **buffers)
-                written = int(result.read(count)[0])
-                if not resumed:
-                    break
+            result = run(self.session, Plan(step), **buffers)
+            while (written := int(result.read(count)[0])) == -1 and resumed:
+                result = run(self.session, Plan(*[step] * RESUMED), **buffers)
         if not 0 <= written <= size:
             raise ClgeomError(
                 f"The function given to recover returned {written}, and its 'out' has {size} elements."

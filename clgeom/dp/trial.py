@@ -20,7 +20,7 @@ from clgeom.dp.job import Job
 from clgeom.dp.nodes import NUMPY, ON_ARRAYS
 from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.table import CellStore
-from clgeom.dp.trace import LIMITS, neutral, widest
+from clgeom.dp.trace import LIMITS, deep_enough, neutral, widest
 from clgeom.dp.users_c import has_loop
 from clgeom.dp.work import work_of
 from clgeom.errors import EquationWarning, KernelBuildError
@@ -51,10 +51,11 @@ def check(job: Job) -> None:
     if key in done:
         return
     nodes = nodes_of(job.equation)
-    if nodes is not None:
-        on_host(job, nodes)
-    else:
-        on_device(job)
+    with deep_enough(job.equation.name):
+        if nodes is not None:
+            on_host(job, nodes)
+        else:
+            on_device(job)
     with job.session.lock:
         if len(done) >= MOST_REMEMBERED:
             done.clear()
@@ -214,7 +215,7 @@ class Lanes:
         """(values, whether they are known) of a node in these lanes."""
         op = node.op
         if op == "const":
-            return np.full(len(lanes), node.data, NUMPY[node.type]), np.ones(len(lanes), bool)
+            return np.full(len(lanes), node.data, _kind(node)), np.ones(len(lanes), bool)
         if op in ("i", "j"):
             return (self.i if op == "i" else self.j)[lanes], np.ones(len(lanes), bool)
         if op in ("n", "m"):
@@ -227,8 +228,7 @@ class Lanes:
             return self.indices[node][lanes], np.ones(len(lanes), bool)
         if node not in self.made:
             size = len(self.i)
-            kind = np.int64 if node.type in LIMITS else NUMPY[node.type]
-            self.made[node] = np.zeros(size, kind), np.zeros(size, bool), np.zeros(size, bool)
+            self.made[node] = np.zeros(size, _kind(node)), np.zeros(size, bool), np.zeros(size, bool)
         values, known, done = self.made[node]
         left = lanes[~done[lanes]]
         if len(left):
@@ -294,8 +294,7 @@ class Lanes:
     def _choice(self, node, lanes):
         condition, *sides = node.args
         test, sure = self.value(condition, lanes)
-        kind = np.int64 if node.type in LIMITS else NUMPY[node.type]
-        values, known = np.zeros(len(lanes), kind), np.zeros(len(lanes), bool)
+        values, known = np.zeros(len(lanes), _kind(node)), np.zeros(len(lanes), bool)
         for side, taken in zip(sides, (sure & test, sure & ~test)):
             at = np.flatnonzero(taken)
             if len(at):
@@ -314,8 +313,7 @@ class Lanes:
     def _reduction(self, node, lanes):
         k, lo, hi, body, *empty = node.args
         (first, sure), (end, other) = self.value(lo, lanes), self.value(hi, lanes)
-        kind = np.int64 if node.type in LIMITS else NUMPY[node.type]
-        values, known = np.zeros(len(lanes), kind), sure & other
+        values, known = np.zeros(len(lanes), _kind(node)), sure & other
         counts = np.where(known, np.maximum(end - first, 0), 0)
         each = int(max(min(LOOP_CELLS // max(len(lanes), 1), counts.max(initial=0)), 2))
         short = counts <= each
@@ -377,8 +375,7 @@ class Lanes:
             wrong = np.flatnonzero(inside & ((at < 0) | (at >= size)))
             self.note(stages.INDEX, lanes[wrong], at[wrong], np.full(len(wrong), size))
             inside[wrong] = False
-        kind = np.int64 if node.type in LIMITS else NUMPY[node.type]
-        values, at = np.zeros(len(lanes), kind), np.flatnonzero(inside)
+        values, at = np.zeros(len(lanes), _kind(node)), np.flatnonzero(inside)
         values[at] = array[tuple(index[at] for index in indices)]
         return values, inside
 
@@ -393,6 +390,11 @@ class Lanes:
 
     def _doubt(self, kind, lanes, a=None):
         self.note(kind, lanes, a, into=self.trial.doubts)
+
+
+def _kind(node):
+    """The type of a node's values here: integers have room to go beyond theirs."""
+    return np.int64 if node.type in LIMITS else NUMPY[node.type]
 
 
 def _places_of_loops(counts, short, each):
@@ -442,11 +444,12 @@ def _first_stages(job, *, trapped):
     cells = np.cumsum(counts)
     each = work_of(job.equation).most(max(job.shape))
     width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
-    fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= HELD_CELLS)
-    fits |= (np.arange(len(cells)) < 2) & (2 * width <= HELD_CELLS)
+    session, dtype = job.session, job.equation.dtype
+    held = min(HELD_CELLS, session.profile.max_alloc_bytes // dtype.itemsize)
+    fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= held)
+    fits |= (np.arange(len(cells)) < 2) & (2 * width <= held)
     fits &= cells * each <= TRIAL_OPERATIONS
     whole = int(fits.sum())
-    session, dtype = job.session, job.equation.dtype
     ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)

@@ -155,6 +155,49 @@ def recurrences(draw, patterns=tuple(NEAR), dtypes=("int32", "int64", "float32",
     return equation, {"w": np.array(values, number), "p": np.dtype(number).type(draw(st.integers(-3, 3)))}
 
 
+@st.composite
+def splits(draw):
+    """An equation that splits each cell at the best k, and its parameters."""
+    pattern, dtype = (
+        draw(st.sampled_from(("SONE", "NESO"))),
+        draw(st.sampled_from(("int32", "int64", "float32"))),
+    )
+    op, number = (
+        draw(st.sampled_from((dp.min_over, dp.max_over))),
+        "float32" if dtype == "float32" else "int32",
+    )
+    # k runs from lo + a to hi + b - 1, and the operands are M[i, k + left] and M[k + right, j]
+    ends = [
+        (a, b, left, right) for a in (0, 1) for b in (0, 1) for left in (-1, 0, 1) for right in (-1, 0, 1)
+    ]
+
+    def is_right(a, b, left, right):
+        if pattern == "NESO":
+            left, right = right, left
+        return b + left <= 0 < a + right and a + left >= 0 and b + right <= 1
+
+    a, b, left, right = draw(st.sampled_from([way for way in ends if is_right(*way)]))
+    kind = draw(st.sampled_from(("bare", "k", "both", "far")))
+    decided = draw(st.booleans())
+
+    def cell(M, i, j, w):
+        lo, hi = (i, j) if pattern == "SONE" else (j, i)
+        k = dp.index("k")
+        body = M[i, k + left] + M[k + right, j]
+        if kind != "bare":
+            body = body + {"k": w[k % 7], "both": w[i % 7] * w[j % 7] - k, "far": w[(i + k) % 7]}[kind]
+        empty, best = lo + a >= hi + b, op(k, lo + a, hi + b, body)
+        if not decided:
+            return dp.where(empty, w[hi % 7], best)
+        at = (dp.argmin_over if op is dp.min_over else dp.argmax_over)(k, lo + a, hi + b, body)
+        return dp.where(empty, w[hi % 7], best), dp.where(empty, -1, at)
+
+    values = draw(st.lists(st.integers(-9, 9), min_size=7, max_size=7))
+    return dp.Equation(cell, dtype=dtype, pattern=pattern, parameters={"w": f"{number}[]"}), {
+        "w": np.array(values, number)
+    }
+
+
 def in_c(equation):
     """The same in OpenCL C."""
     from clgeom.dp import text
