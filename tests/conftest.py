@@ -38,6 +38,7 @@ SETTINGS = {
     "as_gpu": ({"kind": "gpu"}, None),
     "cpu_shapes": ({}, lambda: policies("cpu")),
     "odd_shapes": ({}, lambda: policies("any", wg_sizes=(32, 1, 128))),
+    "small_groups": ({"max_wg_size": 64, "local_mem_bytes": 8 << 10}, None),
     "flushed": ({"denormals": False}, None),
 }
 #: Settings of tests that name them only.

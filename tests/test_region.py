@@ -218,7 +218,7 @@ SIZES = (
 #: Clouds that kernels may get wrong: no order of magnitude, no gap, no direction is what it looks like.
 ADVERSARIAL = (
     "mixed_magnitudes", "huge", "tiny", "small", "extremes_of_type", "near_line", "columns", "duplicates", "ends",
-    "parabola", "circle", "octagon_edges", "negative_zero", "far_from_origin", "comb", "vertical", "lattice_star",
+    "parabola", "circle", "octagon_edges", "signed_zeros", "far_from_origin", "comb", "vertical", "lattice_star",
 )  # fmt: skip
 
 
