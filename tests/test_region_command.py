@@ -384,6 +384,7 @@ def test_parts_of_lower_dimension_are_written():
     assert features("point.geojson")[0]["geometry"] == {"type": "Point", "coordinates": [1.5, 2.5]}
 
 
+@needs("pyproj")
 def test_longitude_and_latitude_are_named():
     np.save("hill.npy", hill())  # its columns and rows are within 180 and 90
     assert "name it (--crs EPSG:32632)" in refused("hill.npy", "--level", 60, "-o", "hill.geojson")

@@ -49,6 +49,14 @@ def fresh(session, tmp_path, monkeypatch):
     runtime.forget_order()
 
 
+@pytest.fixture
+def few(session):
+    """The trial that a hull of few points needs first, and the kernel that it is for."""
+    if session.profile.is_cpu:
+        return SimpleNamespace(trial=FEW_POINTS, kernel="hull/tile_hull", name=".".join(FEW_POINTS))
+    return SimpleNamespace(trial=SIEVE, kernel="hull/tile_hoods", name=".".join(SIEVE))
+
+
 @pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
 def test_a_device_that_computes_rightly_passes(trying, name):
     for dtype in types(trying, name):
@@ -151,13 +159,13 @@ def counted(monkeypatch, name, right=True):
     return calls
 
 
-def test_a_verdict_is_noted_for_later_processes(fresh, monkeypatch):
-    calls = counted(monkeypatch, FEW_POINTS)
+def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
+    calls = counted(monkeypatch, few.trial)
     for _ in range(2):
         clgeom.convex_hull(FEW, device=fresh)
     assert calls == [(fresh, np.dtype(np.float32))]
     noted = caches.noted(trust.NOTE)[trust.describe_driver(fresh.profile)]
-    assert noted["clgeom.hull.known.few_points float32"] == [trust._digest(FEW_POINTS), True]
+    assert noted[f"{few.name} float32"] == [trust._digest(few.trial), True]
     for verdicts, more in (({}, 0), ({}, 0)):  # other processes, with sessions of their own
         monkeypatch.setattr(trust, "_verdicts", verdicts)
         clgeom.convex_hull(FEW, device=Session(fresh.device))
@@ -199,47 +207,45 @@ def test_digests_follow_the_sources(monkeypatch):
     assert len(set(digests["// one"].values())) == len(TRIALS)
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(fresh, monkeypatch):
-    calls = counted(monkeypatch, FEW_POINTS)
+def test_a_cache_that_cannot_be_written_is_no_error(fresh, few, monkeypatch):
+    calls = counted(monkeypatch, few.trial)
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
     for _ in range(2):
         clgeom.convex_hull(FEW, device=Session(fresh.device))
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize(
-    "noted", ("[]", '{"%s": 3}', '{"%s": {"clgeom.hull.known.few_points float32": 1}}', "{")
-)
-def test_damaged_notes_are_not_believed(fresh, monkeypatch, noted):
-    calls = counted(monkeypatch, FEW_POINTS)
+@pytest.mark.parametrize("noted", ("[]", '{"%s": 3}', '{"%s": {"%t float32": 1}}', "{"))
+def test_damaged_notes_are_not_believed(fresh, few, monkeypatch, noted):
+    calls = counted(monkeypatch, few.trial)
     caches.folder().mkdir(parents=True)
     (caches.folder() / f"{trust.NOTE}.json").write_text(
-        noted.replace("%s", trust.describe_driver(fresh.profile))
+        noted.replace("%s", trust.describe_driver(fresh.profile)).replace("%t", few.name)
     )
     assert not trust.is_refused(fresh.profile)
     clgeom.convex_hull(FEW, device=fresh)
     assert len(calls) == 1
 
 
-def test_limits_are_imposed_on_sessions_not_on_trials(fresh, monkeypatch):
-    calls = counted(monkeypatch, FEW_POINTS)
+def test_limits_are_imposed_on_sessions_not_on_trials(fresh, few, monkeypatch):
+    calls = counted(monkeypatch, few.trial)
     limited = Session(fresh.device, max_alloc_bytes=1 << 20, fp64=False)
     clgeom.convex_hull(FEW, device=limited)
     assert [session.profile for session, _ in calls] == [describe(fresh.device)]
 
 
-def test_trials_run_without_the_callers_policies(fresh, monkeypatch):
+def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
     from clgeom.runtime.tuning import overridden, select
 
     seen = []
 
     def look(session, dtype):
-        seen.append((overridden(), select(session.profile, "hull/tile_hull")))
+        seen.append((overridden(), select(session.profile, few.kernel)))
         return True
 
-    monkeypatch.setattr("clgeom.hull.known.few_points", look)
-    plain = select(fresh.profile, "hull/tile_hull")
-    with override({"hull/tile_hull": Policy("serial", wg_size=1, items_per_thread=64)}):
+    monkeypatch.setattr(few.name, look)
+    plain = select(fresh.profile, few.kernel)
+    with override({few.kernel: replace(plain, items_per_thread=max(plain.items_per_thread // 2, 1))}):
         clgeom.convex_hull(FEW, device=fresh)
     assert seen == [(False, plain)]
 
@@ -256,14 +262,14 @@ def test_kernels_of_a_trial_are_not_kept(fresh, monkeypatch):
 # Refusal --------------------------------------------------------------------------------------------------------
 
 
-def test_a_device_that_computes_wrongly_is_refused(fresh, monkeypatch):
-    counted(monkeypatch, FEW_POINTS, right=False)
+def test_a_device_that_computes_wrongly_is_refused(fresh, few, monkeypatch):
+    counted(monkeypatch, few.trial, right=False)
     for _ in range(2):
         with pytest.raises(DeviceError) as caught:
             clgeom.convex_hull(FEW, device=fresh)
         text, profile = str(caught.value), fresh.profile
         named = f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: "
-        assert text.startswith(f"{named}it failed the trial 'few_points' of clgeom.hull")
+        assert text.startswith(f"{named}it failed the trial '{few.trial[1]}' of clgeom.hull")
         assert "CLGEOM_DEVICE" in text and "\n" not in text
         assert trust.is_refused(profile)
         monkeypatch.setattr(trust, "_verdicts", {})  # another process
@@ -271,21 +277,21 @@ def test_a_device_that_computes_wrongly_is_refused(fresh, monkeypatch):
 
 
 @pytest.mark.parametrize("error", (ValueError("garbage"), IndexError(), MemoryError(), OverflowError()))
-def test_whatever_comes_of_garbage_is_wrong(fresh, monkeypatch, error):
+def test_whatever_comes_of_garbage_is_wrong(fresh, few, monkeypatch, error):
     def fails(session, dtype):
         raise error
 
-    monkeypatch.setattr("clgeom.hull.known.few_points", fails)
+    monkeypatch.setattr(few.name, fails)
     with pytest.raises(DeviceError, match="computes wrongly"):
         clgeom.convex_hull(FEW, device=fresh)
 
 
-def test_a_driver_that_fails_in_a_trial_gets_no_verdict(fresh, monkeypatch):
+def test_a_driver_that_fails_in_a_trial_gets_no_verdict(fresh, few, monkeypatch):
     def fails(session, dtype):
         raise DeviceLimit("no memory")
 
     with monkeypatch.context() as patched:
-        patched.setattr("clgeom.hull.known.few_points", fails)
+        patched.setattr(few.name, fails)
         with pytest.raises(DeviceLimit, match="no memory"):
             clgeom.convex_hull(FEW, device=fresh)
     assert not trust.is_refused(fresh.profile)
@@ -293,7 +299,7 @@ def test_a_driver_that_fails_in_a_trial_gets_no_verdict(fresh, monkeypatch):
 
 
 def test_a_refused_device_ranks_last(fresh, monkeypatch):
-    slow = replace(describe(fresh.device), name="slow", compute_units=1)
+    slow = replace(describe(fresh.device), name="slow", kind="cpu", compute_units=1)
     fast, gpu = replace(slow, name="fast", compute_units=64), replace(slow, name="gpu", kind="gpu")
     platform = SimpleNamespace(get_devices=lambda: [slow, gpu, fast])
     monkeypatch.setattr(runtime, "_platforms", lambda: [platform])
@@ -322,11 +328,11 @@ def test_nobody_gets_a_device_unasked_that_fails_the_shortest_trial(fresh, monke
     assert runtime._first_right((bad, good)) is bad
 
 
-def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, monkeypatch):
+def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, few, monkeypatch):
     monkeypatch.delenv("CLGEOM_DEVICE", raising=False)
     before = as_session(None)
     assert runtime._sessions[None] is before
-    counted(monkeypatch, FEW_POINTS, right=False)
+    counted(monkeypatch, few.trial, right=False)
     with pytest.raises(DeviceError):
         clgeom.convex_hull(FEW, device=fresh)
     assert None not in runtime._sessions

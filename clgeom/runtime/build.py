@@ -14,16 +14,19 @@ OPTIONS = ("-cl-std=CL1.2",)
 AGAIN = "-DCLGEOM_AGAIN=1"
 
 
-def kernel_of(session, key: tuple):
+def kernel_of(session, key: tuple, pointers: tuple = ()):
     """This thread's kernel object of a `Step.key`, built if need be.
 
     A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold
     their arguments, so threads never share one; programs are shared.
+
+    `pointers` are the places of arguments that are shared virtual memory. They have kernel objects of their own, for
+    NVIDIA's driver 580 refuses to launch one that has a buffer where it once had such a pointer (INVALID_KERNEL_ARGS).
     """
     cache = session.threads.__dict__.setdefault("kernels", {})
-    kernel = cache.get(key)
+    kernel = cache.get((key, pointers))
     if kernel is None:
-        kernel = cache[key] = _new_kernel(session, key)
+        kernel = cache[key, pointers] = _new_kernel(session, key)
     return kernel
 
 

@@ -225,7 +225,12 @@ def _enqueue(session, queue, part, bound, pace, profile):
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
-    kernel, local = kernel_of(session, step.key), step.policy.wg_size
+    shared = {name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder)}
+    pointers = ()
+    if shared:  # virtual memory
+        named = ((at, arg) for at, arg in enumerate(step.args) if not isinstance(arg, np.generic))
+        pointers = tuple(at for at, arg in named if _name(arg) in shared)
+    kernel, local = kernel_of(session, step.key, pointers), step.policy.wg_size
 
     def launch(groups):
         try:

@@ -17,14 +17,18 @@ from clgeom.runtime.launch import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.sort.radix_passes import digit_windows, payload_parameters, radix_plan, shares
 
-#: Keys that `radix_segments` takes: per variant, what one segment may have.
+#: Keys that `radix_segments` takes: per variant, what one segment may have. "serial" needs 20 bytes of private memory
+#: for each, which a GPU sets aside for all items that it could run at once: 90 GB on an H200 for 16384 keys.
 CAPACITIES = {"serial": (16384,), "group": (256, 2048)}
+SERIAL_ON_GPU = (256,)
 
 
 def segment_capacity(profile, dtype, longest=None) -> int:
     """The capacity of radix_segments for segments up to `longest`, by default the largest there is."""
     policy = select(profile, "radix/radix_segments", dtype, longest or max(CAPACITIES["group"]))
     sizes = CAPACITIES[policy.variant]
+    if policy.variant == "serial" and not profile.is_cpu:
+        sizes = SERIAL_ON_GPU
     if policy.variant == "group":
         fitting = profile.local_mem_bytes // (np.dtype(dtype).itemsize + 2)
         sizes = [1 << min(size.bit_length() - 1, fitting.bit_length() - 1) for size in sizes]
