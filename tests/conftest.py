@@ -25,9 +25,10 @@ COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck
 hypothesis.settings.register_profile("default", max_examples=30, **COMMON)
 hypothesis.settings.register_profile("ci", max_examples=20, derandomize=True, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
-hypothesis.settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
-)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
+#: Whether to try as much as possible, for however long it takes.
+LONG = PROFILE == "long"
+hypothesis.settings.load_profile(PROFILE)
 
 #: What a session is made to be, and the policies to use in it. "as_gpu" takes the paths of devices with memory of
 #: their own: copies, aligned loads, the shapes of GPUs.
@@ -43,6 +44,8 @@ SETTINGS = {
 }
 #: Settings of tests that name them only.
 BY_NAME = ("flushed",)
+#: Settings that tests of many types try with one: their kernels are built for nothing else, which takes long.
+ONE_TYPE = ("cpu_shapes", "odd_shapes", "small_groups")
 
 
 def policies(row, wg_sizes=None):
@@ -135,6 +138,12 @@ def any_session(request):
         )
     with override(chosen() if chosen else {}):
         yield session
+
+
+@pytest.fixture
+def setting(request):
+    """The name of the setting that `any_session` is in."""
+    return request.node.callspec.params["any_session"][1]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference.hull as reference
+from conftest import ONE_TYPE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,8 +131,8 @@ def check_filters(session, points, collinear):
     dtype=st.sampled_from(conformance.TYPES),
     collinear=st.sampled_from(("drop", "keep")),
 )
-def test_convex_hull_of_any_family(any_session, family, n, seed, dtype, collinear):
-    if dtype == "float64" and not any_session.profile.fp64:
+def test_convex_hull_of_any_family(any_session, setting, family, n, seed, dtype, collinear):
+    if setting in ONE_TYPE or (dtype == "float64" and not any_session.profile.fp64):
         dtype = "float32"
     check_filters(any_session, conformance.family_points(family, n, dtype, seed), collinear)
 

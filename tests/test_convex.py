@@ -49,13 +49,19 @@ def test_convex_hull_keeps_collinear_and_filters_small_clouds(session, refused, 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-@pytest.mark.settings("as_is", "no_fp64")
-def test_convex_hull_tile_edges(any_session, refused, name, dtype):
-    if not refused(any_session, dtype, convex_hull, cloud(name, 5, dtype)):
-        check_tile_edges(any_session, name, dtype, TILE_EDGES[:: 1 if name in ("square", "grid") else 5])
+def test_convex_hull_tile_edges(session, refused, name, dtype):
+    if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)):
+        check_tile_edges(session, name, dtype, TILE_EDGES[:: 1 if name in ("square", "grid") else 5])
 
 
 OTHER_CLOUDS = ("square", "circle", "duplicates", "near_line", "vertical")
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.int32))
+@pytest.mark.parametrize("name", OTHER_CLOUDS)
+@pytest.mark.settings("no_fp64")
+def test_convex_hull_tile_edges_without_float64(any_session, name, dtype):
+    check_tile_edges(any_session, name, dtype, TILE_EDGES[::5])
 
 
 @pytest.mark.parametrize("dtype", (np.float32, np.float64))
@@ -83,7 +89,7 @@ def check_tile_edges(session, name, dtype, sizes):
             assert hulls[0].dimension == reference.dimension(points[hulls[0].vertices])
 
 
-@pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.parametrize("name", (*OTHER_CLOUDS, "grid", "parabola", "spiral", "huge", "mixed_magnitudes"))
 @pytest.mark.settings("small_allocations", "as_gpu")
 def test_convex_hull_beyond_one_allocation(any_session, name):
     """150,000 points are two chunks in a session of small allocations. Too many vertices are refused clearly."""

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 from clouds import DTYPES
+from conftest import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import orient as reference
@@ -332,10 +333,11 @@ def test_signs_without_filters(any_session, kind):
 @pytest.mark.large
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.settings("as_is", "no_fp64")
-def test_signs_of_ten_million_triples(any_session, kind):
-    """1,000,000 of each of the ten kinds and each type, and a tenth of them without filters."""
+def test_signs_of_many_triples(any_session, kind):
+    """100,000 of each of the ten kinds and each type, with and without filters; in the long profile ten times as many."""
+    seeds = 10 if LONG else 1
     for dtype in types_of(any_session):
-        for seed in range(1, 11):
+        for seed in range(1, 1 + seeds):
             assert_signs(any_session, kind, 100_000, dtype, seed, cached=False)
         if dtype != np.int32:
             assert_signs(unfiltered(any_session), kind, 100_000, dtype, seed=1, cached=False)
