@@ -334,7 +334,7 @@ def test_signs_without_filters(any_session, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.settings("as_is", "no_fp64")
 def test_signs_of_many_triples(any_session, kind):
-    """100,000 of each of the ten kinds and each type, with and without filters; in the long profile ten times as many."""
+    """100,000 of each of the ten kinds and each type, with and without filters; ten times that in the long profile."""
     seeds = 10 if LONG else 1
     for dtype in types_of(any_session):
         for seed in range(1, 1 + seeds):
