@@ -44,7 +44,7 @@ SETTINGS = {
 }
 #: Settings of tests that name them only.
 BY_NAME = ("flushed",)
-#: Settings that tests of many types try with one: their kernels are built for nothing else, which takes long.
+#: Settings in which tests of several types try one, float32 if they can: to build kernels for more takes long.
 ONE_TYPE = ("cpu_shapes", "odd_shapes", "small_groups")
 
 
@@ -105,6 +105,34 @@ def pytest_generate_tests(metafunc):
             ids=[f"{name}-{s}" for _, name, s in params],
             indirect=True,
         )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out other types in the settings of ONE_TYPE, but in the long profile."""
+    if LONG:
+        return
+    types = {}  # of each test, by its function
+    for item in items:
+        dtype = getattr(item, "callspec", None) and item.callspec.params.get("dtype")
+        if dtype is not None:
+            types.setdefault(item.function, []).append(np.dtype(dtype))
+
+    def is_wanted(item):
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        if (
+            item.function not in types
+            or "any_session" not in params
+            or params["any_session"][1] not in ONE_TYPE
+        ):
+            return True
+        single = np.dtype(np.float32)
+        one = single if single in types[item.function] else types[item.function][0]
+        return np.dtype(params["dtype"]) == one
+
+    left_out = [item for item in items if not is_wanted(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if is_wanted(item)]
 
 
 @pytest.fixture

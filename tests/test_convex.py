@@ -68,13 +68,13 @@ def test_convex_hull_tile_edges_without_float64(any_session, name, dtype):
 @pytest.mark.parametrize("name", OTHER_CLOUDS)
 @pytest.mark.settings("as_gpu")
 def test_convex_hull_tile_edges_in_groups(any_session, name, dtype):
-    check_tile_edges(any_session, name, dtype, TILE_EDGES[::3])
+    check_tile_edges(any_session, name, dtype, TILE_EDGES[::6])
 
 
 @pytest.mark.parametrize("name", OTHER_CLOUDS)
 @pytest.mark.settings("odd_shapes")
 def test_convex_hull_tile_edges_in_odd_groups(any_session, name):
-    check_tile_edges(any_session, name, np.int32, TILE_EDGES[::3])
+    check_tile_edges(any_session, name, np.int32, TILE_EDGES[::6])
 
 
 def check_tile_edges(session, name, dtype, sizes):

@@ -8,6 +8,8 @@ import reference.orient as reference
 import clgeom
 from clgeom import conformance
 from clgeom.errors import DeviceLimit
+from clgeom.primitives.reduce import reduce
+from clgeom.primitives.scan import inclusive_scan
 
 POINTS = np.array([(0, 0), (1, 0), (1e-40, 1), (1, 1)], np.float32)
 TAKERS = {
@@ -53,3 +55,28 @@ def test_orient2d_is_exact_although_numbers_are_flushed(any_session, family):
     hull = clgeom.convex_hull(np.array([(0, 0), (4, 0), (0, 4)], np.float32), device=any_session)
     inside = hull.contains(np.array([(1e-45, 0), (0, -1e-45), (-1e-40, 1), (1e-40, 1e-40)], np.float32))
     assert inside.tolist() == [True, False, False, True]
+
+
+@pytest.mark.fp64
+@pytest.mark.settings("flushed")
+@pytest.mark.parametrize("function", TAKERS)
+def test_subnormals_of_float64_are_refused_where_they_are_flushed(any_session, function):
+    if not any_session.profile.fp64:
+        return
+    points = np.array([(0, 0), (9, 0), (9, 7), (5e-324, 8)])
+    with pytest.raises(
+        DeviceLimit, match=r"below 2\*\*-1022 in size .* Got 5e-324 at \[3, 0\] instead. Scale"
+    ):
+        TAKERS[function](points, any_session)
+
+
+@pytest.mark.settings("flushed")
+def test_reductions_and_scans_refuse_them(any_session):
+    values = np.float32([0, 1e-45, -1])
+    for function in (lambda v: reduce(v, "argmax", device=any_session),
+                     lambda v: inclusive_scan(v, device=any_session)):  # fmt: skip
+        with pytest.raises(
+            DeviceLimit, match=r"The 'values' parameter of \w+ must have no numbers .* at \[1\]"
+        ):
+            function(values)
+    assert reduce(np.float32([0, 2e-38, 2]), "argmax", device=any_session) == 2

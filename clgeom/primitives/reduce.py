@@ -9,6 +9,7 @@ from clgeom.primitives.operators import as_operator
 from clgeom.runtime.arrays import as_device_values, c_name, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import select
 
 KERNEL = "primitives/reduce_tiles"
@@ -44,6 +45,7 @@ def reduce(values, op="sum", *, dtype=None, device=None):
     op = as_operator(op, of="reduce")
     session = session_of(values, device)
     array = as_device_values(session, values, of="reduce", types=TYPES)
+    refuse_flushed(array, of="reduce", name="values")
     if array.n == 0:
         raise InvalidInput("The 'values' parameter of reduce must have at least one value. Got none instead.")
     plan, out = reduce_plan(session.profile, array, op, np.dtype(dtype or array.dtype))

@@ -11,6 +11,7 @@ from clgeom.primitives.operators import as_operator
 from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import select
 
 TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -54,6 +55,7 @@ def _scan(values, op, dtype, device, *, exclusive, of):
         )
     session = session_of(values, device)
     array = as_device_values(session, values, of=of, types=TYPES)
+    refuse_flushed(array, of=of, name="values")
     dtype = np.dtype(dtype or array.dtype)
     if array.n == 0:
         return np.empty(0, dtype)

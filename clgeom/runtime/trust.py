@@ -51,6 +51,8 @@ _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in k
 TYPED = ("clgeom.hull.known", "clgeom.region.known")
 TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
 NOTE = "trials"
+#: Packages whose exceptions within a trial tell of wrong results.
+OURS = {"clgeom", "numpy", "pyopencl", "mako"}
 
 _verdicts: dict = {}  # of this process: (device, trial, type) -> whether all was right
 _trying = threading.local()
@@ -108,7 +110,32 @@ def is_refused(profile) -> bool:
 
 
 def _try(session, trial, dtype) -> bool:
-    """Run a trial. What comes of wrong results may be any error; those of the device itself are no verdict."""
+    """Run a trial. What comes of wrong results may be any error, and comes again.
+
+    Errors of the device, missing memory, and what others raise meanwhile (a signal handler) are no verdict.
+    """
+    for _ in range(2):
+        try:
+            return _attempt(session, trial, dtype)
+        except InvalidInput:
+            return False
+        except (ClgeomError, MemoryError):
+            raise
+        except Exception as error:
+            if not _of_ours(error):
+                raise
+    return False
+
+
+def _of_ours(error) -> bool:
+    """Whether an exception was raised by clgeom or by a package that it calls, not by code that interrupted it."""
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    return last.tb_frame.f_globals.get("__name__", "").split(".")[0] in OURS
+
+
+def _attempt(session, trial, dtype) -> bool:
     module, function = trial
     check = getattr(importlib.import_module(module), function)
     # kernels of a trial are not kept: those of other families among them have not passed theirs
@@ -117,12 +144,6 @@ def _try(session, trial, dtype) -> bool:
     try:
         # without the caller's policies: verdicts are about those of the device
         return bool(contextvars.Context().run(check, session, dtype or TYPES["float"]))
-    except InvalidInput:
-        return False
-    except ClgeomError:
-        raise
-    except Exception:
-        return False
     finally:
         _trying.now = False
         session.threads.__dict__["kernels"] = kernels
@@ -168,7 +189,7 @@ def _noted(profile) -> dict:
     return {
         name: noted
         for name, noted in found.items()
-        if isinstance(noted, list) and len(noted) == 2 and isinstance(noted[1], bool)
+        if name.split() and isinstance(noted, list) and len(noted) == 2 and isinstance(noted[1], bool)
     }
 
 
@@ -186,5 +207,6 @@ def _refusal(session, trial):
     return (
         f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: it failed the "
         f"trial '{trial[1]}' of {trial[0].removesuffix('.known')}, whose answer is known. Choose another device with "
-        f"the 'device' parameter or the environment variable CLGEOM_DEVICE ({present}), or another driver."
+        f"the 'device' parameter or the environment variable CLGEOM_DEVICE ({present}), or another driver. "
+        f"{caches.folder() / NOTE}.json has noted it."
     )
