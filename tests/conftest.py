@@ -98,7 +98,11 @@ def pytest_generate_tests(metafunc):
     if "any_session" in metafunc.fixturenames:
         usual = [name for name in SETTINGS if name not in BY_NAME]
         wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), usual)
-        params = [(d, name, s) for d, name in _devices(metafunc.config) for s in wanted if s not in _as_is(d)]
+        params = [
+            (d, name, s)
+            for d, name in _devices(metafunc.config)
+            for s in [s for s in wanted if s not in _as_is(d)] or ["as_is"]
+        ]
         metafunc.parametrize(
             "any_session",
             [(d, s) for d, _, s in params],

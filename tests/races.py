@@ -1,10 +1,12 @@
-"""Data races, uninitialised values and wrong API calls, found by Oclgrind (apt-get install oclgrind). Opt-in, slow.
+"""Data races, accesses out of bounds and wrong API calls, found by Oclgrind (apt-get install oclgrind). Opt-in, slow.
 
     python tests/races.py                   # every family, in the shapes of GPUs and of CPUs
     python tests/races.py hull sorting      # some
+    python tests/races.py --uninitialized   # values, too: to be looked at, for Oclgrind 21.10 is often wrong there
 
 Each family runs in a process of its own under the simulator, with small inputs that need several work-groups. Exits
-with 1 on any report: a race, an uninitialised value that decides something, an access out of bounds, a wrong result.
+with 1 on any report: a race, an access out of bounds, a wrong result. Oclgrind 21.10 takes values of some kernels for
+uninitialised or not, by what was launched before on other memory.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +34,7 @@ ALLOWED = {
 }
 SHAPES = ("gpu", "cpu")
 #: The simulator itself crashes now and then.
-ATTEMPTS = 4
+ATTEMPTS = 6
 
 
 def session_and_policies(shape):
@@ -209,54 +210,42 @@ FAMILIES = {f.__name__: f for f in (hull, batch, hoods, sorting, shellsort, regi
 # Under the simulator --------------------------------------------------------------------------------------------
 
 
-def reports(log: str) -> Counter:
-    """The reports of a log, by their first lines."""
-    blocks = [block.strip() for block in re.split(r"\n\s*\n", log)]
-    found = Counter()
-    for block in blocks:
+def reports(log: str) -> dict:
+    """The reports of a log by kind and kernel: how many, and the first one."""
+    found = {}
+    for block in (block.strip() for block in re.split(r"\n\s*\n", log)):
         if block and not IGNORED.search(block) and ("Kernel:" in block or "error" in block.lower()):
             lines = [line.strip() for line in block.splitlines()]
-            if any(lines[0].startswith(text) and f"Kernel: {kernel}" in lines for text, kernel in ALLOWED):
+            kind = re.sub(r" 0x\w+", "", lines[0])
+            kernel = next((line.split()[1] for line in lines if line.startswith("Kernel:")), "")
+            if any(kind.startswith(text) and kernel == name for text, name in ALLOWED):
                 continue
-            found["; ".join(line for line in lines if not line.startswith(("Entity", "In file")))[:300]] += 1
+            count, first = found.get((kind, kernel), (0, "; ".join(lines)[:300]))
+            found[kind, kernel] = count + 1, first
     return found
 
 
-def simulate(family, shape) -> bool:
+def simulate(family, shape, checks) -> bool:
+    """Whether a family is free of reports."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log")
         log.touch()
         command = [
-            "oclgrind",
-            "--num-threads",
-            "1",
-            "--data-races",
-            "--uninitialized",
-            "--check-api",
-            "--max-errors",
-            "100000",
-            "--log",
-            str(log),
-        ]
-        child = [sys.executable, __file__, "--child", family, shape]
+            "oclgrind", "--num-threads", "1", "--check-api", *checks, "--max-errors", "100000", "--log", str(log),
+            sys.executable, __file__, "--child", family, shape,
+        ]  # fmt: skip
         for _ in range(ATTEMPTS):
-            done = subprocess.run([*command, *child], capture_output=True, text=True)
+            log.write_text("")
+            done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != -signal.SIGSEGV:
                 break
         found = reports(log.read_text(encoding="utf-8", errors="replace"))
     ok = done.returncode == 0 and not found
     print(f"{'ok  ' if ok else 'FAIL'} {family} {shape}", flush=True)
-    for text, count in found.most_common(6):
-        print(f"     {count} x {text}")
+    for count, first in found.values():
+        print(f"     {count} x {first}")
     if done.returncode:
-        print(f"     ended with {done.returncode}")
-        print(
-            re.sub(
-                r"Oclgrind - OpenCL runtime error detected\n\tFunction: clGetDeviceInfo\n(\t.*\n)*\n*",
-                "",
-                done.stderr,
-            )[-1500:]
-        )
+        print(f"     ended with {done.returncode}\n{done.stderr[-1500:]}")
     return ok
 
 
@@ -266,7 +255,9 @@ def main():
     )
     parser.add_argument("families", nargs="*", choices=[*FAMILIES, []])
     parser.add_argument("--child", nargs=2, metavar=("FAMILY", "SHAPE"), help=argparse.SUPPRESS)
+    parser.add_argument("--uninitialized", action="store_true", help="look for uninitialised values, too")
     options = parser.parse_args()
+    checks = ["--data-races"] + ["--uninitialized"] * options.uninitialized
     if options.child:
         from clgeom.runtime import trust
         from clgeom.runtime.tuning import override
@@ -278,7 +269,7 @@ def main():
         return 0
     if not shutil.which("oclgrind"):
         sys.exit("races.py needs Oclgrind: apt-get install oclgrind")
-    done = [simulate(family, shape) for family in options.families or FAMILIES for shape in SHAPES]
+    done = [simulate(family, shape, checks) for family in options.families or FAMILIES for shape in SHAPES]
     return int(not all(done))
 
 
