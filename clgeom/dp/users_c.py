@@ -64,15 +64,14 @@ def c_text(source, *, of, name, empty=False) -> str:
     for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
         if line.rstrip().endswith("\\"):
             raise InvalidInput(
-                f"Line {number} of an equation: no backslash at its end, please: {_shown(line)}"
+                f"Line {number} of an equation: no backslash at its end, please: {shown(line)}"
             )
         if found := re.search(r"\?\?[=/'()!<>-]", line):
             raise InvalidInput(f"Line {number} of an equation: no trigraphs, please: {found.group()}")
     for pattern, words in HIDDEN:
         if found := pattern.search(bare):
             number = bare.count("\n", 0, found.start()) + 1
-            shown = words.format(_shown(lines[number - 1]))
-            raise InvalidInput(f"Line {number} of an equation: {shown}")
+            raise InvalidInput(f"Line {number} of an equation: {words.format(shown(lines[number - 1]))}")
     _check_length(bare, of=of, name=name)
     stack = []
     for number, line in enumerate(bare.split("\n"), 1):
@@ -90,7 +89,7 @@ def c_text(source, *, of, name, empty=False) -> str:
     return source.rstrip()
 
 
-def _shown(line):
+def shown(line):
     """A line as messages show it."""
     return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
 
