@@ -370,7 +370,8 @@ def _on_the_left(curve, grow):
     if _twice_area(curve) < 0:  # round both poles
         return _window(0).difference(_on_the_left(curve[::-1], -grow))
     shape = shapely.Polygon(curve)
-    grown, windows = _grown(shape, grow), _windows(shape, abs(grow))
+    # a turn that only the margin reaches is left out; the shape itself may take next to nothing of one
+    grown, windows = _grown(shape, grow), _windows(shape, min(abs(grow), MARGIN))
     return shapely.union_all([_shifted(grown.intersection(_window(k)), k) for k in windows])
 
 
