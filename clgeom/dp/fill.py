@@ -223,7 +223,7 @@ def _range(start, stop, stages_):
 
 def _inferred(equation, shape, session, held) -> tuple[str, str]:
     """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
-    found = infer_pattern(equation, shape, device=session, **held)
+    found = infer_pattern(equation, shape, values=held, device=session)
     if found.best is None:
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
     if not found.proven:
