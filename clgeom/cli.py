@@ -303,6 +303,7 @@ def demo(output, device):
 @click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
 @terminal.device_option
 @terminal.json_option
+@terminal.named_options(points="points")
 def hull(
     file, columns, by, array, crs, output, picture, trace, collinear, nonfinite, profile, device, as_json
 ):

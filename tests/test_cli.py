@@ -350,7 +350,7 @@ def test_geojson_of_longitude_and_latitude_keeps_every_bit(here, names, by):
         ("easting,northing", (), "Got 'easting' and 'northing' instead"),
         ("lon,lat", ("--columns", "lat,lon"), "needs longitude as x and latitude as y. Got 'lat' and 'lon'"),
         ("lon,lat", ("--columns", "lat,lon", "--crs", "EPSG:4326"), "needs longitude as x"),
-        ("x,y", ("--crs", "EPSG:99999999"), "'crs' parameter of hull must be a coordinate reference system"),
+        ("x,y", ("--crs", "EPSG:99999999"), "The option --crs must be a coordinate reference system"),
         ("x,y", ("--crs", ""), "must be a coordinate reference system"),
     ],
 )

@@ -112,7 +112,7 @@ def test_knapsack_is_refused(here):
     assert "'weights' parameter of knapsack must be whole numbers" in refused(
         "dp", "knapsack", "half.csv", "--capacity", "3"
     )
-    assert "'capacity' parameter of knapsack" in refused("dp", "knapsack", "items.csv", "--capacity", "-1")
+    assert "The option --capacity must be" in refused("dp", "knapsack", "items.csv", "--capacity", "-1")
     assert "has no column for the weights" in refused(
         "dp", "knapsack", "items.csv", "--capacity", "3", "--columns", "value,price"
     )

@@ -451,6 +451,8 @@ WEIGHTS = dp.Equation(
         ({"w": np.ma.masked_array([1, 2], [0, 1])}, "masked"),
         ({"c": [1.0]}, r"'c' parameter of fill must be a number of float32. Got shape \(1,\) instead"),
         ({"c": 2**24 + 1}, "integers that it cannot hold exactly"),
+        ({"c": -1e39}, r"'c' parameter of fill must be a number of float32. Got the value -1e\+39 instead"),
+        ({"c": np.float64(1e39)}, r"Got the value 1e\+39 instead"),
         ({"t": [1, 2]}, "'t' parameter of fill must be a table of shape"),
         ({"c": 1j}, "'c' parameter"),
     ),
@@ -460,6 +462,16 @@ def test_wrong_parameters(session, wrong, message):
     given = {name: value for name, value in given.items() if value is not None}
     with pytest.raises(InvalidInput, match=message):
         dp.fill(WEIGHTS, (1, 1), device=session, **given)
+
+
+def test_floats_beyond_a_parameters_type(session, recwarn):
+    equation = dp.Equation("x[j]", parameters={"x": "float32[]"}, pattern="RUD", dtype="float32")
+    with pytest.raises(InvalidInput, match=r"'x' parameter .* of float32. Got the value 1e\+39 instead"):
+        dp.fill(equation, (1, 3), x=[1.0, 1e39, np.inf], device=session)
+    largest = float(np.finfo(np.float32).max)
+    table = dp.fill(equation, (1, 3), x=[np.nan, largest * (1 + 1e-9), -np.inf], device=session)
+    np.testing.assert_array_equal(table[0], np.array([np.nan, largest, -np.inf], np.float32))
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(
@@ -624,9 +636,7 @@ def test_recover_says_what_is_wrong(session, capfd):
         table.recover("return 0;", 1, dtype="complex64")
     with pytest.raises(KernelBuildError, match="recover does not compile: line 2 of the equation: return x;"):
         table.recover("int y = 1;\nreturn x;", 1)
-    from clgeom.errors import ClgeomError
-
-    with pytest.raises(ClgeomError, match="returned 7, and its 'out' has 2 elements"):
+    with pytest.raises(InvalidInput, match="returned 7, and its 'out' has 2 elements"):
         table.recover("return 7;", 2)
     assert table.recover("return 0;", 0).shape == (0,)
 

@@ -137,6 +137,7 @@ def _write_way(output, a, b, found):
 @click.option("-o", "--output", metavar="OUT", help="Write the rows chosen to a .csv file.")
 @terminal.device_option
 @terminal.json_option
+@terminal.named_options()
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     """The items in FILE (.csv or .tsv) of most value that fit.
 

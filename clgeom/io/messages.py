@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: Where a compiler found an error: "error: FILE:3:7: ", "<kernel>:3:7: error: "; PoCL in macros "error: FILE:3:7 <..>: ".
+#: Where a compiler found an error: "error: FILE:3:7: ", "<kernel>:3:7: error: ", "error: FILE:3:7 <..>: ".
 PLACE = re.compile(r"^(?:error:\s*)?\S*?:\d+:\d+(?:\s*<Spelling=[^>]*>)?:\s*(?:error:\s*)?")
 #: Names that a message lists at most.
 LISTED = 12
