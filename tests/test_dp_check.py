@@ -302,13 +302,14 @@ def test_signs_and_casts_stay_with_what_is_divided(text, expected):
     "int k = 1;\n const global int *p = w; return p[100000000];", "int k = 1;\n return (&w[0])[100000000];",
     "int k = 1;\n return (&(w[0]))[k];", "int k = 1;\n return *&c(0, 0);", "int k = 1;\n return vload2(1000, w).x;",
     "int k = 1;\n return first(w + 100000000);", "int k = 1;\n return first((k, w));",
+    "int k = 1;\n if (w) { k = 2; } return k;",
 ))  # fmt: skip
 def test_other_ways_to_an_array_are_refused(text):
     """They would not be trapped."""
     with pytest.raises(InvalidInput, match="Line 2 of an equation: read the parameter '[wc]' as [wc]"):
         dp.Equation(
             text, pattern="RUD", parameters={"w": "int32[]", "c": "int32[,]"},
-            helpers="int first(global const int *p) { return p[0]; }",
+            helpers="int first(global const int *p) { if (p) { return vload2(0, p).x; } return 0; }",
         )  # fmt: skip
     with pytest.raises(InvalidInput, match="Line 1 of an equation: what /= divides must not change anything"):
         dp.Equation("int k = 0, own[2] = {1, 1}; own[k++] /= i; return own[0];", pattern="RUD")

@@ -29,7 +29,7 @@ def check_arrays(source: str, helpers: str, parameters: dict) -> None:
     tokens = _tokens(source)
     words = [word for word, _, _ in tokens]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    functions = {name for name, follows in _pairs(tokens_of(helpers)) if follows == "("}
+    functions = _defined(tokens_of(helpers))
 
     def refuse(at, what):
         number = source.count("\n", 0, tokens[at][1]) + 1
@@ -96,8 +96,10 @@ def trapped(source: str, parameters: dict) -> str:
     return "".join([*made, source[end:]])
 
 
-def _pairs(words):
-    return zip(words, words[1:])
+def _defined(words):
+    """Names of the functions that these words define."""
+    places = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
+    return {words[at] for at in places if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
 
 
 def _is_harmless(words, at):
