@@ -67,9 +67,9 @@ def to_lonlat(geometry, crs, *, of, resolution=None) -> dict:
     -------
     dict
         GeoJSON; coordinates are lists. Polygons go by the right-hand rule, are cut at 180 degrees (section 3.1.9), and
-        contain every point that they contain in `crs`, a pole too. Their outline is moved outwards by at most 1/40 of
-        the resolution for that. In longitude and latitude already, every bit of the coordinates is kept, but for those
-        of a polygon that is cut.
+        contain every point that they contain in `crs`, a pole too, but for what is less than 1 mm beyond 180 degrees.
+        Their outline is moved outwards by at most 1/40 of the resolution for that. In longitude and latitude already,
+        every bit of the coordinates is kept, but for those of a polygon that is cut.
 
     Raises
     ------
