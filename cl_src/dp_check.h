@@ -8,6 +8,7 @@
 #define DP_FAULT_DIVISION 6   // by zero
 #define DP_FAULT_SHIFT 7      // by a negative count
 #define DP_FAULT_DECISION 8   // that is not below the count declared
+#define DP_FAULT_QUOTIENT 9   // the least integer divided by -1
 
 inline void dp_note(int *fault, const int kind, const int a, const int b)
 {
@@ -28,21 +29,25 @@ inline long dp_at(const long index, const long size, int *fault)
 }
 
 #ifdef DP_DIVISORS
-// Divisors in a user's C, of whatever type they are: 1 in place of an integer 0.
-#define DP_DIVISOR(type)                                                               \
-    __attribute__((overloadable)) inline type dp_by(const type by, int *fault)         \
-    {                                                                                  \
-        if (by != 0) return by;                                                        \
-        dp_note(fault, DP_FAULT_DIVISION, 0, 0);                                       \
-        return 1;                                                                      \
+// Division in a user's C, in whatever type it is: 0 where an integer has no quotient.
+#define DP_DIVIDE(type, name, op, beyond)                                                             \
+    __attribute__((overloadable)) inline type name(const type a, const type by, int *fault)           \
+    {                                                                                                 \
+        if (by == 0) dp_note(fault, DP_FAULT_DIVISION, 0, 0);                                         \
+        else if (beyond) dp_note(fault, DP_FAULT_QUOTIENT, 0, 0);                                     \
+        else return a op by;                                                                          \
+        return 0;                                                                                     \
     }
-DP_DIVISOR(int)
-DP_DIVISOR(uint)
-DP_DIVISOR(long)
-DP_DIVISOR(ulong)
-__attribute__((overloadable)) inline float dp_by(const float by, int *fault) { return by; }
+#define DP_DIVIDES(type, beyond) DP_DIVIDE(type, dp_divide, /, beyond) DP_DIVIDE(type, dp_divide_rest, %, beyond)
+DP_DIVIDES(int, by == -1 && a == INT_MIN)
+DP_DIVIDES(uint, false)
+DP_DIVIDES(long, by == -1 && a == LONG_MIN)
+DP_DIVIDES(ulong, false)
+#define DP_DIVIDE_FLOAT(type)                                                                         \
+    __attribute__((overloadable)) inline type dp_divide(const type a, const type by, int *fault) { return a / by; }
+DP_DIVIDE_FLOAT(float)
 #if CLGEOM_FP64
-__attribute__((overloadable)) inline double dp_by(const double by, int *fault) { return by; }
+DP_DIVIDE_FLOAT(double)
 #endif
 #endif
 

@@ -13,7 +13,7 @@ import click
 
 from clgeom import __version__
 from clgeom.io import terminal
-from clgeom.io.messages import printable, shown
+from clgeom.io.messages import first_error, printable, shown
 
 #: Commands that live beside their algorithms: name -> (module, attribute, one line of help). Imported when used.
 ELSEWHERE = {
@@ -67,9 +67,16 @@ def _run(command) -> int:
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         return _complain(error.format_message())
-    except KernelBuildError as error:  # carries the source and the compiler's log
-        click.echo(f"clgeom: error: {error}", err=True)
-        return FAILED
+    except KernelBuildError as error:  # of a kernel of ours the message has the source and the compiler's log
+        if error.in_users_text:
+            return _complain(error)
+        if os.environ.get("CLGEOM_DEBUG"):
+            click.echo(str(error), err=True)
+        whole, said = (
+            str(error).splitlines(),
+            f" The compiler said: {first_error(error.log)}" * bool(error.log),
+        )
+        return _complain(f"{whole[0]}{said * (len(whole) > 1)}", FAILED)
     except ClgeomError as error:
         return _complain(error)
     except BrokenPipeError:  # whoever read what is printed has seen enough
@@ -296,6 +303,7 @@ def demo(output, device):
 @click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
 @terminal.device_option
 @terminal.json_option
+@terminal.named_options(points="points")
 def hull(
     file, columns, by, array, crs, output, picture, trace, collinear, nonfinite, profile, device, as_json
 ):

@@ -24,9 +24,12 @@ class KernelBuildError(ClgeomError):
     ----------
     source, log : str
         What was compiled, and what the compiler said.
+    in_users_text : bool
+        Whether the error is in an equation or a function that was given.
     """
 
     source = log = ""
+    in_users_text = False
 
 
 class NoDevice(ClgeomError):

@@ -350,7 +350,7 @@ def test_geojson_of_longitude_and_latitude_keeps_every_bit(here, names, by):
         ("easting,northing", (), "Got 'easting' and 'northing' instead"),
         ("lon,lat", ("--columns", "lat,lon"), "needs longitude as x and latitude as y. Got 'lat' and 'lon'"),
         ("lon,lat", ("--columns", "lat,lon", "--crs", "EPSG:4326"), "needs longitude as x"),
-        ("x,y", ("--crs", "EPSG:99999999"), "'crs' parameter of hull must be a coordinate reference system"),
+        ("x,y", ("--crs", "EPSG:99999999"), "The option --crs must be a coordinate reference system"),
         ("x,y", ("--crs", ""), "must be a coordinate reference system"),
     ],
 )
@@ -475,11 +475,16 @@ def test_hull_by_labels_that_are_none(here, content, by, message):
 
 def test_kernel_that_does_not_build_is_no_bad_input(here, monkeypatch):
     def fail(*args, **kwargs):
-        raise clgeom.errors.KernelBuildError("no kernel\n  1  source")
+        error = clgeom.errors.KernelBuildError("no kernel\n  1  source")
+        error.log = "Build on it:\n<kernel>:1:3: error: no such word\n1 error generated.\n"
+        raise error
 
     monkeypatch.setattr("clgeom.convex_hull", fail, raising=False)
     result = run("hull", square())
-    assert result.exit_code == 1 and result.stderr == "clgeom: error: no kernel\n  1  source\n"
+    assert result.exit_code == 1
+    assert result.stderr == "clgeom: error: no kernel The compiler said: no such word\n"
+    monkeypatch.setenv("CLGEOM_DEBUG", "1")
+    assert "no kernel\n  1  source\n" in run("hull", square()).stderr
 
 
 @pytest.mark.parametrize(

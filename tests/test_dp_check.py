@@ -236,6 +236,96 @@ def test_c_is_trapped(session, text, dtype):
             dp.fill(equation, (1, 4), check=check, device=session, **given)
 
 
+def test_quotients_that_do_not_fit(session):
+    """The least integer by -1 ends the process on x86, and is a wrong value elsewhere."""
+    kinds = ("(int)a / (int)b", "(int)a % (int)b", "(long)a / b", "(long)a % b", "(quotient /= (int)b)")
+    text = " : ".join(f"kind == {kind} ? (int)({what})" for kind, what in enumerate(kinds))
+    equation = dp.Equation(
+        f"long a = w[0], b = w[1]; int quotient = (int)a; return {text} : 5;", pattern="RUD",
+        parameters={"w": "int64[]", "kind": "int32"},
+    )  # fmt: skip
+    for kind, what in enumerate(kinds):
+        least = -(2**63) if "long" in what else -(2**31)
+        for check in ("auto", True):
+            with pytest.raises(IntegerOverflow, match="Cell .0, 0. .* by -1, and the quotient does not fit"):
+                dp.fill(equation, (1, 1), w=[least, -1], kind=kind, check=check, device=session)
+            for a, b in ((least, 3), (least + 1, -1)):
+                table = dp.fill(equation, (1, 1), w=[a, b], kind=kind, check=check, device=session)
+                expected = abs(a) // abs(b) * (1 if b < 0 else -1) if "/" in what else -(abs(a) % abs(b))
+                assert table.corner == np.array(expected).astype(np.int32)
+
+
+@pytest.mark.parametrize("text, expected", (
+    ("-(a - 1) / (b + 1) * 2", "(-(a - 1)) / (b + 1) * 2"),
+    ("a * b / 7 % c / (b / c)", "a * b / 7 % c / (b / c)"),
+    ("(uchar)a / -b + ~a % (c + 9)", "(uchar)a / -b + ~a % (c + 9)"),
+    ("- -a-a / *&b", "a - a / b"),
+))  # fmt: skip
+def test_signs_and_casts_stay_with_what_is_divided(text, expected):
+    """What traps are put around is what C divides; shown by functions of Python's in their place."""
+    from clgeom.dp import traps
+
+    def truncated(a, b):
+        return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+    class C(int):
+        """An integer that divides as C does."""
+
+        def __truediv__(self, other):
+            return C(truncated(self, other))
+
+        def __mod__(self, other):
+            return C(self - other * truncated(self, other))
+
+        __sub__ = lambda self, other: C(int(self) - other)  # noqa: E731
+        __add__ = lambda self, other: C(int(self) + other)  # noqa: E731
+        __mul__ = lambda self, other: C(int(self) * other)  # noqa: E731
+        __neg__ = lambda self: C(-int(self))  # noqa: E731
+        __invert__ = lambda self: C(~int(self))  # noqa: E731
+
+    def python(words):
+        words = re.sub(r"\(1 \? 0 : ", "(0 and ", words).replace("*&", "").replace("* & ", "")
+        words = words.replace("(uchar)", "").replace("( uchar ) ", "").replace("(uchar) ", "")
+        return re.sub(r"\b(\d+)\b", r"C(\1)", words)
+
+    given = {
+        "a": C(50), "b": C(-7), "c": C(3), "C": C, "dp_fault": None,
+        "dp_divide": lambda a, b, _: a / b, "dp_divide_rest": lambda a, b, _: a % b,
+    }  # fmt: skip
+    trapped = traps.trapped(text, {})
+    assert "dp_divide(" in trapped
+    assert eval(python(trapped), given) == eval(python(expected), given)
+
+
+@pytest.mark.parametrize("text", (
+    "return i == 0 ?\n (w)[100000000] : M(i-1, j);", "return 0 +\n 100000000[w];", "return 1 +\n *(w + 100000000);",
+    "int k = 1;\n const global int *p = w; return p[100000000];", "int k = 1;\n return (&w[0])[100000000];",
+    "int k = 1;\n return (&(w[0]))[k];", "int k = 1;\n return *&c(0, 0);", "int k = 1;\n return vload2(1000, w).x;",
+    "int k = 1;\n return first(w + 100000000);", "int k = 1;\n return first((k, w));",
+    "int k = 1;\n if (w) { k = 2; } return k;",
+))  # fmt: skip
+def test_other_ways_to_an_array_are_refused(text):
+    """They would not be trapped."""
+    with pytest.raises(InvalidInput, match="Line 2 of an equation: read the parameter '[wc]' as [wc]"):
+        dp.Equation(
+            text, pattern="RUD", parameters={"w": "int32[]", "c": "int32[,]"},
+            helpers="int first(global const int *p) { if (p) { return vload2(0, p).x; } return 0; }",
+        )  # fmt: skip
+    with pytest.raises(InvalidInput, match="Line 1 of an equation: what /= divides must not change anything"):
+        dp.Equation("int k = 0, own[2] = {1, 1}; own[k++] /= i; return own[0];", pattern="RUD")
+
+
+def test_arrays_go_to_helpers(session):
+    equation = dp.Equation(
+        "int4 v = (int4)(first(w), first(c), w[j] & w[0], 7); int own[2] = {w[0], 3}; int *p = &own[w[0] - 5]; "
+        "return (int)v.w + v.x * 10 + v.y * 100 + (v.z & w[1]) * 1000 + *p * 10000;",
+        pattern="RUD", parameters={"w": "int32[]", "c": "int32[,]"},
+        helpers="int first(global const int *p) { return p[0]; }",
+    )  # fmt: skip
+    table = dp.fill(equation, (1, 2), w=[5, 6], c=[[4, 4]], check=True, device=session)
+    assert table[0].tolist() == [54457, 54457]
+
+
 def test_floats_may_be_divided_by_zero(session):
     """In the type that they are divided in; and zero keeps its sign."""
     text = "float z = -0.0f, a = 6.0f / (j - 1); a += j == 2 ? 1 / z : i * 1.5f / (j + i); return a;"

@@ -112,7 +112,7 @@ def test_knapsack_is_refused(here):
     assert "'weights' parameter of knapsack must be whole numbers" in refused(
         "dp", "knapsack", "half.csv", "--capacity", "3"
     )
-    assert "'capacity' parameter of knapsack" in refused("dp", "knapsack", "items.csv", "--capacity", "-1")
+    assert "The option --capacity must be" in refused("dp", "knapsack", "items.csv", "--capacity", "-1")
     assert "has no column for the weights" in refused(
         "dp", "knapsack", "items.csv", "--capacity", "3", "--columns", "value,price"
     )
@@ -206,3 +206,44 @@ def test_help():
     for name in ("lcs", "knapsack", "fill"):
         assert f"clgeom dp {name}" in done("dp", name, "--help")
     assert "An equation is code" in done("dp", "fill", "--help")
+
+
+def test_fill_with_parameters_that_are_called_as_ours(here):
+    names = (
+        "shape",
+        "check",
+        "keep",
+        "device",
+        "equation",
+        "method",
+        "path",
+        "values",
+        "profile",
+        "progress",
+        "spec",
+    )
+    tables = "".join(
+        f'[parameters.{name}]\ntype = "int32"\nvalue = {1 << place}\n' for place, name in enumerate(names)
+    )
+    write(
+        "s.toml",
+        f'equation = "i == 0 ? {" + ".join(names)} : M(i-1, (j + shape) % m)"\nshape = [3, 4]\n{tables}',
+    )
+    facts = json.loads(done("dp", "fill", "s.toml", "--json"))
+    assert facts["corner"] == 2047 and facts["path"] != 0 and facts["inferred"]
+
+
+def test_fill_with_an_equation_that_does_not_compile(here, capfd):
+    write("s.toml", 'equation = "i == 0 ? q : M(i-1, (j*3) % m)"\nshape = [3, 3]\n')
+    said = refused("dp", "fill", "s.toml")
+    assert (
+        "equation does not compile: line 1 of the equation: i == 0 ? q : M(i-1, (j*3) % m). The compiler"
+        in said
+    )
+    assert "'q'" in said.split("said:")[1]
+
+
+def test_values_that_are_no_finite_number(here):
+    write("s.toml", 'equation = "1.0f/0.0f"\npattern = "RUD"\ndtype = "float32"\nshape = [2, 2]\n')
+    assert json.loads(done("dp", "fill", "s.toml", "--json"))["corner"] is None
+    assert "corner     inf\n" in done("dp", "fill", "s.toml")

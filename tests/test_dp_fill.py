@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -13,7 +14,14 @@ from clgeom import dp
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.stages import launches, ring_of
 from clgeom.dp.work import OPERATIONS, work_of
-from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, InvalidInput, KernelBuildError
+from clgeom.errors import (
+    ClgeomError,
+    DependencyError,
+    DeviceLimit,
+    EquationWarning,
+    InvalidInput,
+    KernelBuildError,
+)  # fmt: skip
 from clgeom.runtime.policies import Policy, StagePolicy
 from clgeom.runtime.tuning import override
 
@@ -443,6 +451,8 @@ WEIGHTS = dp.Equation(
         ({"w": np.ma.masked_array([1, 2], [0, 1])}, "masked"),
         ({"c": [1.0]}, r"'c' parameter of fill must be a number of float32. Got shape \(1,\) instead"),
         ({"c": 2**24 + 1}, "integers that it cannot hold exactly"),
+        ({"c": -1e39}, r"'c' parameter of fill must be a number of float32. Got the value -1e\+39 instead"),
+        ({"c": np.float64(1e39)}, r"Got the value 1e\+39 instead"),
         ({"t": [1, 2]}, "'t' parameter of fill must be a table of shape"),
         ({"c": 1j}, "'c' parameter"),
     ),
@@ -452,6 +462,16 @@ def test_wrong_parameters(session, wrong, message):
     given = {name: value for name, value in given.items() if value is not None}
     with pytest.raises(InvalidInput, match=message):
         dp.fill(WEIGHTS, (1, 1), device=session, **given)
+
+
+def test_floats_beyond_a_parameters_type(session, recwarn):
+    equation = dp.Equation("x[j]", parameters={"x": "float32[]"}, pattern="RUD", dtype="float32")
+    with pytest.raises(InvalidInput, match=r"'x' parameter .* of float32. Got the value 1e\+39 instead"):
+        dp.fill(equation, (1, 3), x=[1.0, 1e39, np.inf], device=session)
+    largest = float(np.finfo(np.float32).max)
+    table = dp.fill(equation, (1, 3), x=[np.nan, largest * (1 + 1e-9), -np.inf], device=session)
+    np.testing.assert_array_equal(table[0], np.array([np.nan, largest, -np.inf], np.float32))
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(
@@ -518,11 +538,55 @@ def test_no_float64(session):
 def test_build_errors_name_the_line(session, capfd, source, line):
     with pytest.raises(KernelBuildError) as caught:
         dp.fill(dp.Equation(source, pattern="RUD", name="mine"), (3, 3), device=session)
-    if "nothing(" in source and "mine" not in str(caught.value):  # found when linking: there is no line
-        assert "did not compile" in str(caught.value)
+    said, error = str(caught.value), caught.value
+    assert "\n" not in said and len(said) < 500 and "dp_cell" in error.source and error.log
+    if "nothing(" in source and not error.in_users_text:  # found when linking: there is no line
+        assert said.startswith("mine does not compile. The compiler said: ")
         return
-    assert str(caught.value).startswith(f"mine does not compile: {line}\nThe compiler said:\n")
-    assert "error" in str(caught.value).splitlines()[2]
+    assert said.startswith(f"mine does not compile: {line}. The compiler said: ")
+    assert not re.search(r"\.cl\b|\d+:\d+", said)
+
+
+def test_build_errors_where_an_equation_is_watched(session, capfd):
+    equation = dp.Equation("i == 0 ? q : M(i - 1, (j * 3) % m)", name="mine")
+    for call in (dp.fill, dp.infer_pattern, dp.dependency_graph, dp.fill_when_ready):
+        with pytest.raises(KernelBuildError) as caught:
+            call(equation, (3, 3), device=session)
+        said = str(caught.value)
+        assert said.startswith(
+            "mine does not compile: line 1 of the equation: i == 0 ? q : M(i - 1, (j * 3) % m). "
+        )
+        assert "\n" not in said and "'q'" in said.split("The compiler said: ")[1]
+
+
+def test_parameters_that_are_called_as_ours(session):
+    """`values` takes them wherever an equation is filled or watched; what is called inside is told the same way."""
+    names = (
+        "device",
+        "method",
+        "path",
+        "values",
+        "shape",
+        "equation",
+        "of",
+        "check",
+        "graph",
+        "seeds",
+        "numbers",
+    )
+    equation = dp.Equation(
+        f"i == 0 ? {' + '.join(names)} : M(i - 1, (j + device * 5) % m)",
+        parameters=dict.fromkeys(names, "int32"),
+    )
+    values = {name: 1 << place for place, name in enumerate(names)}
+    with pytest.warns(EquationWarning, match="not proven"):
+        table = dp.fill(equation, (3, 3), values=values, device=session)
+    assert table.corner == 2047 and table.pattern == "RUD"
+    assert dp.infer_pattern(equation, (3, 3), values=values, device=session).best == "RUD"
+    graph = dp.dependency_graph(equation, (3, 3), values=values, device=session)
+    assert graph.dependencies((1, 0)).tolist() == [[0, 2]]
+    assert dp.fill_by_stages(equation, (3, 3), values=values, device=session)[2, 2] == 2047
+    assert dp.fill_when_ready(equation, (3, 3), values=values, device=session)[2, 2] == 2047
 
 
 def test_build_errors_in_helpers(session, capfd):
@@ -572,9 +636,7 @@ def test_recover_says_what_is_wrong(session, capfd):
         table.recover("return 0;", 1, dtype="complex64")
     with pytest.raises(KernelBuildError, match="recover does not compile: line 2 of the equation: return x;"):
         table.recover("int y = 1;\nreturn x;", 1)
-    from clgeom.errors import ClgeomError
-
-    with pytest.raises(ClgeomError, match="returned 7, and its 'out' has 2 elements"):
+    with pytest.raises(InvalidInput, match="returned 7, and its 'out' has 2 elements"):
         table.recover("return 7;", 2)
     assert table.recover("return 0;", 0).shape == (0,)
 

@@ -206,6 +206,8 @@ PLACES = {  # name: system, transform, rows and columns
     "utm at the antimeridian": (32660, (5000, 0, 300_000, 0, -5000, 6_000_000), (60, 180)),
     "web mercator at the antimeridian": (3857, (20_000, 0, 19_600_000, 0, -20_000, 5_000_000), (50, 40)),
     "web mercator up to the antimeridian": (3857, (20037508.342789244 / 50, 0, 0, 0, -2e5, 5e6), (30, 50)),
+    "web mercator, a foot beyond the antimeridian": (3857, (5000, 0, 20037508, 0, -5000, 9e6), (12, 12)),
+    "web mercator, a foot beyond the other side": (3857, (20_000, 0, -20037508 - 6e4, 0, -2e4, 9e6), (3, 3)),
     "web mercator, the world": (3857, (20037508.342789244 / 20, 0, -20037508.342789244, 0,
                                        -20037508.342789244 / 20, 20037508.342789244), (40, 40)),
     "new zealand": (2193, (20_000, 0, 1_000_000, 0, -20_000, 6_300_000), (80, 85)),

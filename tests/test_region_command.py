@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -568,9 +569,7 @@ def test_rasters_that_are_odd_or_broken():
         Path("cut.tif").write_bytes(whole[:count])
         assert "'cut.tif' is not a raster: " in refused("cut.tif", "--level", 60)
     for transform in ((0, 0, 1, 0, 0, 1), (float("nan"), 0, 1, 0, -1, 1), (1, 0, 1e300, 0, -1, 1e300)):
-        assert "The 'transform' parameter" in refused(
-            tiff("odd.tif", hill(), transform=transform), "--level", 60
-        )
+        assert "The transform must" in refused(tiff("odd.tif", hill(), transform=transform), "--level", 60)
     assert "must hold numbers. Got complex64" in refused(
         tiff("c.tif", hill().astype(np.complex64)), "--level", 60
     )
@@ -579,6 +578,30 @@ def test_rasters_that_are_odd_or_broken():
     Path("folder.tif").mkdir()
     assert "it is not a file" in refused("folder.tif", "--level", 60)
     assert "No such file" in refused("none.tif", "--level", 60)
+
+
+def test_files_whose_bytes_are_no_text_or_no_numbers(monkeypatch):
+    """Nothing but the one line: no traceback of rasterio's log, and no warning of NumPy's."""
+    rasterio = pytest.importorskip("rasterio")
+    printed = []
+    about = {"count": 1, "dtype": "float32", "transform": rasterio.Affine(1, 0, 0, 0, -1, 0)}
+    with rasterio.open("hill.img", "w", driver="HFA", height=40, width=45, **about) as file:
+        file.write(hill().astype(np.float32), 1)
+    whole = Path("hill.img").read_bytes()
+    Path("hill.img").write_bytes(whole.replace(b"LrootEntryPtr", b"\xb2rootEntryPtr", 1))
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.excepthook", lambda *what: printed.append(what))
+        patch.setattr("sys.unraisablehook", printed.append)
+        hooks = sys.excepthook, sys.unraisablehook
+        Path("read.img").write_bytes(whole.replace(b"LlayerStackCount", b"\xb2layerStackCount", 1))
+        assert done("read.img", "--level", 60)
+        assert "'hill.img' is not a raster: " in refused("hill.img", "--level", 60)
+        assert not printed and (sys.excepthook, sys.unraisablehook) == hooks
+    values = hill().astype(np.float32)
+    values.view(np.uint32)[0, :3] = 0x7F800001  # signalling NaN
+    np.save("odd.npy", values)
+    assert "No cell of 'odd.npy' is >= 500.0" in refused("odd.npy", "--level", 500)
+    assert done("odd.npy", "--level", 60)
 
 
 # Bad input ---------------------------------------------------------------------------------------------------------
@@ -596,11 +619,11 @@ def test_rasters_that_are_odd_or_broken():
         (("hill.npy", "--level", 500), "No cell of 'hill.npy' is >= 500.0: values are"),
         (
             ("hill.npy", "--level", 1, "--segments", 0),
-            "'segments' parameter of coverage_regions must be a whole",
+            "The option --segments must be a whole",
         ),
         (
             ("hill.npy", "--level", 1, "--holes", -1),
-            "'holes' parameter of coverage_regions must be the least area",
+            "The option --holes must be the least area",
         ),
         (("hill.npy", "--level", 1, "--least", -1), "must be 0 or more"),
         (("hill.npy", "--level", 1, "--least", 1e9), "in a part that is large enough"),
@@ -618,13 +641,13 @@ def test_rasters_that_are_odd_or_broken():
         (("hill.jpg", "--level", 1), "'hill.jpg' must end in one of .tif"),
         (
             ("--model", "wim", "--frequency", 28_000),
-            "'frequency' parameter of walfisch_ikegami must be within 800",
+            "The option --frequency must be within 800",
         ),
         (("--model", "wim", "--size", 0), "--size must be within 1 to 32,768. Got 0"),
         (("--model", "okumura"), "'okumura' is not one of"),
-        (("--model", "wim", "--pixel", 0), "'pixel' parameter of"),
+        (("--model", "wim", "--pixel", 0), "The option --pixel must be"),
         (("--model", "wim", "--seed", -1), "--seed must be 0 or more"),
-        (("--model", "wim", "--crs", "EPSG:4326"), "'crs' parameter of coverage_map must be in metres"),
+        (("--model", "wim", "--crs", "EPSG:4326"), "The option --crs must be in metres"),
         (
             ("hill.npy", "--level", 60, "--level", 60),
             "--level must name each level once. Got 60 more than once",
@@ -639,7 +662,7 @@ def test_rasters_that_are_odd_or_broken():
             ("transform.npz", "--level", 1),
             "The array 'transform' in 'transform.npz' must hold 6 numbers. Got <U5",
         ),
-        (("turned.npz", "--level", 1), "'transform' parameter of coverage_regions must be 6 finite numbers"),
+        (("turned.npz", "--level", 1), "The transform must be 6 finite numbers"),
         (("tiny.npz", "--level", 1), "must put cells at coordinates that float64 holds and tells apart"),
         (("crs.npz", "--level", 1), "names a coordinate reference system that is none: 'nowhere'"),
         (("up.npz", "--level", 1), "names a coordinate reference system that is none: 'EPSG:5703'"),
@@ -648,7 +671,7 @@ def test_rasters_that_are_odd_or_broken():
             "has no transform: where its cells are in 'EPSG:32632' is not known",
         ),
         (("points.csv", "--level", 1, "--level", 1, "--value", "y"), "--level must name each level once"),
-        (("points.csv", "--segments", 0), "'segments' parameter of adaptive_region"),
+        (("points.csv", "--segments", 0), "The option --segments must be an integer"),
         (("empty.csv",), "No point of 'empty.csv' is there"),
     ),
 )

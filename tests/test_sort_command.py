@@ -151,6 +151,20 @@ def test_malformed_text_is_refused_in_one_line(command, tmp_path, text, column, 
     assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("--method", "shell-b", "--items", 0), "The option --items must be a positive integer"),
+        (("--method", "shell-b", "--elements", 0), "The option --elements must be a positive integer"),
+        (("--method", "shell-auto", "--gaps", "3,5"), "The option --gaps must be decreasing"),
+    ],
+)
+def test_errors_name_options(command, tmp_path, arguments, words):
+    written(tmp_path, "3\n1\n")
+    result = command("numbers.csv", *arguments)
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
 def saved(save, *arrays, **named):
     file = io.BytesIO()
     save(file, *arrays, **named)

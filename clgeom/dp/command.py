@@ -137,6 +137,7 @@ def _write_way(output, a, b, found):
 @click.option("-o", "--output", metavar="OUT", help="Write the rows chosen to a .csv file.")
 @terminal.device_option
 @terminal.json_option
+@terminal.named_options()
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     """The items in FILE (.csv or .tsv) of most value that fit.
 
@@ -334,7 +335,7 @@ def fill_command(spec, keep, check, output, device, as_json):
     session = as_session(device)
     inference = None
     if equation.pattern is None:
-        inference = infer_pattern(equation, shape, device=session, **parameters)
+        inference = infer_pattern(equation, shape, values=parameters, device=session)
         if inference.best is None:
             where = ", ".join(inference.regions)
             raise InvalidInput(f"The equation in '{spec}' keeps to none of the patterns: it reads {where}.")
@@ -345,7 +346,7 @@ def fill_command(spec, keep, check, output, device, as_json):
     ):
         watch = {} if progress is None else {"progress": lambda share: progress(share, 1.0)}
         table, seconds = terminal.timed(
-            fill, equation, shape, **parameters, **options, pattern=pattern, device=session, **watch
+            fill, equation, shape, values=parameters, **options, pattern=pattern, device=session, **watch
         )
     values = {
         "table": lambda: table.numpy(),
@@ -501,6 +502,5 @@ def write_table(path, values) -> None:
 
 
 def _plain(value):
-    """A number for JSON: None for what is no finite number."""
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if not isinstance(value, float) or np.isfinite(value) else repr(value)
+    """A number of Python's."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from clgeom.dp import cell, trace, users_c
+from clgeom.dp import cell, trace, traps, users_c
 from clgeom.dp import reach as reaches
 from clgeom.dp.nodes import as_rows, depth, from_rows, walk
 from clgeom.dp.parameters import annotated, parameters_of
@@ -35,7 +35,8 @@ class Equation:
     parameters : dict of str, optional
         What else the equation reads, by name: "int32" (a number), "int32[]" (an array) or "int32[,]" (a table), of
         the types int8 to int64, uint8, uint16, float32, float64. In a traced function these may be annotations.
-        In C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``.
+        In C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``; their
+        names have no other use, but to be given to functions of `helpers`.
     pattern : str, optional
         The pattern by which tables are filled: RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO.
     reach : Near, Row or Far, optional
@@ -113,6 +114,7 @@ class Equation:
             self.parameters = MappingProxyType(parameters_of(parameters or {}))
             self.body, self.is_expression = users_c.body_and_kind(what)
             self.helpers = users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
+            traps.check_arrays(self.body, self.helpers, self.parameters)
         else:
             raise InvalidInput(
                 "The first parameter of Equation must be OpenCL C text or a Python function. "

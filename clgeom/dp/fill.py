@@ -70,10 +70,11 @@ def fill(
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
     check : {"auto", True, False}
         "auto": before the fill, compute a few cells of the table with traps on: reads that leave the table or what the
-        pattern has filled, indices of parameters that are out of range, in C division of integers by zero, and
-        decisions that are not below their count. Once for each equation, shape and shapes of parameters in a session;
-        a few milliseconds on the host, but for equations in C that are more than simple expressions one small program
-        more is built. What it finds is wrong for certain; it does not see all that can be.
+        pattern has filled, indices of parameters that are out of range, in C division of integers by zero or of the
+        least one by -1, and decisions that are not below their count. Once for each equation, shape and shapes of
+        parameters in a session; a few milliseconds on the host, but for equations in C that are more than simple
+        expressions one small program more is built. What it finds is wrong for certain; it does not see all that can
+        be.
 
         True: trap all that, and overflow of integers, in every cell, on the device: overflow of all operations of a
         traced equation, of the value of a cell of one in C with int32 cells. Functions in `helpers` are not looked
@@ -107,7 +108,7 @@ def fill(
         The equation reads what its pattern does not allow, or outside the table. Before the fill where it is proven, or
         seen by the check, else with ``check=True``.
     IntegerOverflow
-        With ``check=True``.
+        With ``check=True``; with "auto" where C divides the least integer by -1.
     DeviceLimit
         The table is larger than the device; says what `keep` would need less. Or one launch was asked for, of a device
         that cannot.
@@ -222,7 +223,7 @@ def _range(start, stop, stages_):
 
 def _inferred(equation, shape, session, held) -> tuple[str, str]:
     """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
-    found = infer_pattern(equation, shape, device=session, **held)
+    found = infer_pattern(equation, shape, values=held, device=session)
     if found.best is None:
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
     if not found.proven:

@@ -12,8 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.job import bind, build_options, check_values
+from clgeom.dp.job import bind, build_options, check_values, given_values
 from clgeom.dp.patterns import PATTERNS
+from clgeom.dp.users_c import users_errors
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import as_session
@@ -212,7 +213,9 @@ def graph_of(dependencies, shape) -> DependencyGraph:
 # Equations, on a device -------------------------------------------------------------------------------------------
 
 
-def dependency_graph(equation, shape, *, device=None, of="dependency_graph", **parameters) -> DependencyGraph:
+def dependency_graph(
+    equation, shape, *, values=None, device=None, of="dependency_graph", **parameters
+) -> DependencyGraph:
     """The dependency graph of an equation on a small table: what every cell reads, each read watched on the device.
 
     Parameters
@@ -221,6 +224,8 @@ def dependency_graph(equation, shape, *, device=None, of="dependency_graph", **p
         A function ``f(i, j)`` names the cells that cell (i, j) reads, as pairs.
     shape : tuple of int
         Rows and columns; at most 65,536 cells.
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
     device : str, pyopencl.Device or Session, optional
     **parameters
         Of the equation: which cells it reads may depend on them, and on the values of cells.
@@ -244,10 +249,10 @@ def dependency_graph(equation, shape, *, device=None, of="dependency_graph", **p
     """
     if callable(equation):
         return graph_of(equation, shape)
-    return _watch(equation, shape, parameters, device, of)[0]
+    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[0]
 
 
-def fill_when_ready(equation, shape, *, device=None, **parameters) -> np.ndarray:
+def fill_when_ready(equation, shape, *, values=None, device=None, **parameters) -> np.ndarray:
     """Fill a small table without a pattern: in every round all cells whose dependencies are done (Algorithm 3).
 
     Takes as many rounds as the graph is deep and one more. Parameters and errors are those of `dependency_graph`.
@@ -256,10 +261,11 @@ def fill_when_ready(equation, shape, *, device=None, **parameters) -> np.ndarray
     -------
     ndarray of the equation's type, of the table's shape
     """
-    return _watch(equation, shape, parameters, device, "fill_when_ready")[1]
+    of = "fill_when_ready"
+    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[1]
 
 
-def fill_by_stages(equation, shape, *, graph=None, device=None, **parameters) -> np.ndarray:
+def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **parameters) -> np.ndarray:
     """Fill a small table by the minimal stages of its dependency graph (Algorithm 2).
 
     Parameters
@@ -268,7 +274,7 @@ def fill_by_stages(equation, shape, *, graph=None, device=None, **parameters) ->
     shape : tuple of int
     graph : DependencyGraph, optional
         From the same equation, shape and parameters; built here by default. A read that it does not have is refused.
-    device, **parameters
+    values, device, **parameters
         As for `dependency_graph`.
 
     Returns
@@ -277,13 +283,14 @@ def fill_by_stages(equation, shape, *, graph=None, device=None, **parameters) ->
     """
     of = "fill_by_stages"
     n, m = check_shape(shape, of)
-    cells = Cells(equation, (n, m), parameters, device, of)
+    given = given_values(values, parameters, of=of)
+    cells = Cells(equation, (n, m), given, device, of)
     if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
         raise InvalidInput(
             f"The 'graph' parameter of {of} must be the DependencyGraph of a {n} x {m} table. "
             f"Got {short(graph)} instead."
         )
-    graph = graph or dependency_graph(equation, shape, device=device, of=of, **parameters)
+    graph = graph or dependency_graph(equation, shape, values=given, device=device, of=of)
     order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
     table, zeros = cells.empty_table(), np.zeros(n * m, np.uint32)
     buffers = {"table": table, "cells": cells.upload(order), "done": cells.upload(zeros)}
@@ -296,14 +303,12 @@ def fill_by_stages(equation, shape, *, graph=None, device=None, **parameters) ->
     return read(cells.session, table, equation.dtype, n * m).reshape(n, m)
 
 
-def probe_cells(
-    equation, shape, numbers, *, seeds, device=None, of="infer_pattern", **parameters
-) -> np.ndarray:
+def probe_cells(equation, shape, numbers, *, seeds, values, device=None, of="infer_pattern") -> np.ndarray:
     """In which regions cells read whose neighbours hold made-up values; bit 3 * row + column of a mask for each.
 
     `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
     """
-    cells = Cells(equation, shape, parameters, device, of)
+    cells = Cells(equation, shape, values, device, of)
     masks = Scratch("masks", np.uint32, len(numbers))
     buffers = {"cells": cells.upload(numbers.astype(np.uint64))}
     return cells.launch("probe", buffers, len(numbers), round=seeds, masks=masks).read(masks)
@@ -355,7 +360,9 @@ class Cells:
             return Step("dp/graph_cells", policy, args, groups, params, options=build_options(self.session))
 
         plan = Plan(*map(step, rounds if round is None else (round,)))
-        return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
+        equation = self.equation
+        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+            return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
 
 
 #: Reads that a cell is given room for at first; rounds between two looks at what is left.

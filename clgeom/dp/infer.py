@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.dp.equation import Equation
-from clgeom.dp.job import check_shape, some_values
+from clgeom.dp.job import check_shape, given_values, some_values
 from clgeom.dp.nodes import walk
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.plain_c import nodes_of
@@ -78,7 +78,7 @@ class Inference:
         return f"{'proven' if self.proven else 'probed'}: {legal or 'no pattern'}; {self.evidence}"
 
 
-def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) -> Inference:
+def infer_pattern(equation, shape, *, method="auto", values=None, device=None, **parameters) -> Inference:
     """Which of the eight patterns an equation keeps to.
 
     Parameters
@@ -89,6 +89,8 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
     method : {"auto", "prove", "probe"}
         "prove": from the expressions of a traced equation, and from the range of the parameters given. "probe": watch
         it read, on a small table and in cells of the whole one with made-up neighbours. "auto": prove if it can.
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
     device : str, pyopencl.Device or Session, optional
         To probe on.
     **parameters
@@ -122,7 +124,8 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
         raise InvalidInput(
             f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
         )
-    parameters = some_values(equation, parameters, of="infer_pattern")
+    given = given_values(values, parameters, of="infer_pattern")
+    parameters = some_values(equation, given, of="infer_pattern")
     nodes = nodes_of(equation)
     provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
     if method == "prove" and not provable:
@@ -390,9 +393,9 @@ def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset,
 
     n, m = shape
     small = min(n, PROBED_SIDE), min(m, PROBED_SIDE)
-    graph = dependency_graph(equation, small, device=device, of="infer_pattern", **parameters)
+    graph = dependency_graph(equation, small, values=parameters, device=device, of="infer_pattern")
     cells = _spread(n, m)
-    masks = probe_cells(equation, shape, cells, seeds=SEEDS, device=device, of="infer_pattern", **parameters)
+    masks = probe_cells(equation, shape, cells, seeds=SEEDS, values=parameters, device=device)
     seen = int(np.bitwise_or.reduce(masks))
     pairs = graph.regions | {pair for bit, pair in enumerate(REGIONS) if seen >> bit & 1}
     words = f"seen on a table of {small[0]} x {small[1]} and in {len(cells):,} cells of {n} x {m}; no proof"

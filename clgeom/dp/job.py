@@ -202,8 +202,16 @@ def _value(p: Parameter, value, *, of):
         and not (array.astype(p.dtype).astype(array.dtype) == array).all()
     ):
         raise refuse("integers that it cannot hold exactly")
-    # a copy: kernels may read it in place after the call has returned, and the caller may write to his
-    return np.array(array, p.dtype, order="C") if p.ndim else p.dtype.type(array[()])
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # what is too large is refused; NaN may be a signalling one
+        # a copy: kernels may read it in place after the call has returned, and the caller may write to his
+        held = np.array(array, p.dtype, order="C") if p.ndim else p.dtype.type(array[()])
+    if p.dtype.kind == "f" and array.dtype.kind == "f":
+        beyond = np.isfinite(array) & ~np.isfinite(held)
+        if beyond.any():
+            raise refuse(f"the value {array[beyond].flat[0]}")
+    return held
 
 
 def bind(session, equation: Equation, values: dict, *, of: str) -> tuple[tuple, dict]:

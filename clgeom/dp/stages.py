@@ -29,7 +29,7 @@ ALL_PLACES = np.uint32(2**32 - 1)
 #: What `faults` holds: first stage with a fault + 1, its first place, then of that cell: kind, row, column.
 FAULTS = 5
 #: Kinds of faults, as in dp_check.h.
-RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION = range(1, 9)
+RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION, QUOTIENT = range(1, 10)
 NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
 
 
@@ -199,7 +199,7 @@ def one_step(
         "equation": job.equation.text(checked=checked, trapped=trapped),
         "checked": 2 if trial else int(job.check),
     }
-    if "dp_by(" in params["equation"]:
+    if "dp_divide" in params["equation"]:
         params["divisors"] = True
     if kernel == "dp/diagonal_stage":
         params["sone"] = job.pattern.kind == "sone"
@@ -345,6 +345,10 @@ def fault(job: Job, cell, kind, a, b):
         error = InvalidInput(f"{where} reads a parameter at index {a}, and its size there is {b}.")
     elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
+    elif kind == QUOTIENT:
+        error = IntegerOverflow(
+            f"{where} divides the least integer by -1, and the quotient does not fit its type."
+        )
     elif kind == SHIFT:
         error = InvalidInput(f"{where} shifts by a negative count, {a}.")
     else:

@@ -439,7 +439,7 @@ class Table:
             while (written := int(result.read(count)[0])) == -1 and resumed:
                 result = run(self.session, Plan(*[step] * RESUMED), **buffers)
         if not 0 <= written <= size:
-            raise ClgeomError(
+            raise InvalidInput(
                 f"The function given to recover returned {written}, and its 'out' has {size} elements."
             )
         return result.read(out, written)

@@ -1,13 +1,14 @@
-"""Traps in a user's OpenCL C: indices of parameters, and divisors, through functions that note what is wrong.
+"""Traps in a user's OpenCL C: indices of parameters, and divisions, through functions that note what is wrong.
 
-Only what stands between brackets, and what follows ``/`` and ``%``, is touched, and no line moves.
+Only what stands between brackets, and what is around ``/`` and ``%``, is touched, and no line moves.
 """
 
 from __future__ import annotations
 
 import re
 
-from clgeom.dp.users_c import NOT_CODE
+from clgeom.dp.users_c import NOT_CODE, shown
+from clgeom.errors import InvalidInput
 
 TOKEN = re.compile(
     r"\d(?:[eEpP][+-]|[\w.])*|\.\d(?:[eEpP][+-]|[\w.])*|\w+|\+\+|--|->|[-+*/%&|^=!<>]=|<<|>>|&&|\|\||\S"
@@ -15,44 +16,117 @@ TOKEN = re.compile(
 TYPE = re.compile(
     r"(?:const|unsigned|signed|bool|half|void|u?(?:char|short|int|long)\d*|(?:float|double)\d*|\w+_t|global|local|private|\*)\Z"
 )
+ASSIGNMENT = re.compile(r"(?:[-+*/%&|^]|<<|>>)?=\Z")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-KEYWORDS = ("return", "else", "case", "do", "if", "while", "for")
+KEYWORDS = ("return", "else", "case", "do", "if", "while", "for", "switch", "goto")
+CONTROL = ("if", "while", "for", "switch")
 PREFIX = ("+", "-", "!", "~", "*", "&", "++", "--")
+QUOTIENTS = {"/": "dp_divide", "%": "dp_divide_rest", "/=": "dp_divide", "%=": "dp_divide_rest"}
 
 
-def trapped(source: str, parameters: dict) -> str:
-    """The text with traps around the indices of parameters and around divisors.
-
-    ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``a / dp_by(b - (1 ? 0 : a), dp_fault)``:
-    the divisor in the type that it is divided in, for floats may be divided by 0. What tables are written as, ``c(i,
-    j)``, is a macro of its own.
-    """
+def check_arrays(source: str, helpers: str, parameters: dict) -> None:
+    """Refuse what traps cannot see: arrays used otherwise than by an index, or as arguments of helper functions."""
     tokens = _tokens(source)
     words = [word for word, _, _ in tokens]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    inserted = []  # (place, order, text)
+    functions = _defined(tokens_of(helpers))
 
-    def around(first, stop, before, after):
-        """Put text before one token and after another; inner pairs are inserted later and end up inside."""
-        inserted.append((tokens[first][1], len(inserted), before))
-        inserted.append((tokens[stop - 1][2], -len(inserted), after))
+    def refuse(at, what):
+        number = source.count("\n", 0, tokens[at][1]) + 1
+        raise InvalidInput(f"Line {number} of an equation: {what}: {shown(source.splitlines()[number - 1])}")
 
+    for at, word in enumerate(words):
+        follows = words[at + 1] if at + 1 < len(words) else ""
+        if word in arrays and (at == 0 or words[at - 1] not in (".", "->")):
+            table = arrays[word].ndim == 2
+            read = follows == "[" or (table and follows == "(")
+            if not (read and not _is_addressed(words, at)) and not _is_argument(words, at, functions):
+                form = f"{word}(row, column)" if table else f"{word}[index]"
+                refuse(at, f"read the parameter {word!r} as {form}, or pass it to a function of 'helpers'")
+        elif word in ("/=", "%=") and not _is_harmless(words, at):
+            divided = words[_operand(words, at - 1) : at]
+            if any(mark in ("++", "--") or ASSIGNMENT.match(mark) for mark in divided):
+                refuse(at, f"what {word} divides must not change anything else, please")
+
+
+def trapped(source: str, parameters: dict) -> str:
+    """The text with traps around the indices of parameters and around divisions.
+
+    ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``dp_divide(a - (1 ? 0 : b), b - (1 ? 0 :
+    a), dp_fault)``: both in the type that they are divided in, for floats may be divided by 0. What tables are written
+    as, ``c(i, j)``, is a macro of its own.
+    """
+    tokens = _tokens(source)
+    words = [word for word, _, _ in tokens]
+    spelled = [source[begin:end] for _, begin, end in tokens]
+    arrays = {p.name: p for p in parameters.values() if p.ndim}
+    spans = []  # (first token, one past the last, text before, text after, token replaced, text in its place)
     for at, word in enumerate(words):
         follows = words[at + 1] if at + 1 < len(words) else ""
         if word in arrays and follows == "[" and (at == 0 or words[at - 1] not in (".", "->")):
             p, close = arrays[word], closing(words, at + 1)
             size = f"{word}_size" if p.ndim == 1 else f"(long){word}_rows * {word}_columns"
-            around(at + 2, close, "dp_at((", f"), {size}, dp_fault)")
-        elif word in ("/", "%", "/=", "%=") and 0 < at < len(words) - 1:
+            spans.append((at + 2, close, "dp_at((", f"), {size}, dp_fault)", None, ""))
+        elif word in QUOTIENTS and 0 < at < len(words) - 1 and not _is_harmless(words, at):
             whole = word in ("/=", "%=")
+            start = (_operand if whole else _product)(words, at - 1)
             stop = (_expression if whole else _unary)(words, at + 1)
-            if stop == at + 2 and _is_constant(words[at + 1]):
-                continue
-            divided = " ".join(words[(_operand if whole else _product)(words, at - 1) : at])
-            around(at + 1, stop, "dp_by((", f") - (1 ? 0 : ({divided})), dp_fault)")
-    for place, _, text in sorted(inserted, reverse=True):
-        source = source[:place] + text + source[place:]
-    return source
+            divided, by = " ".join(spelled[start:at]), " ".join(spelled[at + 1 : stop])
+            after = f") - (1 ? 0 : ({divided})), dp_fault)"
+            if whole:
+                again = trapped(divided, parameters)
+                spans.append(
+                    (at, stop, "", after, at, f"= {QUOTIENTS[word]}(({again}) - (1 ? 0 : ({by})), (")
+                )
+            else:
+                spans.append((start, stop, f"{QUOTIENTS[word]}((", after, at, f") - (1 ? 0 : ({by})), ("))
+    before, instead, after = [""] * len(words), list(spelled), [""] * len(words)
+    # the outer first; an index is around the quotient that it is
+    for first, stop, opened, closed, at, text in sorted(
+        spans, key=lambda span: (span[0], -span[1], span[4] is not None)
+    ):
+        before[first] += opened
+        after[stop - 1] = closed + after[stop - 1]
+        if at is not None:
+            instead[at] = text
+    made, end = [], 0
+    for (_, begin, next_end), *parts in zip(tokens, before, instead, after):
+        made += [source[end:begin], *parts]
+        end = next_end
+    return "".join([*made, source[end:]])
+
+
+def _defined(words):
+    """Names of the functions that these words define."""
+    places = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
+    return {words[at] for at in places if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
+
+
+def _is_harmless(words, at):
+    """Whether the division at this place is by a number that is neither 0 nor -1."""
+    whole = words[at] in ("/=", "%=")
+    stop = (_expression if whole else _unary)(words, at + 1)
+    return stop == at + 2 and _is_constant(words[at + 1])
+
+
+def _is_addressed(words, at):
+    """Whether the address of an element of the array at this place is taken."""
+    at -= 1
+    while at >= 0 and words[at] == "(" and not _ends_operand(words, at - 1):
+        at -= 1
+    return at >= 0 and words[at] == "&" and not _ends_operand(words, at - 1)
+
+
+def _is_argument(words, at, functions):
+    """Whether the name at this place is, on its own, an argument of one of these functions."""
+    if at + 1 == len(words) or words[at + 1] not in (",", ")") or words[at - 1] not in (",", "("):
+        return False
+    depth = 0
+    for place in range(at - 1, 0, -1):
+        depth += (words[place] in CLOSING.values()) - (words[place] in CLOSING)
+        if depth < 0:
+            return words[place] == "(" and words[place - 1] in functions
+    return False
 
 
 def tokens_of(source) -> list[str]:
@@ -116,25 +190,50 @@ def _opening(words, at):
     return 0
 
 
-def _operand(words, at):
-    """The first token of the operand whose last one is at this place."""
+def _is_cast(words, at):
+    """Whether the bracket at this place closes a cast."""
+    start = _opening(words, at)
+    if start and words[start - 1] == "sizeof":
+        return False
+    return start + 1 < at and all(TYPE.match(word) for word in words[start + 1 : at])
+
+
+def _ends_operand(words, at):
+    """Whether an operand ends at this place, so that a sign after it stands between two."""
+    if at < 0:
+        return False
     if words[at] in ("++", "--"):
-        return _operand(words, at - 1)
+        return _ends_operand(words, at - 1)
+    if words[at] == ")":
+        start = _opening(words, at)
+        return not (start and words[start - 1] in CONTROL) and not _is_cast(words, at)
+    return words[at] == "]" or (re.match(r"[\w.]", words[at]) is not None and words[at] not in KEYWORDS)
+
+
+def _operand(words, at):
+    """The first token of the operand whose last one is at this place, with its signs and casts."""
+    start = _primary(words, at)
+    while start:
+        before = words[start - 1]
+        if before == ")" and _is_cast(words, start - 1):
+            start = _opening(words, start - 1)
+        elif before == "sizeof" or (before in PREFIX and not _ends_operand(words, start - 2)):
+            start -= 1
+        else:
+            break
+    return start
+
+
+def _primary(words, at):
+    """The first token of a name, a number, a call, an element or what is in brackets."""
+    if words[at] in ("++", "--") and at:
+        return _primary(words, at - 1)
     if words[at] in (")", "]"):
         start = _opening(words, at)
-        before = words[start - 1] if start else ""
-        if before and (re.match(r"\w", before) and before not in KEYWORDS or before in (")", "]")):
-            start = _operand(words, start - 1)  # of a call, or of an array
-    else:
-        start = at
-        if at > 1 and words[at - 1] in (".", "->"):
-            start = _operand(words, at - 2)
-    while start and words[start - 1] == ")":
-        opened = _opening(words, start - 1)
-        if not all(TYPE.match(word) for word in words[opened + 1 : start - 1]):
-            break
-        start = opened  # a cast
-    return start
+        return _primary(words, start - 1) if _ends_operand(words, start - 1) else start
+    if at > 1 and words[at - 1] in (".", "->"):
+        return _primary(words, at - 2)
+    return at
 
 
 def _product(words, at):

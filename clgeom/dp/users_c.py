@@ -8,6 +8,7 @@ import re
 from clgeom.dp.reach import Near
 from clgeom.dp.text import users_line
 from clgeom.errors import InvalidInput, KernelBuildError
+from clgeom.io.messages import first_error
 
 #: Comments, and literals of characters and texts, which may hold brackets.
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
@@ -64,15 +65,14 @@ def c_text(source, *, of, name, empty=False) -> str:
     for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
         if line.rstrip().endswith("\\"):
             raise InvalidInput(
-                f"Line {number} of an equation: no backslash at its end, please: {_shown(line)}"
+                f"Line {number} of an equation: no backslash at its end, please: {shown(line)}"
             )
         if found := re.search(r"\?\?[=/'()!<>-]", line):
             raise InvalidInput(f"Line {number} of an equation: no trigraphs, please: {found.group()}")
     for pattern, words in HIDDEN:
         if found := pattern.search(bare):
             number = bare.count("\n", 0, found.start()) + 1
-            shown = words.format(_shown(lines[number - 1]))
-            raise InvalidInput(f"Line {number} of an equation: {shown}")
+            raise InvalidInput(f"Line {number} of an equation: {words.format(shown(lines[number - 1]))}")
     _check_length(bare, of=of, name=name)
     stack = []
     for number, line in enumerate(bare.split("\n"), 1):
@@ -90,7 +90,7 @@ def c_text(source, *, of, name, empty=False) -> str:
     return source.rstrip()
 
 
-def _shown(line):
+def shown(line):
     """A line as messages show it."""
     return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
 
@@ -190,21 +190,19 @@ def _arguments(bare, at):
 
 @contextlib.contextmanager
 def users_errors(source: str, *, of: str):
-    """Turn a kernel that does not compile into an error that shows the user's own line."""
+    """Turn a kernel that does not compile into an error that shows the user's own line, and what is said of it."""
     try:
         yield
     except KernelBuildError as error:
-        found = users_line(error.source, error.log)
-        if found is None:
-            raise
-        where, number = found
-        line = f": {source.splitlines()[number - 1].strip()}" if where == "equation" else ""
-        said = (
-            "\n".join(part.strip() for part in error.log.splitlines() if "error:" in part.lower())
-            or error.log
-        )
+        log = error.log.splitlines()
+        said = next((part for part in log if users_line(error.source, part)), None)
+        place = line = ""
+        if said is not None:
+            where, number = users_line(error.source, said)
+            line = shown(source.splitlines()[number - 1]) if where == "equation" else ""
+            place = f": line {number} of the {where}{': ' * bool(line)}{line}"
         failure = KernelBuildError(
-            f"{of} does not compile: line {number} of the {where}{line}\nThe compiler said:\n{said}"
+            f"{of} does not compile{place}. The compiler said: {first_error(said or error.log)}"
         )
-        failure.source, failure.log = error.source, error.log
+        failure.source, failure.log, failure.in_users_text = error.source, error.log, said is not None
         raise failure from error

@@ -5,9 +5,11 @@ GeoJSON is in longitude and latitude (RFC 7946); the other formats keep the rast
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
+import sys
 import tempfile
 import warnings
 from dataclasses import dataclass, replace
@@ -117,7 +119,8 @@ def _read_rasterio(path, band, nodata):
 
     _check_sides(path)
     # Only drivers that read this one file, and local files beside it; what these name is not looked for elsewhere.
-    with warnings.catch_warnings(record=True) as caught, rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
+    alone = rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-")
+    with warnings.catch_warnings(record=True) as caught, _quiet_log(), alone:
         warnings.simplefilter("always")
         try:
             with rasterio.open(path.absolute(), driver=RASTERS[path.suffix.lower()]) as source:
@@ -149,6 +152,29 @@ def _read_rasterio(path, band, nodata):
     return replace(raster, transform=transform, crs=None if crs is None else crs.to_string())
 
 
+@contextlib.contextmanager
+def _quiet_log():
+    """Keep Python from printing a traceback where GDAL logs words of a file that are no UTF-8.
+
+    rasterio's function that logs them cannot raise: the error goes to both hooks of `sys`, and rasterio goes on.
+    """
+    hooks = sys.excepthook, sys.unraisablehook
+
+    def excepthook(kind, error, traceback):
+        if not issubclass(kind, UnicodeDecodeError):
+            hooks[0](kind, error, traceback)
+
+    def unraisablehook(what):
+        if not issubclass(what.exc_type, UnicodeDecodeError):
+            hooks[1](what)
+
+    sys.excepthook, sys.unraisablehook = excepthook, unraisablehook
+    try:
+        yield
+    finally:
+        sys.excepthook, sys.unraisablehook = hooks
+
+
 def _check_sides(path):
     """Refuse a mask or an overview beside a raster that is no TIFF: GDAL would open whatever it is."""
     for ending in (".msk", ".ovr", ".msk.ovr", ".ovr.msk", ".MSK", ".OVR"):
@@ -175,9 +201,12 @@ def _band(source, band, values, nodata):
     if not (np.isfinite(scale) and np.isfinite(offset) and scale):
         raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
     hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
-    scaled = np.ma.getdata(values) * scale + offset
-    if values.dtype.itemsize <= 2 or values.dtype == np.float32:
-        scaled = scaled.astype(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.ma.getdata(values) * scale + offset
+        if values.dtype.itemsize <= 2 or values.dtype == np.float32:
+            narrow = scaled.astype(np.float32)
+            if np.array_equal(np.isinf(narrow), np.isinf(scaled)):  # else they need float64
+                scaled = narrow
     return Raster(np.ma.masked_array(scaled, hidden), bands=source.count)
 
 

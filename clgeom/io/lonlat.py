@@ -67,9 +67,9 @@ def to_lonlat(geometry, crs, *, of, resolution=None) -> dict:
     -------
     dict
         GeoJSON; coordinates are lists. Polygons go by the right-hand rule, are cut at 180 degrees (section 3.1.9), and
-        contain every point that they contain in `crs`, a pole too. Their outline is moved outwards by at most 1/40 of
-        the resolution for that. In longitude and latitude already, every bit of the coordinates is kept, but for those
-        of a polygon that is cut.
+        contain every point that they contain in `crs`, a pole too, but for what is less than 1 mm beyond 180 degrees.
+        Their outline is moved outwards by at most 1/40 of the resolution for that. In longitude and latitude already,
+        every bit of the coordinates is kept, but for those of a polygon that is cut.
 
     Raises
     ------
@@ -370,7 +370,8 @@ def _on_the_left(curve, grow):
     if _twice_area(curve) < 0:  # round both poles
         return _window(0).difference(_on_the_left(curve[::-1], -grow))
     shape = shapely.Polygon(curve)
-    grown, windows = _grown(shape, grow), _windows(shape, abs(grow))
+    # a turn that only the margin reaches is left out; the shape itself may take next to nothing of one
+    grown, windows = _grown(shape, grow), _windows(shape, min(abs(grow), MARGIN))
     return shapely.union_all([_shifted(grown.intersection(_window(k)), k) for k in windows])
 
 

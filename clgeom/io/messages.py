@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+#: Where a compiler found an error: "error: FILE:3:7: ", "<kernel>:3:7: error: ", "error: FILE:3:7 <..>: ".
+PLACE = re.compile(r"^(?:error:\s*)?\S*?:\d+:\d+(?:\s*<Spelling=[^>]*>)?:\s*(?:error:\s*)?")
 #: Names that a message lists at most.
 LISTED = 12
 
@@ -17,6 +21,15 @@ def shown(text: str, most: int = 60) -> str:
     """Text on one line, cut after `most` characters."""
     text = printable(text[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def first_error(log: str) -> str:
+    """The first error in a compiler's log, without the place, on one line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()] or ["nothing"]
+    said = next(
+        (line for line in lines if "error" in line.lower() and "error generated" not in line), lines[0]
+    )
+    return shown(PLACE.sub("", said), 300)
 
 
 def listed(names) -> str:

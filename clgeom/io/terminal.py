@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
+import re
 import sys
 import time
 
 import click
+
+from clgeom.errors import InvalidInput
 
 device_option = click.option(
     "--device",
@@ -32,6 +36,43 @@ def _two_columns(ctx, param, value):
     if len(columns) != 2 or not all(column.strip() for column in columns):
         raise click.BadParameter(f"'{value}' must be two columns, as X,Y.")
     return columns
+
+
+#: How messages of functions begin, which name a parameter as Python calls it.
+PARAMETER = re.compile(r"The '(\w+)' parameter of \w+ (?=must|is)")
+
+
+def named_options(**others):
+    """A decorator for commands: what functions say of a parameter is said of the option that it comes from.
+
+    Options that are called as the parameter are found; `others` are for those that are not, such as
+    ``levels="option --level"``.
+    """
+
+    def decorate(command):
+        @functools.wraps(command)
+        def wrapper(*args, **kwargs):
+            try:
+                return command(*args, **kwargs)
+            except InvalidInput as error:
+                options = click.get_current_context().command.params
+                named = {
+                    o.name: f"option {max(o.opts, key=len)}" for o in options if isinstance(o, click.Option)
+                }
+                named |= others
+
+                def words(found):
+                    name = named.get(found.group(1))
+                    return found.group() if name is None else f"The {name} "
+
+                said = PARAMETER.sub(words, str(error), count=1)
+                if said == str(error):
+                    raise
+                raise type(error)(said) from error
+
+        return wrapper
+
+    return decorate
 
 
 def timed(function, *args, **kwargs):

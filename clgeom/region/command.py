@@ -67,6 +67,10 @@ MOST_CELLS_A_SIDE = 1 << 15
 @click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
 @terminal.device_option
 @terminal.json_option
+@terminal.named_options(
+    levels="option --level", tolerance="option --simplify", shape="option --size", transform="transform",
+    raster="raster", points="points",
+)  # fmt: skip
 def region(file, levels, output, picture, comparison, device, as_json, profile, **options):
     """Coverage polygons of a raster FILE (.tif, .npy, .npz) or of points (.csv): one for each part of each level.
 

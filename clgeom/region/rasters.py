@@ -116,16 +116,22 @@ def canonical_raster(raster, *, of) -> np.ndarray:
     if array.dtype == bool:
         array = array.view(np.uint8)
     elif array.dtype == np.float16:
-        array = array.astype(np.float32)
+        array = _converted(array, np.float32)
     elif array.dtype.name not in THRESHOLDS:
         wide = array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > 1 << 53
         if wide:
             raise InvalidInput(f"The 'raster' parameter of {of} must hold integers within 2**53.")
-        array = array.astype(np.float64)
+        array = _converted(array, np.float64)
     if np.ma.is_masked(raster):
         unknown = np.ma.getmaskarray(raster)
-        array = np.where(unknown, np.nan, array).astype(np.result_type(array.dtype, np.float32))
+        array = _converted(np.where(unknown, np.nan, array), np.result_type(array.dtype, np.float32))
     return np.require(array.reshape((-1, *array.shape[-2:])), requirements=["C", "A"])
+
+
+def _converted(array, dtype):
+    """An array in another type; signalling NaNs, which files may hold, are no reason to warn."""
+    with np.errstate(invalid="ignore"):
+        return array.astype(dtype, copy=False)
 
 
 def _adopted(session, raster, of):
@@ -166,7 +172,7 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, of="covered_mask
     """
     array = canonical_raster(raster, of=of)
     levels = as_levels(level, direction, nodata, array.dtype, of=of)
-    values, threshold = array.astype(levels.dtype, copy=False), levels.thresholds[0]
+    values, threshold = _converted(array, levels.dtype), levels.thresholds[0]
     mask = values <= threshold if levels.below else values >= threshold
     if levels.nodata is not None:
         mask &= values != levels.dtype.type(levels.nodata)
@@ -177,7 +183,7 @@ def known_values(raster, nodata=None) -> np.ndarray:
     """The values of a raster as float64, NaN where there are none."""
     array = canonical_raster(raster, of="known_values")
     absent = as_levels(0, ">=", nodata, array.dtype, of="known_values").nodata
-    values = array.astype(np.float64)
+    values = _converted(array, np.float64)
     return (values if absent is None else np.where(array == absent, np.nan, values)).reshape(np.shape(raster))
 
 

@@ -46,6 +46,9 @@ OUTPUTS = (".npy", ".csv", ".txt")
 @click.option("--stats", is_flag=True, help="Print what each phase did: reads, writes, passes, time.")
 @terminal.device_option
 @terminal.json_option
+@terminal.named_options(
+    max_items_per_subsequence="option --items", min_elements_per_item="option --elements", keys="numbers"
+)
 def sort(
     file, method, descending, gaps, items, elements, column, array, output, picture, stats, device, as_json
 ):
