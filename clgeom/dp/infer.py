@@ -186,13 +186,16 @@ def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
     return frozenset(pairs), sharp
 
 
-def forbidden_read(nodes, pattern, parameters=None) -> str | None:
+def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
     """A read that is proven to lie where a pattern allows none, as text in C; None if there is no proof of one.
 
-    Reads that are proven never to be done do not count.
+    Reads that are proven never to be done, in a table of this shape if one is given, do not count.
     """
-    wrong = set()
+    wrong, of_shape = set(), ()
+    for axis, size in zip("nm", shape or ()):
+        of_shape += {axis: 1, None: -size}, {axis: -1, None: size}
     for cell, facts in _reads(nodes.computed, _parameter_ranges(parameters or {})):
+        facts += of_shape
         rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
         allowed = any(pattern.allows(r, c) for r in rows for c in columns)
         if not allowed and not _contradict(facts):
