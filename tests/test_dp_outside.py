@@ -146,7 +146,7 @@ class Random:
         for i, j in itertools.product(range(n), range(m)):
             reads = []
             eval(self.code, {
-                "i": i, "j": j, "m": m, "read": lambda a, b: reads.append((a, b)), "not_": lambda a: not a,
+                "i": i, "j": j, "m": m, "read": lambda *read, to=reads: to.append(read), "not_": lambda a: not a,
                 "and_": lambda a, b: a and b(), "or_": lambda a, b: a or b(),
                 "where_": lambda c, a, b: a() if c else b(),
             })  # fmt: skip

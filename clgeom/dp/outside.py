@@ -377,7 +377,7 @@ def borders(job, nodes):
     n, m = job.shape
     rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
     env = {"n": n, "m": m, **job.values}
-    for part, way in _suspects(job, nodes):
+    for way in _suspects(job, nodes):
         values = solved(way)
         if values is not None:
             rows.append(values["i"])
@@ -387,7 +387,7 @@ def borders(job, nodes):
         rest = {atom: by for atom, by in form.items() if atom is None or atom.op not in ("i", "j")}
         if any(atom is not None and depends_on(atom, NOT_SOLVED) for atom in rest):
             continue
-        for axis, along, size, length in (("j", "i", m, n), ("i", "j", n, m)):
+        for axis, along, length in (("j", "i", n), ("i", "j", m)):
             if axis not in own or any(a is not None and depends_on(a, (axis,)) for a in rest):
                 continue
             others = {**rest, own[along]: form[own[along]]} if along in own else rest
@@ -409,8 +409,8 @@ def borders(job, nodes):
 def _suspects(job, nodes):
     """Ways on which a read may be outside, some of whose conditions are not known."""
     found = []
-    for part, way in Reads(job, nodes).suspects():
-        found.append((part, way))
+    for _, way in Reads(job, nodes).suspects():
+        found.append(way)
         if len(found) == MOST_LINES // 2:
             break
     return found

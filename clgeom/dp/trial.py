@@ -1,8 +1,9 @@
 """The check before a fill: a few cells of the table itself, computed with every trap on.
 
 Traced equations, and simple ones in C, are computed on the host: the first stages of the table, cell after cell where
-those have few, and cells all over it and where its conditions change. What a cell reads is known where the trial has computed it before; what follows
-from other cells is not known, and nothing is said of what may not happen. So whatever is found is wrong for certain.
+those have few, and cells all over it and next to the borders of conditions. What a cell reads is known where the trial
+has computed it before; what follows from other cells is not known, and nothing is said of what may not happen. So
+whatever is found is wrong for certain.
 
 Other equations in C are computed on the device, by the kernels of ``check=True``: the first stages, and a few cells of
 later ones up to their first read of another cell.
