@@ -271,6 +271,14 @@ def _step(name, by):
 
 def _path(job, forced):
     """The module that fills: the one asked for, or the first that applies."""
+    job.wraps = job.equation.traced and not bounds.indices_fit(job)
+    if job.wraps and forced not in (None, "stages"):
+        raise InvalidInput(
+            f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "
+            "indices or conditions may go beyond their type. Take the path 'stages'."
+        )
+    if job.wraps:
+        return stages
     if job.check:
         if forced not in (None, "stages"):
             raise InvalidInput(f"check=True takes the path 'stages'. Got path={forced!r}.")

@@ -201,7 +201,7 @@ def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
         if not allowed and not _contradict(facts):
             wrong.add(cell)
     first = next((part for part in walk(*nodes.computed) if part in wrong), None)
-    return None if first is None else Writer((first,)).write(first, Block())[0]
+    return None if first is None else Writer((first,), wraps=None).write(first, Block())[0]
 
 
 def _contradict(facts) -> bool:

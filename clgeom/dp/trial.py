@@ -18,8 +18,9 @@ import numpy as np
 
 from clgeom.dp import outside, stages
 from clgeom.dp.job import Job
-from clgeom.dp.nodes import NUMPY, ON_ARRAYS
+from clgeom.dp.nodes import NUMPY, ON_ARRAYS, cast
 from clgeom.dp.plain_c import nodes_of
+from clgeom.dp.sums import narrows
 from clgeom.dp.table import CellStore
 from clgeom.dp.trace import LIMITS, deep_enough, neutral, widest
 from clgeom.dp.users_c import has_loop
@@ -262,7 +263,10 @@ class Lanes:
                 best, at = np.where(better, value, best), np.where(better, place, at)
             return at, known
         if op == "cast":
-            return _cast(values[0], node.type), known
+            found = cast(values[0], node.type).astype(_kind(node))
+            if narrows(node):
+                self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+            return found, known
         if op in ("floordiv", "mod"):
             zero = values[1] == 0
             self._doubt(stages.DIVISION, lanes[known & zero])
@@ -410,14 +414,6 @@ def _places_of_loops(counts, short, each):
     some = np.concatenate([0 * last + edge, last * edge // len(edge), last - edge], axis=1)
     of = np.concatenate([all_of, np.repeat(long, some.shape[1])])
     return of, np.concatenate([np.arange(len(all_of)) - starts, some.ravel()])
-
-
-def _cast(values, type):
-    """Values in another type; floats are cut towards zero."""
-    if type not in LIMITS:
-        return values.astype(NUMPY[type])
-    whole = values if values.dtype.kind != "f" else np.nan_to_num(np.trunc(values), nan=0, posinf=0, neginf=0)
-    return whole.astype(np.int64).astype(NUMPY[type]).astype(np.int64)
 
 
 def _allowed(pattern, di, dj):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import tiles, trial
+from clgeom.dp import bounds, tiles, trial
 from clgeom.dp.decisions import packed_pitch
 from clgeom.dp.fill import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
@@ -97,6 +97,11 @@ def walk_back(
         )
     if check not in ("auto", False):
         raise InvalidInput(f"The 'check' parameter of {of} must be 'auto' or False. Got {check!r} instead.")
+    if job.equation.traced and not bounds.indices_fit(job):
+        raise InvalidInput(
+            f"walk_back needs integers that stay in their type in indices and conditions, and with these parameters "
+            f"those of {equation.name} may not."
+        )
     hold_to_table(job)
     if check:
         trial.check(job)
