@@ -143,6 +143,22 @@ def test_casts_of_floats_saturate(session):
         assert cast(w, {"int32": "int", "int64": "long"}[dtype]).tolist() == expected
 
 
+def test_sums_that_wrap_prove_nothing(session):
+    def up(M, i, j, p):
+        return where((i == 0) | (p + p < 1), 1, M[i - p - p, j])
+
+    equation = dp.Equation(up, parameters={"p": "int32"})
+    assert dp.infer_pattern(equation, (9, 9), p=1).proven
+    assert not dp.infer_pattern(equation, (9, 9), p=2**30, device=session).proven
+    with pytest.raises(InvalidInput, match="cannot be proven"):
+        dp.infer_pattern(equation, (9, 9), method="prove", p=2**30)
+
+
+def test_casts_on_the_host_near_the_ends():
+    near = np.array([-(2.0**31) + 0.5, -(2.0**31) - 0.5, 2.0**31 - 0.5, 2.0**31])
+    assert cast(near, "int").tolist() == [LEAST + 1, LEAST, MOST, MOST]
+
+
 def test_host_and_device_cast_alike(session):
     def far(M, i, j, w, x):
         return where(i == 0, x[where(dp.cast(w[j], "int32") > -2 * 10**9, 9, 0)], M[i - 1, j])

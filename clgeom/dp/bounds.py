@@ -23,7 +23,7 @@ def overflow(job) -> str:
     if not equation.traced:
         return "possible"
     stages = job.stop - job.start
-    known = _known(job)
+    known = _known(job.shape, job.values)
     degree = _degree(equation.value)
     if degree is None or degree > 1:
         return "possible"
@@ -39,16 +39,16 @@ def overflow(job) -> str:
     return "impossible" if fits and value != NO else "possible"
 
 
-def indices_fit(job) -> bool:
+def indices_fit(equation, shape, values) -> bool:
     """Whether no integer that indices and conditions are made of can go beyond its type, as far as ranges can tell.
 
     Of a traced equation. Fast paths take such integers for sums, which do not wrap around.
     """
-    roots, (n, m) = job.equation.roots, job.shape
-    found = job.equation.__dict__.setdefault("_indices", {})
+    roots, (n, m) = equation.roots, shape
+    found = equation.__dict__.setdefault("_indices", {})
     if not found:
         found["nodes"] = indices_of(*roots)
-    known, loops, made = _known(job), _loops(roots), {}
+    known, loops, made = _known(shape, values), _loops(roots), {}
     for part in walk(*roots) if found["nodes"] else ():
         bounds = _of_node(part, made, known, NO, loops)
         if part.op == "add" and {arg.op for arg in part.args} == {"i", "j"}:
@@ -60,10 +60,10 @@ def indices_fit(job) -> bool:
     return True
 
 
-def _known(job):
-    n, m = job.shape
+def _known(shape, values):
+    n, m = shape
     known = {"i": (0, n - 1), "j": (0, m - 1), "n": (n, n), "m": (m, m)}
-    for name, value in job.values.items():
+    for name, value in values.items():
         value = np.asarray(value)
         if value.dtype.kind in "iu" and value.size:
             known[name] = (int(value.min()), int(value.max()))

@@ -257,6 +257,8 @@ def hold_to_pattern(equation, pattern, values, shape):
         read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
     if read is None:
         kept_to.add(pattern.name)
+    elif equation.traced and not bounds.indices_fit(equation, shape, values):
+        return  # indices may wrap around, and what is proven of sums says nothing
     elif nodes is None or forbidden_read(
         nodes, pattern, values, shape
     ):  # these may show that it is never done
@@ -271,7 +273,7 @@ def _step(name, by):
 
 def _path(job, forced):
     """The module that fills: the one asked for, or the first that applies."""
-    job.wraps = job.equation.traced and not bounds.indices_fit(job)
+    job.wraps = job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values)
     if job.wraps and forced not in (None, "stages"):
         raise InvalidInput(
             f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.dp.bounds import indices_fit
 from clgeom.dp.equation import Equation
 from clgeom.dp.job import check_shape, some_values
 from clgeom.dp.nodes import walk
@@ -102,7 +103,7 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
     ------
     InvalidInput
         If `method` is "prove" and the equation is in OpenCL C, unless that is a simple one (see docs/dp.rst), or reads
-        at i and j plus constants only.
+        at i and j plus constants only. Or if the indices may wrap around with these parameters.
     DependencyError
         If a probe reads a cell outside the table, or one that depends on itself.
 
@@ -125,6 +126,14 @@ def infer_pattern(equation, shape, *, method="auto", device=None, **parameters) 
     parameters = some_values(equation, parameters, of="infer_pattern")
     nodes = nodes_of(equation)
     provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
+    given = len(parameters) == len(equation.parameters)
+    if provable and equation.traced and given and not indices_fit(equation, (n, m), parameters):
+        if method == "prove":
+            raise InvalidInput(
+                f"The pattern of {equation.name} cannot be proven: with these parameters, integers in its indices or "
+                "conditions may go beyond their type."
+            )
+        provable = False
     if method == "prove" and not provable:
         raise InvalidInput(
             "The 'method' parameter of infer_pattern is 'prove', which needs an equation in Python, or a simple one in "

@@ -121,7 +121,7 @@ def cast(values, type) -> np.ndarray:
         return values.astype(NUMPY[type])
     low, high = LIMITS[type]
     with np.errstate(invalid="ignore"):
-        inside = (values > -float(high)) & (values < float(high))
+        inside = (values > -float(high + 1)) & (values < float(high + 1))
         whole = np.where(inside, values, 0).astype(np.int64)
         beyond = np.where(values > 0, high, np.where(values < 0, low, 0))
     return np.where(inside, whole, beyond).astype(NUMPY[type])

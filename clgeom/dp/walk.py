@@ -97,7 +97,7 @@ def walk_back(
         )
     if check not in ("auto", False):
         raise InvalidInput(f"The 'check' parameter of {of} must be 'auto' or False. Got {check!r} instead.")
-    if job.equation.traced and not bounds.indices_fit(job):
+    if job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values):
         raise InvalidInput(
             f"walk_back needs integers that stay in their type in indices and conditions, and with these parameters "
             f"those of {equation.name} may not."
