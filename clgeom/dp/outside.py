@@ -24,7 +24,7 @@ MOST_WAYS, MOST_FACTS = 400, 120
 TRIES = 16
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 #: Rows, columns and cells next to borders of conditions that are looked at.
-MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 24, 512, 8_192
+MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 16, 256, 4_096
 
 
 @dataclass(frozen=True)
