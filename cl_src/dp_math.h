@@ -32,12 +32,35 @@
     }
 
 DP_WHOLE(int, uint)
+DP_WHOLE(long, ulong)
+
+// Beyond their type integers wrap around, which only unsigned ones do in C.
+#define DP_WRAP(type, unsigned_type)                                                                          \
+    inline type dp_wrap_add_##type(const type a, const type b) { return (type)((unsigned_type)a + (unsigned_type)b); } \
+    inline type dp_wrap_sub_##type(const type a, const type b) { return (type)((unsigned_type)a - (unsigned_type)b); } \
+    inline type dp_wrap_mul_##type(const type a, const type b) { return (type)((unsigned_type)a * (unsigned_type)b); } \
+    inline type dp_wrap_neg_##type(const type a) { return (type)(0 - (unsigned_type)a); }
+DP_WRAP(int, uint)
+DP_WRAP(long, ulong)
+
+// Floats as integers, cut towards zero; what lies beyond is the nearest there is, and NaN is 0.
+#define DP_CAST(type, real, lowest, highest, beyond)                                        \
+    inline type dp_cast_##type##_##real(const real x)                                       \
+    {                                                                                       \
+        return x != x ? 0 : x >= beyond ? highest : x <= -beyond ? lowest : (type)x;        \
+    }
+DP_CAST(int, float, INT_MIN, INT_MAX, 0x1p31f)
+DP_CAST(long, float, LONG_MIN, LONG_MAX, 0x1p63f)
+#if CLGEOM_FP64
+DP_CAST(int, double, INT_MIN, INT_MAX, 0x1p31)
+DP_CAST(long, double, LONG_MIN, LONG_MAX, 0x1p63)
+#endif
+
 // An index moved into 0 .. size - 1, for cells whose values nobody uses.
 inline int dp_inside(const long index, const int size)
 {
     return (int)(index < 0 || size == 0 ? 0 : index >= size ? size - 1 : index);
 }
-DP_WHOLE(long, ulong)
 DP_MINMAX(float)
 inline float dp_abs_float(const float a) { return fabs(a); }
 

@@ -46,8 +46,11 @@
 #define SPLIT_JOIN(v, k, best, at) (best) = SPLIT_BETTER(v, best) ? (v) : (best)
 #endif
 
+#ifndef DP_SUM              // of cells: integers wrap around
+#define DP_SUM(a, b) ((a) + (b))
+#endif
 #if SPLIT_BARE
-#define SPLIT_SUM(i, j, k, a, b) ((a) + (b))
+#define SPLIT_SUM(i, j, k, a, b) DP_SUM(a, b)
 #else
-#define SPLIT_SUM(i, j, k, a, b) ((a) + (b) + dp_split_term(SPLIT_PLACE(i, j), k, SPLIT_SHAPE DP_ARGUMENTS))
+#define SPLIT_SUM(i, j, k, a, b) DP_SUM(DP_SUM(a, b), dp_split_term(SPLIT_PLACE(i, j), k, SPLIT_SHAPE DP_ARGUMENTS))
 #endif

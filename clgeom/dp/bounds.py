@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.dp.nodes import walk
+from clgeom.dp.sums import indices_of
 from clgeom.dp.trace import LIMITS, neutral
 
 NO = (None, None)  # a range of which nothing is known
@@ -22,7 +23,7 @@ def overflow(job) -> str:
     if not equation.traced:
         return "possible"
     stages = job.stop - job.start
-    known = _known(job)
+    known = _known(job.shape, job.values)
     degree = _degree(equation.value)
     if degree is None or degree > 1:
         return "possible"
@@ -38,10 +39,31 @@ def overflow(job) -> str:
     return "impossible" if fits and value != NO else "possible"
 
 
-def _known(job):
-    n, m = job.shape
+def indices_fit(equation, shape, values) -> bool:
+    """Whether no integer that indices and conditions are made of can go beyond its type, as far as ranges can tell.
+
+    Of a traced equation. Fast paths take such integers for sums, which do not wrap around.
+    """
+    roots, (n, m) = equation.roots, shape
+    found = equation.__dict__.setdefault("_indices", {})
+    if not found:
+        found["nodes"] = indices_of(*roots)
+    known, loops, made = _known(shape, values), _loops(roots), {}
+    for part in walk(*roots) if found["nodes"] else ():
+        bounds = _of_node(part, made, known, NO, loops)
+        if part.op == "add" and {arg.op for arg in part.args} == {"i", "j"}:
+            bounds = 0, n + m - 2
+        fits = bounds != NO and part.type in LIMITS and _within(bounds, part.type)
+        if part in found["nodes"] and not fits:
+            return False
+        made[part] = LIMITS[part.type] if part.type in LIMITS and not fits else bounds
+    return True
+
+
+def _known(shape, values):
+    n, m = shape
     known = {"i": (0, n - 1), "j": (0, m - 1), "n": (n, n), "m": (m, m)}
-    for name, value in job.values.items():
+    for name, value in values.items():
         value = np.asarray(value)
         if value.dtype.kind in "iu" and value.size:
             known[name] = (int(value.min()), int(value.max()))
@@ -89,16 +111,26 @@ def _within(bounds, type):
 def _range(expr, known, cells):
     """((lowest, highest), whether no operation below goes beyond its type), for cells within `cells`."""
     made, fits = {}, True
-    loops = {part.args[0]: part.args[1:3] for part in walk(expr) if part.op in ("reduce", "argreduce")}
+    loops = _loops((expr,))
     for part in walk(expr):
+        made[part] = _of_node(part, made, known, cells, loops)
         if part.op == "index":
-            ends = [_range(end, known, cells)[0] for end in loops[part]] if part in loops else [NO]
-            made[part] = NO if NO in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))
             continue
-        made[part] = _part(part, [made[a] for a in part.args], known, cells)
-        if part.type in LIMITS and part.op in ("add", "sub", "mul", "neg", "abs", "shl", "reduce"):
+        if part.type in LIMITS and part.op in ("add", "sub", "mul", "neg", "abs", "shl", "reduce", "cast"):
             fits = fits and made[part] != NO and _within(made[part], part.type)
     return made[expr], fits
+
+
+def _loops(roots):
+    return {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
+
+
+def _of_node(part, made, known, cells, loops):
+    """The range of a node from those of what is below; an index has that of its loop."""
+    if part.op == "index":
+        ends = [_range(end, known, cells)[0] for end in loops[part]] if part in loops else [NO]
+        return NO if NO in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))
+    return _part(part, [made[a] for a in part.args], known, cells)
 
 
 def _part(part, args, known, cells):
@@ -119,6 +151,10 @@ def _part(part, args, known, cells):
         return _join(args[1], args[2])
     if op in ("which_min", "which_max"):
         return 0, len(args) - 1
+    if op == "cast" and part.args[0].type not in LIMITS:
+        return (
+            (0, 1) if part.args[0].type == "bool" else LIMITS[part.type]
+        )  # floats go to the nearest integer
     if NO in args:
         return NO
     if op == "add":

@@ -17,13 +17,14 @@ from clgeom.dp import text, traps
 from clgeom.dp.nodes import walk
 from clgeom.dp.parameters import arguments, declarations, taken
 from clgeom.dp.reach import Split
-from clgeom.dp.trace import CELL_TYPES, Expr, neutral
+from clgeom.dp.sums import indices_of
+from clgeom.dp.trace import CELL_TYPES, LIMITS, Expr, neutral
 from clgeom.dp.users_c import calls_are_pure
 
 INDICES = "const int i, const int j, const int n, const int m"
 
 
-def kernel_text(equation, *, checked, trapped, split, clamped, wide) -> str:
+def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> str:
     """The text that a kernel includes; the parameters are those of `Equation.text`."""
     cell = CELL_TYPES[equation.dtype.name]
     widened = checked is True and not equation.traced and cell == "int"  # 32-bit overflow shows in 64 bits
@@ -44,11 +45,11 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide) -> str:
         lines.append(_split_term(equation, clamped))
         given = _left_out(part for part in walk(*equation.roots) if part.op in ("reduce", "argreduce"))
     if wide:
-        lines += _range_and_body(equation)
+        lines += _range_and_body(equation, wraps)
         given = _left_out(equation.wide.twins)
         context = f", const {equation.wide.node.type} dp_split, const int dp_split_k"
     trapped = trapped and checked and not equation.traced
-    body = _body(equation, bool(checked), given, trapped=trapped)
+    body = _body(equation, bool(checked), given, trapped=trapped, wraps=wraps)
     lines.append(cell_function(equation, body, context=context, trapped=trapped))
     return "\n".join(lines) + "\n"
 
@@ -64,7 +65,7 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
 
 def shown_text(equation) -> str:
     """The function of a cell without what only kernels need."""
-    body = _body(equation) if equation.traced else equation.body
+    body = _body(equation, wraps=None) if equation.traced else equation.body
     if not equation.traced and equation.is_expression:
         body = f"return {body}" + ("\n;" if "//" in body.splitlines()[-1] else ";")
     head = f"{CELL_TYPES[equation.dtype.name]} {equation.name}(int i, int j, int n, int m"
@@ -84,11 +85,16 @@ def _what_kernels_pass(equation):
 # The cell ---------------------------------------------------------------------------------------------------------
 
 
-def _body(equation, checked=False, given=None, *, trapped=False):
+def _body(equation, checked=False, given=None, *, trapped=False, wraps="values"):
     """The statements of a cell's function."""
     if equation.traced:
         return text.body_of(
-            equation.value, equation.decision, taken=taken(equation.parameters), checked=checked, given=given
+            equation.value,
+            equation.decision,
+            taken=taken(equation.parameters),
+            checked=checked,
+            given=given,
+            wraps=wraps,
         )
     body = traps.trapped(equation.body, equation.parameters) if trapped else equation.body
     body = text.marked("equation", body)
@@ -122,12 +128,12 @@ def _with_tables(equation, body, trapped=False):
 # Parts of a cell that have a function of their own ----------------------------------------------------------------
 
 
-def statements(equation, expr: Expr, *, clamped=False, given=None) -> tuple[list[str], str]:
+def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values") -> tuple[list[str], str]:
     """Statements in C, and the expression of the value that they prepare.
 
     `clamped`: indices of parameters are moved into range. `given`: names for nodes that are known.
     """
-    writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, given=given)
+    writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, given=given, wraps=wraps)
     value = writer.write(expr, writer.top)[0]
     return writer.top.lines, value
 
@@ -152,14 +158,20 @@ def _split_term(equation, clamped):
         term = Expr("const", (), node.type, 0)
     lines, value = statements(equation, term, clamped=clamped, given={node.args[0]: "dp_k"})
     head = "inline cell_t dp_split_term(const int i, const int j, const int dp_k, const int n, const int m"
-    return function(equation, head, lines, value)
+    found = function(equation, head, lines, value)
+    add = f"dp_wrap_add_{node.type}(a, b)"
+    return f"#define DP_SUM(a, b) {add}\n{found}" if node.type in LIMITS else found
 
 
-def _range_and_body(equation):
+def _range_and_body(equation, wraps):
     """The range of a reduction that a group does, empty where the cell does not ask for it, and what is reduced."""
     node, need = equation.wide.node, equation.wide.need
     k, lo, hi, body = node.args
-    writer = text.Writer((need, lo, hi), taken=taken(equation.parameters))
+    writer = text.Writer(
+        (need, lo, hi), taken=taken(equation.parameters), wraps="all" if wraps == "all" else "values"
+    )
+    if wraps != "all":
+        writer.exact |= indices_of(*equation.roots)  # the ends of the loop are indices
     asked = text.Block(writer.top)
     test = writer.write(need, writer.top)[0]
     first, end = (writer.write(bound, asked, plain=True)[0] for bound in (lo, hi))
@@ -178,5 +190,5 @@ def _range_and_body(equation):
         f"#define DP_WIDE_START {text.literal_of(neutral(node.data, node.type), node.type)}",
         f"#define DP_WIDE_BETTER {'<' if node.data == 'min' else '>'}",
         f"inline void dp_range(int *dp_lo, int *dp_hi, {declared})\n{{\n{inside}\n}}",
-        function(equation, head, *statements(equation, body, given={k: "dp_k"})),
+        function(equation, head, *statements(equation, body, given={k: "dp_k"}, wraps=wraps)),
     ]

@@ -18,7 +18,19 @@ from clgeom.dp.wide import Wide, wide_of
 from clgeom.errors import InvalidInput
 
 #: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
-NOT_PICKLED = ("value", "decision", "source", "wide", "_texts", "_twin", "_kept_to", "_pieces", "_work")
+NOT_PICKLED = (
+    "value",
+    "decision",
+    "source",
+    "wide",
+    "_texts",
+    "_twin",
+    "_kept_to",
+    "_pieces",
+    "_work",
+    "_inside",
+    "_indices",
+)
 
 
 class Equation:
@@ -54,7 +66,8 @@ class Equation:
     Attributes
     ----------
     source : str
-        The OpenCL C of a cell's function as it is compiled.
+        The OpenCL C of a cell's function. Where integers may wrap around it is compiled with functions in place of
+        ``+ - *``, for in C signed ones may not.
     reach : Near, Row, Split or Far
     reach_proven : bool
         Whether the reach follows from the equation itself.
@@ -63,8 +76,9 @@ class Equation:
 
     Notes
     -----
-    Integers are C's: they wrap around in silence beyond their type, unless a fill is checked. ``//`` and ``%`` of
-    traced equations are Python's; division by zero gives 0. Floats are added and multiplied in the order written, never
+    Integers of traced equations wrap around in silence beyond their type, on every device, unless a fill is checked;
+    those of OpenCL C are C's, where a signed one that goes beyond its type may do anything. ``//`` and ``%`` of traced
+    equations are Python's; division by zero gives 0. Floats are added and multiplied in the order written, never
     contracted. Division and square root of float64 are correctly rounded; those of float32 are where the device has
     float64 or rounds them so itself (nearly all do), in C text only where it does so itself. So a traced equation, the
     same in C, and Python with NumPy scalars give the same table bit for bit.
@@ -255,7 +269,9 @@ class Equation:
         """The one reduction that a group of work-items can do together, if there is one."""
         return wide_of(*self.roots) if self.traced else None
 
-    def text(self, *, checked=False, trapped=True, split=False, clamped=False, wide=False) -> str:
+    def text(
+        self, *, checked=False, trapped=True, split=False, clamped=False, wide=False, wraps=False
+    ) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -281,12 +297,20 @@ class Equation:
             Leave the reduction of `Equation.wide` to a group: `dp_cell` takes its value and index, dp_split and
             dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
             range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
+        wraps : bool
+            Indices and conditions of a traced equation may go beyond their type, see `Job.wraps`.
         """
-        key = (checked, trapped, split, clamped, wide)
+        key = (checked, trapped, split, clamped, wide, wraps)
         if key not in self._texts:
             with trace.deep_enough(self.name):
                 self._texts[key] = cell.kernel_text(
-                    self, checked=checked, trapped=trapped, split=split, clamped=clamped, wide=wide
+                    self,
+                    checked=checked,
+                    trapped=trapped,
+                    split=split,
+                    clamped=clamped,
+                    wide=wide,
+                    wraps="all" if wraps else "values",
                 )
         return self._texts[key]
 

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import numpy as np
 
-from clgeom.dp import bounds, stages, trial
+from clgeom.dp import bounds, outside, stages, trial
 from clgeom.dp.equation import Equation
 from clgeom.dp.infer import forbidden_read, infer_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
@@ -80,7 +80,8 @@ def fill(
         traced equation, of the value of a cell of one in C with int32 cells. Functions in `helpers` are not looked
         into. Takes the path "stages".
 
-        False: check nothing but what is proven without computing a cell.
+        False: check nothing but what is proven without computing a cell: reads against the pattern, or outside the
+        table where conditions and indices are sums of multiples of i, j and constants.
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
     launches : {"many", "single"}
@@ -173,7 +174,7 @@ def fill(
         name, basis = _inferred(equation, shape, session, held)
     chosen = PATTERNS[name]
     start, stop = _range(start, stop, chosen.stages(*shape))
-    hold_to_pattern(equation, chosen, held)
+    hold_to_pattern(equation, chosen, held, shape)
     arguments, buffers = bind(session, equation, held, of="fill")
     with _watching(progress) as watch:
         job = Job(
@@ -181,6 +182,7 @@ def fill(
             arguments, buffers, watch, bool(profile), single=launches == "single",
         )  # fmt: skip
         path_module = _path(job, path)
+        hold_to_table(job)
         if isinstance(check, str):
             trial.check(job)
         with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
@@ -236,7 +238,14 @@ def _inferred(equation, shape, session, held) -> tuple[str, str]:
     return found.best, "proven" if found.proven else "probed"
 
 
-def hold_to_pattern(equation, pattern, values):
+def hold_to_table(job):
+    """Raise `DependencyError` if the equation is proven to read outside the table; traps see that by themselves."""
+    nodes = nodes_of(job.equation)
+    if nodes is not None and not job.check:
+        outside.check(job, nodes)
+
+
+def hold_to_pattern(equation, pattern, values, shape):
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
     kept_to = equation.__dict__.setdefault("_kept_to", set())
     if pattern.name in kept_to:  # no read was proven wrong, whatever the parameters are
@@ -249,7 +258,11 @@ def hold_to_pattern(equation, pattern, values):
         read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
     if read is None:
         kept_to.add(pattern.name)
-    elif nodes is None or forbidden_read(nodes, pattern, values):  # parameters may show that it is never done
+    elif equation.traced and not bounds.indices_fit(equation, shape, values):
+        return  # indices may wrap around, and what is proven of sums says nothing
+    elif nodes is None or forbidden_read(
+        nodes, pattern, values, shape
+    ):  # these may show that it is never done
         raise DependencyError(
             f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
         )
@@ -261,6 +274,14 @@ def _step(name, by):
 
 def _path(job, forced):
     """The module that fills: the one asked for, or the first that applies."""
+    job.wraps = job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values)
+    if job.wraps and forced not in (None, "stages"):
+        raise InvalidInput(
+            f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "
+            "indices or conditions may go beyond their type. Take the path 'stages'."
+        )
+    if job.wraps:
+        return stages
     if job.check:
         if forced not in (None, "stages"):
             raise InvalidInput(f"check=True takes the path 'stages'. Got path={forced!r}.")

@@ -88,7 +88,11 @@ def sqrt(value) -> Expr:
 
 
 def cast(value, dtype) -> Expr:
-    """The value in another type: int32, int64, float32 or float64. Floats are cut towards zero."""
+    """The value in another type: int32, int64, float32 or float64.
+
+    Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
+    wrap around.
+    """
     name = np.dtype(dtype).name
     if name not in CELL_TYPES:
         raise mistake(f"dp.cast takes one of {', '.join(CELL_TYPES)}. Got {name} instead.")

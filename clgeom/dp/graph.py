@@ -342,7 +342,7 @@ class Cells:
         """Run the kernel once for each of `rounds`; buffers that this mode does not use are a word of memory."""
         policy = select(self.session.profile, "dp/graph_cells")
         params = {
-            "mode": mode, "cell": c_name(self.equation.dtype), "equation": self.equation.text(),
+            "mode": mode, "cell": c_name(self.equation.dtype), "equation": self.equation.text(wraps=True),
             "rounded": bool(build_options(self.session)),
         }  # fmt: skip
         groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.dp.bounds import indices_fit
 from clgeom.dp.equation import Equation
 from clgeom.dp.job import check_shape, given_values, some_values
 from clgeom.dp.nodes import walk
@@ -104,7 +105,7 @@ def infer_pattern(equation, shape, *, method="auto", values=None, device=None, *
     ------
     InvalidInput
         If `method` is "prove" and the equation is in OpenCL C, unless that is a simple one (see docs/dp.rst), or reads
-        at i and j plus constants only.
+        at i and j plus constants only. Or if the indices may wrap around with these parameters.
     DependencyError
         If a probe reads a cell outside the table, or one that depends on itself.
 
@@ -128,6 +129,14 @@ def infer_pattern(equation, shape, *, method="auto", values=None, device=None, *
     parameters = some_values(equation, given, of="infer_pattern")
     nodes = nodes_of(equation)
     provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
+    given = len(parameters) == len(equation.parameters)
+    if provable and equation.traced and given and not indices_fit(equation, (n, m), parameters):
+        if method == "prove":
+            raise InvalidInput(
+                f"The pattern of {equation.name} cannot be proven: with these parameters, integers in its indices or "
+                "conditions may go beyond their type."
+            )
+        provable = False
     if method == "prove" and not provable:
         raise InvalidInput(
             "The 'method' parameter of infer_pattern is 'prove', which needs an equation in Python, or a simple one in "
@@ -189,19 +198,22 @@ def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
     return frozenset(pairs), sharp
 
 
-def forbidden_read(nodes, pattern, parameters=None) -> str | None:
+def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
     """A read that is proven to lie where a pattern allows none, as text in C; None if there is no proof of one.
 
-    Reads that are proven never to be done do not count.
+    Reads that are proven never to be done, in a table of this shape if one is given, do not count.
     """
-    wrong = set()
+    wrong, of_shape = set(), ()
+    for axis, size in zip("nm", shape or ()):
+        of_shape += {axis: 1, None: -size}, {axis: -1, None: size}
     for cell, facts in _reads(nodes.computed, _parameter_ranges(parameters or {})):
+        facts += of_shape
         rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
         allowed = any(pattern.allows(r, c) for r in rows for c in columns)
         if not allowed and not _contradict(facts):
             wrong.add(cell)
     first = next((part for part in walk(*nodes.computed) if part in wrong), None)
-    return None if first is None else Writer((first,)).write(first, Block())[0]
+    return None if first is None else Writer((first,), wraps=None).write(first, Block())[0]
 
 
 def _contradict(facts) -> bool:

@@ -38,6 +38,8 @@ class Job:
         What steps pass for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
     single : bool
         All in one launch.
+    wraps : bool
+        Indices or conditions may go beyond their type, where they wrap around: for the path "stages" only.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -57,6 +59,7 @@ class Job:
     watch: object = None
     profile: bool = False
     single: bool = False
+    wraps: bool = False
     phases: list = field(default_factory=list)
 
     @property

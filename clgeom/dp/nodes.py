@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.dp.trace import FOLD, Expr
+from clgeom.dp.trace import FOLD, LIMITS, Expr
 
 NUMPY = {"bool": np.bool_, "int": np.int32, "long": np.int64, "float": np.float32, "double": np.float64}
 
@@ -102,13 +102,29 @@ def _evaluated(part, args, env):
     if op == "load":
         return _element(np.asarray(env[part.data]), args)
     if op == "cast":
-        return np.asarray(args[0]).astype(NUMPY[part.type])
+        return cast(np.asarray(args[0]), part.type)
     if op in ("floordiv", "mod"):
         return FOLD[op](args[0], np.where(np.asarray(args[1]) == 0, 1, args[1]))
     if op not in ON_ARRAYS:
         raise ValueError(f"{op} cannot be evaluated on the host")
     with np.errstate(all="ignore"):
-        return ON_ARRAYS[op](*args)
+        found = ON_ARRAYS[op](*args)
+    if part.type == "int" and op in ("add", "sub", "mul", "neg", "abs", "shl"):
+        return np.asarray(found).astype(np.int32).astype(np.int64)  # it wraps around
+    return found
+
+
+def cast(values, type) -> np.ndarray:
+    """Values in another type: integers wrap around; floats are cut towards zero, to the nearest integer there is, and
+    NaN is 0."""
+    if type not in LIMITS or values.dtype.kind != "f":
+        return values.astype(NUMPY[type])
+    low, high = LIMITS[type]
+    with np.errstate(invalid="ignore"):
+        inside = (values > -float(high + 1)) & (values < float(high + 1))
+        whole = np.where(inside, values, 0).astype(np.int64)
+        beyond = np.where(values > 0, high, np.where(values < 0, low, 0))
+    return np.where(inside, whole, beyond).astype(NUMPY[type])
 
 
 def _shifted(left):

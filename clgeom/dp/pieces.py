@@ -11,7 +11,8 @@ from clgeom.dp.nodes import depends_on, walk
 from clgeom.dp.parameters import taken
 from clgeom.dp.plain_c import nodes_of
 from clgeom.dp.reach import offset
-from clgeom.dp.sums import simplify
+from clgeom.dp.sums import indices_of, simplify
+from clgeom.dp.trace import LIMITS
 
 #: What an element of a parameter must not depend on to be read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
@@ -101,6 +102,7 @@ def straight(value, decision, names, *, row=False) -> str:
     near, in registers or local memory.
     """
     parts, lines, known = {}, [], dict(names)
+    exact = indices_of(*(root for root in (value, decision) if root is not None))
 
     def visit(part):
         if part in parts or part in names:
@@ -126,7 +128,7 @@ def straight(value, decision, names, *, row=False) -> str:
             if part.op == "cell":
                 made = f"M(i + ({offset(part.args[0], 'i')}), {known[part.args[1]]})"
             else:
-                made = expression_of(part, [known[arg] for arg in part.args])
+                made = expression_of(part, [known[arg] for arg in part.args], exact)
             known[part] = f"dp_v{place}"
             lines.append(f"const {part.type} dp_v{place} = {made};")
     if decision is not None:
@@ -134,8 +136,10 @@ def straight(value, decision, names, *, row=False) -> str:
     return "\n".join([*lines, f"return {known[value]};"])
 
 
-def expression_of(part, args):
-    """One node in C."""
+def expression_of(part, args, exact):
+    """One node in C; `exact`: those that never wrap around."""
+    if part.op in text.WRAPPED and part.type in LIMITS and part not in exact:
+        return text.wrapped(part, args)
     if part.op == "where":
         return f"{args[0]} ? {args[1]} : {args[2]}"
     if part.op in ("and", "or"):
@@ -150,6 +154,6 @@ def expression_of(part, args):
     if part.op in ("which_min", "which_max"):
         return f"{args[1]} {'<' if part.op == 'which_min' else '>'} {args[0]} ? 1 : 0"
     if part.op == "cast":
-        return f"({part.type})({args[0]})"
+        return text.cast_in_c(part, args[0])
     symbol = text.BITS.get(part.op) or text.SYMBOLS[part.op][0]
     return f" {symbol} ".join(f"({arg})" for arg in args)

@@ -163,7 +163,7 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
         here = step
         if wide:
             params = {name: value for name, value in step.params.items() if name not in ("sone", "checked")}
-            params |= {"equation": job.equation.text(wide=True), "kind": job.pattern.kind}
+            params |= {"equation": job.equation.text(wide=True, wraps=job.wraps), "kind": job.pattern.kind}
             here = replace(step, kernel="dp/wide_stage", policy=group, params=params)
         planned = launches(job, group if wide else policy, begin, end, wide=wide)
         parts.append(Series(here, whole.places, planned.numbers, planned.groups))
@@ -196,7 +196,7 @@ def one_step(
         "ring": ring,
         "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
         **_chunking(store, "chunks", "shift"),
-        "equation": job.equation.text(checked=checked, trapped=trapped),
+        "equation": job.equation.text(checked=checked, trapped=trapped, wraps=job.wraps),
         "checked": 2 if trial else int(job.check),
     }
     if "dp_divide" in params["equation"]:

@@ -7,17 +7,56 @@ from __future__ import annotations
 
 import math
 
-from clgeom.dp.nodes import walk, with_args
+from clgeom.dp.nodes import depends_on, walk, with_args
 from clgeom.dp.trace import LIMITS, Expr, settled
 
 
 def affine(expr: Expr) -> dict | None:
     """The expression as a sum of integer multiples.
 
-    Whatever is no sum, difference or integer multiple is an atom. None for expressions that are no integers.
+    Whatever is no sum, difference or integer multiple is an atom; so is what is made of cells, which may wrap around.
+    None for expressions that are no integers. That these sums do not wrap around is for `bounds.indices_fit` to say.
     """
     if expr.type not in LIMITS:
         return None
+    total = _affine(expr)
+    if expr.op not in DIVIDED or total is None or not any(map(_of_cells, total)):
+        return total
+    return {expr: 1}
+
+
+#: Operators that sums are made of.
+DIVIDED = frozenset(("add", "sub", "neg", "mul"))
+
+
+def _of_cells(atom):
+    return atom is not None and atom.op not in LEAVES and depends_on(atom, ("cell",))
+
+
+def indices_of(*roots) -> frozenset:
+    """The sums, differences, products and negations that `affine` looks into, of all that paths take for sums:
+    indices, ends of loops and sides of comparisons."""
+    found = set()
+
+    def visit(expr):
+        if expr not in found and expr.op in DIVIDED | {"cast"} and affine(expr) != {expr: 1}:
+            found.add(expr)
+            for arg in expr.args:
+                visit(arg)
+
+    for part in walk(*roots):
+        if part.op in INDEXED:
+            for arg in part.args[1:3] if part.op in ("reduce", "argreduce") else part.args:
+                if arg.type in LIMITS:
+                    visit(arg)
+    return frozenset(part for part in found if part.op in DIVIDED)
+
+
+INDEXED = frozenset(("cell", "load", "reduce", "argreduce", "lt", "le", "gt", "ge", "eq", "ne"))
+LEAVES = frozenset(("i", "j", "n", "m", "index", "parameter", "const"))
+
+
+def _affine(expr):
     if expr.op == "const":
         return {None: expr.data} if expr.data else {}
     if expr.op in ("add", "sub"):
@@ -27,13 +66,19 @@ def affine(expr: Expr) -> dict | None:
         a = affine(expr.args[0])
         return None if a is None else combine({}, a, -1)
     if expr.op == "cast":
-        return affine(expr.args[0]) if expr.args[0].type in LIMITS else {expr: 1}
+        inner = expr.args[0]
+        return affine(inner) if inner.type in LIMITS and not narrows(expr) else {expr: 1}
     if expr.op == "mul":
         for by, other in (expr.args, expr.args[::-1]):
             if by.op == "const":
                 a = affine(other)
                 return None if a is None else combine({}, a, by.data)
     return {expr: 1}
+
+
+def narrows(expr) -> bool:
+    """Whether a cast may lose bits of an integer."""
+    return expr.op == "cast" and (expr.args[0].type, expr.type) == ("long", "int")
 
 
 def combine(a: dict, b: dict, factor: int) -> dict:

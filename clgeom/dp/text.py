@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from clgeom.dp.nodes import walk
+from clgeom.dp.sums import indices_of, narrows
 from clgeom.dp.trace import LIMITS, Expr, neutral
 
 SYMBOLS = {
@@ -18,6 +19,8 @@ BITS = {"bitand": "&", "bitor": "|", "bitxor": "^"}
 ATOM, UNARY, TERNARY = 9, 8, 1
 LEAVES = ("const", "i", "j", "n", "m", "index", "parameter")
 CHECKED = {"add", "sub", "mul", "neg", "abs"}
+#: Of integers: written as functions that wrap around.
+WRAPPED = frozenset(("add", "sub", "mul", "neg"))
 
 
 class Block:
@@ -52,9 +55,14 @@ class Writer:
         Move indices of parameters into range, for cells whose values nobody uses.
     given : dict
         Names for nodes that the kernel computes itself.
+    wraps : {"values", "all", None}
+        Which integer arithmetic wraps around by definition: all but that of indices and conditions, which is known not
+        to go beyond its type then (`bounds.indices_fit`); all; or none, for people to read.
     """
 
-    def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None):
+    def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None, wraps="values"):
+        self.wraps = wraps
+        self.exact = indices_of(*roots) if wraps == "values" else frozenset()
         self.checked, self.clamped, self.taken = checked, clamped, set(taken)
         self.top = Block()
         nodes = list(walk(*roots))
@@ -135,6 +143,9 @@ class Writer:
         if self.checked and not plain and part.type in LIMITS and op in CHECKED:
             inside = ", ".join(self.write(a, block)[0] for a in args)
             return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({inside}, dp_fault)", ATOM
+        if op in WRAPPED and part.type in LIMITS and self.wraps and part not in self.exact:
+            inside = [self.write(a, block, plain=plain)[0] for a in args]
+            return wrapped(part, inside), ATOM
         if op in SYMBOLS:
             symbol, precedence = SYMBOLS[op]
             left = self.inside(args[0], block, precedence, plain=plain)
@@ -156,7 +167,10 @@ class Writer:
             symbol = "!" if op == "not" else "~"
             return f"{symbol}{self.inside(args[0], block, UNARY, plain=plain)}", UNARY
         if op == "cast":
-            return f"({part.type})({self.write(args[0], block, plain=plain)[0]})", UNARY
+            inside = self.write(args[0], block, plain=plain)[0]
+            if self.checked and narrows(part):
+                return f"dp_narrow({inside}, dp_fault)", ATOM
+            return cast_in_c(part, inside), UNARY
         raise ValueError(f"unknown operator {op}")
 
     def load(self, part, block):
@@ -269,6 +283,8 @@ class Writer:
         if part.data == "sum":
             if self.checked and body.type in LIMITS:
                 loop.lines.append(f"{total} = dp_add_{body.type}({total}, {value}, dp_fault);")
+            elif self.wraps and body.type in LIMITS:
+                loop.lines.append(f"{total} = dp_wrap_add_{body.type}({total}, {value});")
             else:
                 loop.lines.append(f"{total} += {value};")
         else:
@@ -297,6 +313,19 @@ class Writer:
         if part not in block.names:
             block.names[part] = (total if part.op == "reduce" else at, ATOM)
         return block.names[part]
+
+
+def cast_in_c(part, value) -> str:
+    """A cast in C; of floats to integers one that is defined for all."""
+    source = part.args[0].type
+    if part.type in LIMITS and source in ("float", "double"):
+        return f"dp_cast_{part.type}_{source}({value})"
+    return f"({part.type})({value})"
+
+
+def wrapped(part, args) -> str:
+    """Integer arithmetic in C that wraps around."""
+    return f"dp_wrap_{part.op}_{part.type}({', '.join(args)})"
 
 
 def cheap(part) -> bool:
@@ -362,10 +391,10 @@ def literal_of(value, type) -> str:
     return text + ("f" if type == "float" else "")
 
 
-def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=None) -> str:
+def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values") -> str:
     """The statements of a cell's function: they return the value, and set `decision` when there is one."""
     roots = tuple(e for e in (value, decision) if e is not None)
-    writer = Writer(roots, taken=taken, checked=checked, given=given)
+    writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
     block = writer.top
     if decision is None:
         text = writer.write(value, block)[0]

@@ -1,8 +1,9 @@
 """The check before a fill: a few cells of the table itself, computed with every trap on.
 
 Traced equations, and simple ones in C, are computed on the host: the first stages of the table, cell after cell where
-those have few, and cells all over it. What a cell reads is known where the trial has computed it before; what follows
-from other cells is not known, and nothing is said of what may not happen. So whatever is found is wrong for certain.
+those have few, and cells all over it and next to the borders of conditions. What a cell reads is known where the trial
+has computed it before; what follows from other cells is not known, and nothing is said of what may not happen. So
+whatever is found is wrong for certain.
 
 Other equations in C are computed on the device, by the kernels of ``check=True``: the first stages, and a few cells of
 later ones up to their first read of another cell.
@@ -15,10 +16,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from clgeom.dp import stages
+from clgeom.dp import outside, stages
 from clgeom.dp.job import Job
-from clgeom.dp.nodes import NUMPY, ON_ARRAYS
+from clgeom.dp.nodes import NUMPY, ON_ARRAYS, cast
 from clgeom.dp.plain_c import nodes_of
+from clgeom.dp.sums import narrows
 from clgeom.dp.table import CellStore
 from clgeom.dp.trace import LIMITS, deep_enough, neutral, widest
 from clgeom.dp.users_c import has_loop
@@ -95,7 +97,7 @@ def on_host(job: Job, nodes) -> Trial:
         if trial.complete:
             return trial
     trial.report()
-    trial.compute(*_spread(job))
+    trial.compute(*_spread(job, nodes))
     trial.report()
     return trial
 
@@ -108,14 +110,16 @@ def _places(count):
     return np.unique(np.concatenate([np.arange(EDGE_CELLS), between, count - 1 - np.arange(EDGE_CELLS)]))
 
 
-def _spread(job):
-    """Rows and columns of cells all over the table, of stages that are filled."""
+def _spread(job, nodes):
+    """Rows and columns of cells all over the table, and next to borders of conditions, of stages that are filled."""
     lines = []
-    for size in job.shape:
+    *borders, (own_i, own_j) = outside.borders(job, nodes)
+    for size, more in zip(job.shape, borders):
         ends = np.arange(min(ENDS + 1, size))
         between = np.linspace(0, size - 1, SPREAD + 2).astype(np.int64)
-        lines.append(np.unique(np.concatenate([ends, between, size - 1 - ends])))
-    i, j = (part.ravel() for part in np.meshgrid(*lines, indexing="ij"))
+        lines.append(np.unique(np.concatenate([ends, between, size - 1 - ends, more])))
+    grid = np.meshgrid(*lines, indexing="ij")
+    i, j = (np.concatenate([part.ravel(), own]) for part, own in zip(grid, (own_i, own_j)))
     stage = job.pattern.stage_of(i, j, *job.shape)
     filled = (job.start <= stage) & (stage < job.stop)
     return i[filled], j[filled]
@@ -259,7 +263,10 @@ class Lanes:
                 best, at = np.where(better, value, best), np.where(better, place, at)
             return at, known
         if op == "cast":
-            return _cast(values[0], node.type), known
+            found = cast(values[0], node.type).astype(_kind(node))
+            if narrows(node):
+                self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+            return found, known
         if op in ("floordiv", "mod"):
             zero = values[1] == 0
             self._doubt(stages.DIVISION, lanes[known & zero])
@@ -407,14 +414,6 @@ def _places_of_loops(counts, short, each):
     some = np.concatenate([0 * last + edge, last * edge // len(edge), last - edge], axis=1)
     of = np.concatenate([all_of, np.repeat(long, some.shape[1])])
     return of, np.concatenate([np.arange(len(all_of)) - starts, some.ravel()])
-
-
-def _cast(values, type):
-    """Values in another type; floats are cut towards zero."""
-    if type not in LIMITS:
-        return values.astype(NUMPY[type])
-    whole = values if values.dtype.kind != "f" else np.nan_to_num(np.trunc(values), nan=0, posinf=0, neginf=0)
-    return whole.astype(np.int64).astype(NUMPY[type]).astype(np.int64)
 
 
 def _allowed(pattern, di, dj):

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp import tiles, trial
+from clgeom.dp import bounds, tiles, trial
 from clgeom.dp.decisions import packed_pitch
-from clgeom.dp.fill import hold_to_pattern
+from clgeom.dp.fill import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.users_c import users_errors
@@ -97,6 +97,12 @@ def walk_back(
         )
     if check not in ("auto", False):
         raise InvalidInput(f"The 'check' parameter of {of} must be 'auto' or False. Got {check!r} instead.")
+    if job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values):
+        raise InvalidInput(
+            f"walk_back needs integers that stay in their type in indices and conditions, and with these parameters "
+            f"those of {equation.name} may not."
+        )
+    hold_to_table(job)
     if check:
         trial.check(job)
     with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
@@ -114,7 +120,7 @@ def _job(equation, shape, values, device, parameters, of) -> Job:
     if equation.pattern is None:
         raise InvalidInput(f"{of} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
-    hold_to_pattern(equation, pattern, held)
+    hold_to_pattern(equation, pattern, held, shape)
     arguments, buffers = bind(session, equation, held, of=of)
     stages = pattern.stages(*shape)
     return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers)
