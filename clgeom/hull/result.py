@@ -60,15 +60,10 @@ class Hull:
 
     @functools.cached_property
     def perimeter(self) -> float:
-        """The length of the boundary, within 2 units in the last place of float64; a segment counts twice."""
+        """The length of the boundary, within a unit in the last place of float64; a segment counts twice."""
         if self.dimension < 1:
             return 0.0
-        corners = self.points.astype(np.float64)
-        if self.dimension == 1:
-            corners = corners[[0, -1]]
-        scale, corners = _scaled(corners)
-        sides = np.roll(corners, -1, axis=0) - corners
-        return _ldexp(math.fsum(np.hypot(sides[:, 0], sides[:, 1]).tolist()), scale)
+        return polygon_perimeter(self.points[[0, -1]] if self.dimension == 1 else self.points)
 
     def contains(self, points) -> np.ndarray:
         """Whether points are inside the hull or on its boundary, exactly.
@@ -235,10 +230,36 @@ def polygon_area(corners) -> float:
     return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
 
 
-def _scaled(corners):
-    """(e, corners * 2**-e) with the largest coordinate in [0.5, 1)."""
-    exponent = int(np.frexp(np.abs(corners).max(initial=0.0))[1])
-    return exponent, np.ldexp(corners, -exponent)
+def polygon_perimeter(corners) -> float:
+    """Perimeter of a polygon of two corners or more, neighbours distinct, within a unit in the last place.
+
+    Each length is a sum of two floats, which are off by a few 2**-106 of it, in a scale of its own: differences of end
+    points and squares are two floats each, without error, and the root is corrected by what its square leaves. What is
+    lost when the scales are brought to that of the longest edge is nothing to the sum.
+    """
+    a = corners.astype(np.float64)
+    b = np.roll(a, -1, axis=0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        down = np.where(np.isfinite(b - a).all(axis=1), 0, 2)
+        sides, errors = _two_difference(*np.ldexp([b, a], -down[:, None]))
+        exponents = np.frexp(np.abs(sides).max(axis=1))[1]
+        (x, y), (ex, ey) = np.ldexp(sides, -exponents[:, None]).T, np.ldexp(errors, -exponents[:, None]).T
+        (xx, xx_error), (yy, yy_error) = _two_product(x, x), _two_product(y, y)
+        square, square_error = _two_difference(xx, -yy)
+        root = np.sqrt(square)
+        found, found_error = _two_product(root, root)
+        left = (square - found) + (square_error + xx_error + yy_error + 2 * (x * ex + y * ey) - found_error)
+        lengths = np.concatenate([root, left / (2 * root)])
+        exponents += down
+        scale = int(exponents.max())
+        return _ldexp(math.fsum(np.ldexp(lengths, np.tile(exponents - scale, 2)).tolist()), scale)
+
+
+def _two_difference(a, b):
+    """a - b rounded, and its error, exactly (Knuth, "The Art of Computer Programming" 2, 4.2.2, theorem B)."""
+    difference = a - b
+    part = difference - a
+    return difference, (a - (difference - part)) - (b + part)
 
 
 def _ldexp(value, exponent) -> float:

@@ -61,7 +61,7 @@ class ConvexHull:
         (nx, ny, offset) of each edge: its unit normal, outward, and ``nx * x + ny * y + offset == 0`` on its line. Not
         above 0 inside, but for rounding.
     area, volume : float
-        In the plane: length of the boundary, and area. The area is correctly rounded, the length within 2 units in the
+        In the plane: length of the boundary, and area. The area is correctly rounded, the length within a unit in the
         last place.
     min_bound, max_bound : ndarray of float64, shape (2,)
     coplanar : ndarray of int32, shape (0, 3)
