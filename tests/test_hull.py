@@ -18,6 +18,7 @@ from clgeom.errors import InvalidInput
 from clgeom.hull.batch import convex_hulls
 from clgeom.hull.batch_result import ragged_measures
 from clgeom.hull.convex import convex_hull
+from clgeom.hull.result import HullOnDevice
 from clgeom.runtime.device import Session
 
 
@@ -263,3 +264,18 @@ def test_hull_plot(session):
         figure, mine = plt.subplots()
         assert convex_hull(points, device=session).plot(mine) is mine
     plt.close("all")
+
+
+def test_hull_of_many_vertices_stays_when_the_array_on_the_device_changes(session):
+    import pyopencl.array as cl_array
+
+    points = cloud("circle", 3000, np.float32)
+    there = cl_array.to_device(session.queue, points)
+    hull = convex_hull(there, filter="octagon", device=session)
+    there.fill(7)
+    there.queue.finish()
+    vertices, corners = hull.on_device()
+    corners.fill(3)  # the caller's own
+    vertices.fill(3)
+    np.testing.assert_array_equal(hull.points, points[hull.vertices])
+    assert hull.area > 3 and isinstance(hull, HullOnDevice)

@@ -34,6 +34,8 @@ class HullBatch:
         0.0 below dimension 2.
     perimeters : ndarray or pyopencl.array.Array of float64, shape (m,)
         A segment counts twice, as in `Hull.perimeter`.
+    points : ndarray or pyopencl.array.Array, shape (h, 2)
+        Coordinates of the vertices, in the type the hulls were computed in.
     labels : ndarray, shape (m,), or None
         The groups' labels, ascending.
     phases : tuple of Phase
@@ -45,18 +47,20 @@ class HullBatch:
     the differences of its vertices are float64 numbers, as those of int32 points are, and of others that lie within a
     factor of two of each other; else by 8 u times diameter times perimeter more. Results below 2**-1022 are off by half
     the smallest subnormal number more. `Hull.area` is correctly rounded.
+
+    A batch does not change when the arrays do that it was made from; but `sizes` are read from offsets on a device when
+    first asked for: until then these must stay as they were.
     """
 
     vertices: np.ndarray = field(repr=False)
     offsets: np.ndarray = field(repr=False)
     areas: np.ndarray = field(repr=False)
     perimeters: np.ndarray = field(repr=False)
+    points: np.ndarray = field(repr=False)
     labels: np.ndarray | None = field(default=None, repr=False)
     phases: tuple = field(default=(), repr=False)
     session: object = field(default=None, repr=False)
     keep: bool = field(default=False, repr=False)
-    source: object = field(default=None, repr=False)
-    places: object = field(default=None, repr=False)
     group_offsets: object = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -66,17 +70,10 @@ class HullBatch:
     def __getstate__(self):  # a session lives in its own process, device arrays on their device
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
         state = {name: _get(value) for name, value in state.items()}
-        return {**state, "points": self._host.points, "session": None, "source": None, "places": None}
+        return {**state, "session": None}
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
-
-    @functools.cached_property
-    def points(self):
-        """Coordinates of the vertices, shape (h, 2), in the type the hulls were computed in, where they are."""
-        if not is_device_array(self.source):
-            return self.source[_get(self.places)]
-        return picked_on_device(self.session, self.source, self.places.view(np.uint64), of="HullBatch.points")
 
     @functools.cached_property
     def dimensions(self) -> np.ndarray:

@@ -13,7 +13,7 @@ from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Scratch, as_array, read, run, to_array
+from clgeom.runtime.launch import Scratch, copy, finish, new_array, read, run, to_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,10 @@ class VerticesOnDevice:
         return read(self.points.session, self.ids, np.uint32, self.count).astype(np.int64)
 
     def read_corners(self) -> np.ndarray:
-        return read(self.points.session, self.gather(), self.points.dtype, 2 * self.count).reshape(-1, 2)
+        return self.corners_of(self.gather())
+
+    def corners_of(self, buffer) -> np.ndarray:
+        return read(self.points.session, buffer, self.points.dtype, 2 * self.count).reshape(-1, 2)
 
     def gather(self):
         """A buffer with the coordinates of the vertices."""
@@ -174,10 +177,17 @@ class VerticesOnDevice:
 
 
 class HullOnDevice(Hull):
-    """A Hull of points on a device whose vertices stay there until `vertices` or `points` is looked at."""
+    """A Hull of points on a device whose vertices stay there until `vertices` or `points` is looked at.
+
+    Their coordinates are gathered at once: the caller may change the points.
+    """
 
     def __init__(self, found, dimension, n, phases, session):
-        self.__dict__.update(_found=found, dimension=dimension, n=n, phases=phases, session=session)
+        corners = found.gather()
+        finish(session)
+        self.__dict__.update(
+            _found=found, _corners=corners, dimension=dimension, n=n, phases=phases, session=session
+        )
 
     def __len__(self) -> int:
         return len(self._found)
@@ -188,14 +198,16 @@ class HullOnDevice(Hull):
 
     @functools.cached_property
     def points(self) -> np.ndarray:
-        return self._found.read_corners()
+        return self._found.corners_of(self._corners)
 
     def on_device(self):
-        found, count = self._found, len(self)
-        return (
-            as_array(self.session, found.ids, (count,), np.uint32),
-            as_array(self.session, found.gather(), (count, 2), found.points.dtype),
-        )
+        session, count, dtype = self.session, len(self), self._found.points.dtype
+        vertices = new_array(session, (count,), np.uint32)
+        points = new_array(session, (count, 2), dtype)
+        for buffer, array in ((self._found.ids, vertices), (self._corners, points)):
+            copy(session, buffer, array.base_data, array.nbytes)
+        finish(session)
+        return vertices, points
 
     def __reduce__(self):
         return Hull, (self.vertices, self.points, self.dimension, self.n, self.phases)
@@ -249,10 +261,10 @@ def polygon_perimeter(corners) -> float:
         root = np.sqrt(square)
         found, found_error = _two_product(root, root)
         left = (square - found) + (square_error + xx_error + yy_error + 2 * (x * ex + y * ey) - found_error)
-        lengths = np.concatenate([root, left / (2 * root)])
         exponents += down
         scale = int(exponents.max())
-        return _ldexp(math.fsum(np.ldexp(lengths, np.tile(exponents - scale, 2)).tolist()), scale)
+        root, rest = np.ldexp([root, left / (2 * root)], exponents - scale)
+        return _ldexp(math.fsum([*root.tolist(), rest.sum()]), scale)
 
 
 def _two_difference(a, b):

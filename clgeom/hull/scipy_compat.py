@@ -103,7 +103,8 @@ class ConvexHull:
             )
         points = _checked(points, of="ConvexHull")
         self._device, self._incremental = device, bool(incremental)
-        self._start([_copied(points) if incremental else points])
+        converted = not is_device_array(points) and points.dtype != np.float64  # which SciPy copies
+        self._start([_copied(points) if incremental or converted else points])
 
     def add_points(self, points, restart=False) -> None:
         """Take more points in; needs ``incremental=True``.

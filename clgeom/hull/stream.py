@@ -100,9 +100,9 @@ class _ArrayChunks:
 class _MappedChunks:
     """Rows of a mapped file, copied to page-locked memory: as fast as reading the file, and what the array holds.
 
-    The array may differ from what its file's name leads to: mode "c" keeps changes to itself, and a file may be replaced
-    or deleted. Memory past the end of a file that was cut ends the process, so its size is looked at before each copy,
-    and after it, for a page that is cut within reads as zeros.
+    The array may differ from what its file's name leads to: mode "c" keeps changes to itself, and a file may be
+    replaced or deleted. Memory past the end of a file that was cut ends the process, so its size is looked at before
+    each copy, and after it, for a page that is cut within reads as zeros.
     """
 
     def __init__(self, session, points, rows):
