@@ -223,7 +223,7 @@ class _Call:
 
     def __init__(self, of, points, collinear, nonfinite, device, profile):
         self.of, self.nonfinite, self.profile = of, nonfinite, profile
-        if collinear not in ("drop", "keep"):
+        if not isinstance(collinear, str) or collinear not in ("drop", "keep"):
             raise InvalidInput(
                 f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
             )
