@@ -311,7 +311,7 @@ class _Call:
 def _limits(profile, dtype):
     """How many points, and how many groups with two numbers of 8 bytes each, one run takes."""
     (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
-    return most_points, min(profile.max_alloc_bytes // 16, MOST_POINTS)
+    return most_points, min(max(profile.max_alloc_bytes // 16, 1), MOST_POINTS)
 
 
 def _parts(offsets, most_points, most_groups):
