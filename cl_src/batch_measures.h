@@ -6,8 +6,8 @@
 // and so is a product with its rounding error.
 #define MEASURES_RUN 1024
 
-// For coordinates up to `reach` a power of two that keeps squares and products from overflowing and from vanishing, and
-// the way back.
+// For numbers up to `reach` a power of two that keeps squares and products from overflowing and from vanishing, and the
+// way back.
 typedef struct { double to, back; } scaling_t;
 
 inline scaling_t scaling_of(double reach)
@@ -22,22 +22,45 @@ inline double area_back(double area, scaling_t x, scaling_t y)
     return (x.back > 1) == (y.back > 1) ? area * x.back * y.back : area * (x.back * y.back);
 }
 
+#if defined(CLGEOM_COORD_double)
+inline double reach_of(point_t a)
+{
+    const double x = a.x < 0 ? -a.x : a.x, y = a.y < 0 ? -a.y : a.y;
+    return x > y ? x : y;
+}
+
+// The length of an edge in units of a scaling of longer ones. Its own keeps its last bits, whatever its end points are:
+// they are subtracted first, but where that may overflow; what a scaling down takes from coordinates is nothing to it.
+inline double length_of(point_t a, point_t b, scaling_t all)
+{
+    const point_t plain = b - a;
+    const scaling_t own = scaling_of(reach_of(plain));
+    const point_t side = own.to < 1 ? b * own.to - a * own.to : plain * own.to;
+    return sqrt(side.x * side.x + side.y * side.y) * (own.back * all.to);
+}
+#endif
+
 inline double2 item_measures(const chain_t c, uint size, int flat)
 {
-    scaling_t both = {1, 1}, across = both, up = both;
+    scaling_t across = {1, 1}, up = across, edges = across;
     if (size < 2)
         return (double2)(0, 0);
 #if defined(CLGEOM_COORD_double)
     double2 reach = 0;
+    double longest = 0;
+    point_t last = CHAIN_POINT(c, CHAIN_GET(c, size - 1));
     for (uint s = 0; s < size; ++s) {
         const point_t p = CHAIN_POINT(c, CHAIN_GET(c, s));
         const double2 size_of = (double2)(p.x < 0 ? -p.x : p.x, p.y < 0 ? -p.y : p.y);
+        const double edge = reach_of(p - last);
         reach.x = size_of.x > reach.x ? size_of.x : reach.x;
         reach.y = size_of.y > reach.y ? size_of.y : reach.y;
+        longest = edge > longest ? edge : longest;
+        last = p;
     }
     across = scaling_of(reach.x);
     up = scaling_of(reach.y);
-    both = scaling_of(reach.x > reach.y ? reach.x : reach.y);
+    edges = scaling_of(longest);
 #endif
     const point_t first = CHAIN_POINT(c, CHAIN_GET(c, 0));
     const double x0 = first.x * across.to, y0 = first.y * up.to;
@@ -45,10 +68,14 @@ inline double2 item_measures(const chain_t c, uint size, int flat)
     point_t before = first;
     for (uint s = 1; s <= size; ++s) {
         const point_t p = CHAIN_POINT(c, CHAIN_GET(c, s < size ? s : 0));
-        const double dx = p.x * both.to - before.x * both.to, dy = p.y * both.to - before.y * both.to;
         const double ax = before.x * across.to - x0, ay = before.y * up.to - y0;
         const double bx = p.x * across.to - x0, by = p.y * up.to - y0, left = ax * by, right = ay * bx;
+#if defined(CLGEOM_COORD_double)
+        run_length += length_of(before, p, edges);
+#else
+        const double dx = (double)p.x - before.x, dy = (double)p.y - before.y;
         run_length += sqrt(dx * dx + dy * dy);
+#endif
         run_area += (left - right) + (fma(ax, by, -left) - fma(ay, bx, -right));
         before = p;
         if (s % MEASURES_RUN == 0 || s == size) {
@@ -57,5 +84,5 @@ inline double2 item_measures(const chain_t c, uint size, int flat)
             run_length = run_area = 0;
         }
     }
-    return (double2)(flat || area < 0 ? 0 : area_back(area * 0.5, across, up), length * both.back);
+    return (double2)(flat || area < 0 ? 0 : area_back(area * 0.5, across, up), length * edges.back);
 }

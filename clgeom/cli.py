@@ -341,7 +341,7 @@ def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_j
     from clgeom import convex_hull
     from clgeom.io.atomic import replacing
     from clgeom.io.hulls import check_lonlat, encode_hull
-    from clgeom.io.points import read_named_points
+    from clgeom.io.points import read_named_points, saying_where
     from clgeom.runtime.device import as_session
 
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
@@ -354,7 +354,7 @@ def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_j
 
         check_traceable(points)
     session = as_session(device)
-    with terminal.progress("hull", hidden=as_json) as progress:
+    with terminal.progress("hull", hidden=as_json) as progress, saying_where(file, columns=columns):
         found, computing = terminal.timed(convex_hull, points, device=session, progress=progress, **options)
     content = encode_hull(found, output, crs=crs) if output else None
     if picture:  # before the others are written, for it may be refused
@@ -388,6 +388,7 @@ def _hulls_by(by, file, columns, array, crs, output, device, as_json, options):
     from clgeom import convex_hulls_by_label
     from clgeom.io.groups import read_groups, write_hulls
     from clgeom.io.hulls import check_lonlat
+    from clgeom.io.points import saying_where
     from clgeom.runtime.device import as_session
 
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
@@ -396,7 +397,8 @@ def _hulls_by(by, file, columns, array, crs, output, device, as_json, options):
         )
     check_lonlat(output, pair, crs)
     session = as_session(device)
-    batch, computing = terminal.timed(convex_hulls_by_label, points, labels, device=session, **options)
+    with saying_where(file, columns=columns, by=by):
+        batch, computing = terminal.timed(convex_hulls_by_label, points, labels, device=session, **options)
     if output:
         write_hulls(batch, names, title, output, crs=crs)
     if as_json:

@@ -14,12 +14,12 @@ answer comes from a monotone chain in rational arithmetic on the host.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.hull.heaphull import hull_of_few
 from clgeom.hull.predicates import orientation
 
@@ -109,10 +109,10 @@ def run(hull: Callable, *, families=None, types=TYPES, n: int = POINTS, seed: in
     Parameters
     ----------
     hull : callable
-        ``hull(points)`` gets an ndarray of shape (n, 2) and returns indices of the hull's vertices, in any order; of
-        equal points it may name any.
+        ``hull(points)`` gets an ndarray of shape (n, 2) and returns indices of the hull's vertices, integers from 0 in
+        any order; of equal points it may name any.
     families : sequence of str, optional
-        Names of families; all by default.
+        Names of families, at least one; all by default.
     types : sequence of str
         Types of coordinates: "float32", "float64", "int32".
     n : int
@@ -127,26 +127,44 @@ def run(hull: Callable, *, families=None, types=TYPES, n: int = POINTS, seed: in
     Raises
     ------
     InvalidInput
-        For a family or type that does not exist, or n below 1.
+        For a family or type that does not exist, n that is no integer from 1, or a seed that is none from 0.
     """
     return Report(tuple(judge(hull, case) for case in cases(families=families, types=types, n=n, seed=seed)))
 
 
 def cases(*, families=None, types=TYPES, n: int = POINTS, seed: int = 0):
     """Yield the cases of some families and types, each always the same for the same arguments. See `run`."""
-    for name, wanted, known in (("families", families or (), FAMILIES), ("types", types, TYPES)):
-        unknown = [one for one in wanted if one not in known]
-        if unknown:
+    families = _chosen("families", FAMILIES if families is None else families, FAMILIES)
+    types = _chosen("types", types, TYPES)
+    for name, value, least in (("n", n, 1), ("seed", seed, 0)):
+        if not is_integer(value) or value < least:
             raise InvalidInput(
-                f"The '{name}' parameter of conformance.cases must be among {', '.join(known)}. "
-                f"Got {unknown[0]!r} instead."
+                f"The '{name}' parameter of conformance.cases must be an integer from {least}. "
+                f"Got {short(value)} instead."
             )
-    if n < 1:
-        raise InvalidInput(f"The 'n' parameter of conformance.cases must be at least 1. Got {n} instead.")
-    for family in families or FAMILIES:
+    return _cases(families, types, int(n), int(seed))
+
+
+def _cases(families, types, n, seed):
+    for family in families:
         for dtype in types:
             points = family_points(family, n, dtype, seed)
             yield Case(family, points, hull_of_few(sorted(set(map(tuple, points.tolist())))))
+
+
+def _chosen(name, wanted, known):
+    """Names that are all known, in a list."""
+    names = None if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+    wrong = (
+        [wanted] if names is None else [one for one in names if not isinstance(one, str) or one not in known]
+    )
+    if wrong or not names:
+        got = short(wrong[0]) if wrong else "none"
+        raise InvalidInput(
+            f"The '{name}' parameter of conformance.cases must be a sequence of some of {', '.join(known)}. "
+            f"Got {got} instead."
+        )
+    return names
 
 
 def family_points(family: str, n: int, dtype, seed: int = 0) -> np.ndarray:
@@ -161,7 +179,9 @@ def family_points(family: str, n: int, dtype, seed: int = 0) -> np.ndarray:
 def judge(hull: Callable, case: Case) -> Outcome:
     """The outcome of one case."""
     try:
-        indices = np.asarray(hull(case.points.copy()), np.int64).ravel()
+        indices = np.asarray(hull(case.points.copy())).ravel()
+        if len(indices) and (indices.dtype.kind not in "iu" or indices.min() < 0):
+            raise TypeError(f"indices must be integers from 0, not {_unfit(indices)}")
         returned = set(map(tuple, case.points[indices].tolist()))
     except Exception as error:  # whatever the implementation raises is its answer
         lines = str(error).strip().splitlines()
@@ -169,6 +189,11 @@ def judge(hull: Callable, case: Case) -> Outcome:
     others = returned - set(case.corners)
     on_edge = sum(_is_on_boundary(case.corners, point) for point in others)
     return Outcome(case, len(set(case.corners) - returned), len(others) - on_edge, on_edge)
+
+
+def _unfit(indices) -> str:
+    """What indices are that are no integers from 0."""
+    return str(indices.dtype) if indices.dtype.kind not in "iu" else str(indices.min())
 
 
 def _is_on_boundary(corners, point) -> bool:

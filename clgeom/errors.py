@@ -1,5 +1,9 @@
 """The errors that clgeom raises on purpose; every one is a :class:`ClgeomError`."""
 
+from __future__ import annotations
+
+import numbers
+
 
 class ClgeomError(Exception):
     """Base of all errors that clgeom raises on purpose."""
@@ -59,3 +63,8 @@ def short(value) -> str:
     except RecursionError:
         said = type(value).__name__
     return said if len(said) <= 60 else f"{said[:57]}..."
+
+
+def is_integer(value) -> bool:
+    """Whether a value is a single integer, and no bool."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

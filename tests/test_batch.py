@@ -383,6 +383,10 @@ def test_convex_hulls_of_nothing(session, points, offsets, sizes):
     assert batch.points.shape == (len(batch.vertices), 2)
 
 
+def fetched(array):
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
 def device_arrays(session, *arrays):
     import pyopencl.array as cl_array
 
@@ -408,6 +412,31 @@ def test_convex_hulls_on_the_device(any_session):
         assert batch.dimensions.tolist() == host.dimensions.tolist() and batch[5].n == host[5].n
     on_host = convex_hulls(points, begins, device=any_session)
     assert isinstance(on_host.vertices, np.ndarray) and on_host.vertices.tolist() == host.vertices.tolist()
+
+
+@pytest.mark.settings("as_is", "as_gpu", "no_fp64")
+def test_a_batch_stays_when_the_callers_arrays_change(any_session):
+    points, offsets = (array.copy() for array in mixed(np.float32))
+    labels = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    resident, begins = device_arrays(any_session, points, offsets)
+    batches = [
+        convex_hulls(points, offsets, device=any_session),
+        convex_hulls(resident, offsets, device=any_session),
+        convex_hulls(points, begins, collinear="keep", device=any_session),
+        convex_hulls_by_label(points, labels, device=any_session),
+    ]
+    expected = [reference_hull.dimension(group) for group in np.split(points, offsets[1:-1])]
+    there = points[batches[0].vertices]
+    sizes, k = np.diff(offsets), expected.index(2)
+    points[:], offsets[:] = 7, 0
+    resident.fill(7)
+    resident.queue.finish()
+    for batch in batches[:2]:
+        np.testing.assert_array_equal(fetched(batch.points), there)
+    for batch in batches[:3]:
+        assert batch.dimensions.tolist() == expected and batch.sizes.tolist() == sizes.tolist()
+        assert batch[k].area == pytest.approx(fetched(batch.areas)[k], rel=1e-12)
+    assert batches[3].dimensions.max() == 2
 
 
 def test_convex_hulls_by_label_on_the_device(session):

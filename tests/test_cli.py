@@ -204,8 +204,13 @@ def test_hull_json(here):
 
 def test_hull_columns_and_nonfinite(here):
     (here / "wide.csv").write_text("a,b,c\n0,9,0\n2,9,0\nnan,9,1\n2,9,1\n")
-    assert "must be finite. Got nan at index [2, 0]" in refused(
-        "hull", "wide.csv", "--columns", "a,c", "-o", "o.csv"
+    said = refused("hull", "wide.csv", "--columns", "a,c", "-o", "o.csv")
+    assert "The points in 'wide.csv' must be finite. Got nan in line 4 instead (--nonfinite drop" in said
+    (here / "by.csv").write_text("# of\n\n1,2,p\n#\n3,inf,q\n3,3,q\n")
+    assert "Got inf in line 5 instead" in refused("hull", "by.csv", "--by", "3")
+    np.save(here / "n.npy", [[0.0, 1], [2, -np.inf]])
+    assert "The points in 'n.npy' must be finite. Got -inf at index [1, 1] instead" in refused(
+        "hull", "n.npy"
     )
     found = json.loads(done("hull", "wide.csv", "--columns", "1,c", "--nonfinite", "drop", "--json"))
     assert found["vertices"] == [0, 1, 3]

@@ -88,7 +88,29 @@ def test_an_implementation_that_spoils_its_input_is_judged_by_the_points_given()
     assert conformance.run(spoil, families=["classroom"]).wrong == ()
 
 
-@pytest.mark.parametrize("change", ({"families": ["round"]}, {"types": ["float16"]}, {"n": 0}))
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        (lambda found: found + 0.7, "integers from 0, not float64"),
+        (lambda found: found - 50, "integers from 0, not -"),
+        (lambda found: np.isin(np.arange(50), found), "integers from 0, not bool"),
+    ],
+)
+def test_what_are_no_indices_is_judged_wrong(wrong, words):
+    report = conformance.run(
+        lambda points: wrong(np.array(reference.convex_hull(points))),
+        families=["classroom"],
+        types=["int32"],
+        n=50,
+    )
+    assert words in report.wrong[0].error
+
+
+@pytest.mark.parametrize("change", (
+    {"families": ["round"]}, {"families": "classroom"}, {"families": []}, {"families": 5}, {"types": ["float16"]},
+    {"types": "float32"}, {"types": [np.float32]}, {"n": 0}, {"n": 2.5}, {"n": "a"}, {"n": True}, {"seed": -1},
+    {"seed": None},
+))  # fmt: skip
 def test_unknown_cases_are_refused(change):
     with pytest.raises(
         InvalidInput, match=f"^The '{next(iter(change))}' parameter of conformance.cases must be"

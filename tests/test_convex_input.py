@@ -8,6 +8,7 @@ from clouds import DTYPES, cloud
 from hulls import assert_hull
 from reference import hull as reference
 
+import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
 
@@ -145,6 +146,16 @@ def test_convex_hull_options_are_keyword_only(session):
 
 
 # NaN, infinity, masks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ("filter", "collinear", "nonfinite"))
+@pytest.mark.parametrize("wrong", (np.array(["auto", "none"]), ["drop"], 3, None), ids=str)
+def test_choices_are_single_words(session, name, wrong):
+    with pytest.raises(InvalidInput, match=f"The '{name}' parameter of convex_hull must be"):
+        convex_hull([(0, 0)], **{name: wrong}, device=session)
+    if name != "filter":
+        with pytest.raises(InvalidInput, match=f"The '{name}' parameter of convex_hulls must be"):
+            clgeom.convex_hulls([(0, 0)], [0, 1], **{name: wrong}, device=session)
 
 
 @pytest.mark.parametrize("bad", (np.nan, np.inf, -np.inf))

@@ -231,6 +231,15 @@ def test_small_work_groups_compute(session, max_wg_size):
         np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
 
 
+@pytest.mark.parametrize("name", ("max_wg_size", "max_alloc_bytes", "local_mem_bytes"))
+@pytest.mark.parametrize("limit", (0, -1, "a", 2.5, True, [64]))
+def test_session_refuses_limits(session, name, limit):
+    with pytest.raises(
+        InvalidInput, match=f"The '{name}' parameter of Session must be an integer from 1. Got"
+    ):
+        Session(session.device, **{name: limit})
+
+
 def test_session_repr_and_probe(session):
     assert repr(session).startswith("Session('") and session.profile.name in repr(session)
     assert session.shuffle in ("subgroup", "ptx", None)

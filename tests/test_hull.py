@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
 from hulls import expected
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 from reference import hull as reference
 
 from clgeom.errors import InvalidInput
+from clgeom.hull.batch import convex_hulls
+from clgeom.hull.batch_result import ragged_measures
 from clgeom.hull.convex import convex_hull
+from clgeom.hull.result import HullOnDevice
 from clgeom.runtime.device import Session
 
 
@@ -48,6 +53,21 @@ def test_hull_area_of_extreme_magnitudes(session):
         assert convex_hull(points, device=session).area == float(exact)
 
 
+def polygons(dtype=np.float64):
+    """Points whose coordinates, and whose differences, have magnitudes all over those of the type."""
+    info = np.finfo(dtype) if np.dtype(dtype).kind == "f" else np.iinfo(dtype)
+    if np.dtype(dtype).kind == "f":
+        low, high = math.frexp(float(info.smallest_subnormal))[1], info.maxexp - 1
+        near = st.sampled_from([0.0, 1.0, 2.0**low, -(2.0**high)])
+        power = st.builds(lambda m, e: math.ldexp(m, e), st.integers(-7, 7), st.integers(low, high - 3))
+        value = near | power | st.floats(allow_nan=False, allow_infinity=False, width=8 * info.dtype.itemsize)
+    else:
+        value = st.integers(int(info.min), int(info.max)) | st.integers(-3, 3)
+    few = st.lists(value, min_size=1, max_size=4)  # coordinates that come again: upright edges far away
+    corner = few.flatmap(lambda values: st.tuples(st.sampled_from(values) | value, st.sampled_from(values)))
+    return st.lists(corner, min_size=1, max_size=9).map(lambda rows: np.array(rows, dtype))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "name", ("square", "circle", "huge", "small", "one_point", "line", "near_line", "grid", "tiny")
@@ -67,7 +87,40 @@ def test_hull_perimeter(session, refused, name, dtype):
         if exact > Fraction(np.finfo(np.float64).max):
             assert perimeter == math.inf
         else:
-            assert ulps(perimeter, exact) <= 2
+            assert ulps(perimeter, exact) <= 1
+
+
+@pytest.mark.fp64
+@given(points=polygons())
+@example(points=np.array([(1e200, 0), (1e200, 1e-130)]))
+@example(points=np.array([(1e308, 0), (1e308, 5e-324)]))
+@example(points=np.array([(1e160, 1), (1e160, 1 + 1e-15)]))
+@example(points=np.array([(5e307, 0), (-4e307, 0)]))
+@example(points=np.array([(1.7e308, 5e-324), (1, 1), (-1e308, 0)]))
+@settings(max_examples=60)
+def test_perimeters_hold_their_bounds_at_any_magnitudes(session, points):
+    """Of a hull, and of batches on the device and on the host."""
+    hull = convex_hull(points, device=session)
+    exact = reference.perimeter(hull.points.tolist())
+    batch = convex_hulls(points, [0, len(points)], device=session)
+    on_host = ragged_measures(hull.points, np.array([0, len(hull)]), np.array([hull.dimension < 2]))[1]
+    assert batch.perimeters.tolist() == on_host.tolist()
+    if exact > Fraction(np.finfo(np.float64).max) * (1 - Fraction(len(hull) + 4, 2**53)):
+        return  # may be infinite
+    assert ulps(hull.perimeter, exact) <= 1
+    error = abs(Fraction(float(batch.perimeters[0])) - exact)
+    assert error <= (len(hull) + 4) * exact / 2**53 + Fraction(2) ** -1075
+
+
+@given(points=polygons(np.float32) | polygons(np.int32))
+@pytest.mark.settings("as_is", "no_fp64")
+@settings(max_examples=60)
+def test_perimeters_of_other_types_hold_their_bounds(any_session, points):
+    assume(any_session.profile.denormals or points.dtype == np.int32)
+    batch = convex_hulls(points, [0, len(points)], device=any_session)
+    exact = reference.perimeter(batch.points.tolist())
+    assert abs(Fraction(float(batch.perimeters[0])) - exact) <= (len(batch.vertices) + 4) * exact / 2**53
+    assert exact == 0 or ulps(batch[0].perimeter, exact) <= 1
 
 
 @pytest.mark.fp64
@@ -211,3 +264,18 @@ def test_hull_plot(session):
         figure, mine = plt.subplots()
         assert convex_hull(points, device=session).plot(mine) is mine
     plt.close("all")
+
+
+def test_hull_of_many_vertices_stays_when_the_array_on_the_device_changes(session):
+    import pyopencl.array as cl_array
+
+    points = cloud("circle", 3000, np.float32)
+    there = cl_array.to_device(session.queue, points)
+    hull = convex_hull(there, filter="octagon", device=session)
+    there.fill(7)
+    there.queue.finish()
+    vertices, corners = hull.on_device()
+    corners.fill(3)  # the caller's own
+    vertices.fill(3)
+    np.testing.assert_array_equal(hull.points, points[hull.vertices])
+    assert hull.area > 3 and isinstance(hull, HullOnDevice)

@@ -239,6 +239,28 @@ def test_orient2d_broadcasts_single_points(session):
     assert orient2d((0, 0), (1, 0), np.empty((0, 2), np.int32), device=session).shape == (0,)
 
 
+@pytest.mark.parametrize("dtype", (np.float32, np.int32))
+def test_orient2d_broadcasts_beside_arrays_on_the_device(session, dtype):
+    import pyopencl.array as cl_array
+
+    c = cloud("square", 100, dtype)
+    there = cl_array.to_device(session.queue, c)
+    for a, b in (((0, 0), (1, 2)), (c[3], c[50]), (there[3], there[50:51]), (c, there[7])):
+        host = [
+            value.get() if isinstance(value, cl_array.Array) else np.array(value, dtype) for value in (a, b)
+        ]
+        expected = reference.signs(*np.broadcast_arrays(*host, c))
+        np.testing.assert_array_equal(orient2d(a, b, there, device=session), expected)
+        np.testing.assert_array_equal(orient2d(there, b, a), orient2d(c, host[1], host[0], device=session))
+    single = orient2d(there[3], (1, 2), there[50])
+    assert np.ndim(single) == 0 and single == orient2d(c[3], (1, 2), c[50], device=session)
+    for wrong in (there[:50], c[:50]):
+        with pytest.raises(InvalidInput, match="must have equally many points of one type"):
+            orient2d(there, wrong, (0, 0))
+    with pytest.raises(InvalidInput, match="'b' parameter of orient2d must"):
+        orient2d(there, [(0, 0), (1,)], (0, 0))
+
+
 def test_orient2d_mixed_types_are_exact(session):
     if not session.profile.fp64:
         pytest.skip("int32 with float32 needs float64")

@@ -344,9 +344,11 @@ def test_partition_more_than_1024_tiles(any_session):
         np.testing.assert_array_equal(mine, expected)
 
 
-@pytest.mark.parametrize("classes", (0, 17, -1))
+@pytest.mark.parametrize("classes", (0, 17, -1, 2.5, "a", True, None))
 def test_partition_refuses_other_numbers_of_classes(session, classes):
-    with pytest.raises(InvalidInput, match="'classes' parameter of partition must be from 1 to 16. Got"):
+    with pytest.raises(
+        InvalidInput, match="'classes' parameter of partition must be an integer from 1 to 16. Got"
+    ):
         partition(np.ones(3, np.uint8), classes, device=session)
 
 

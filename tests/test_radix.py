@@ -363,6 +363,37 @@ def test_out_receives_the_result(session, n):
     np.testing.assert_array_equal(indices, expected_order(keys))
 
 
+def test_outs_that_cannot_hold_the_result_are_refused(session):
+    keys, one = keys_of("random", 50, np.float32), np.zeros(64, np.float32)
+    rows = np.zeros((64, 50, 2), np.float32)
+    masked = np.ma.array(np.zeros(50, np.float32), mask=[True] + [False] * 49)
+    strided = np.lib.stride_tricks.as_strided
+    for out, words in (
+        (masked, "have no mask. Got a masked array"),
+        (np.ma.array(np.zeros(50, np.float32)), "have no mask"),
+        (
+            strided(one, (50,), (0,)),
+            r"have memory of its own for each entry. Got strides \(0,\) for shape \(50,\)",
+        ),
+        (strided(one, (50,), (2,)), "have memory of its own"),
+    ):
+        with pytest.raises(InvalidInput, match=f"'out' parameter of sort must {words}"):
+            sort(keys, out=out, device=session)
+        with pytest.raises(InvalidInput, match="'out.0.' parameter of sort_by_key must"):
+            sort_by_key(keys, keys, out=(out, np.empty_like(keys)), device=session)
+    values = np.arange(100, dtype=np.float32).reshape(50, 2)
+    with pytest.raises(
+        InvalidInput, match=r"'out\[1\]' parameter of sort_by_key must have memory of its own"
+    ):
+        sort_by_key(keys, values, out=(np.empty_like(keys), strided(one, (50, 2), (4, 4))), device=session)
+    for out in (rows[0], rows[:50, 3][::-1, ::-1], rows[5:7, :, 1].T):  # reversed, transposed, with gaps
+        _, moved = sort_by_key(keys, values, out=(np.empty_like(keys), out), device=session)
+        assert moved is out
+        np.testing.assert_array_equal(out, values[expected_order(keys)])
+    with pytest.raises(InvalidInput, match="'key_bits' parameter"):
+        sort(keys, key_bits=True, device=session)
+
+
 @pytest.mark.parametrize("dtype", ("uint8", "uint16", "float64"))
 @pytest.mark.parametrize("n", (50, 17_000))
 def test_out_may_be_the_keys(session, n, dtype):

@@ -405,3 +405,12 @@ def test_edge_equations_of_extreme_magnitudes(name, dtype):
             assert abs(offset + sum(terms)) <= 4e-16 * sum(map(abs, terms)) + 2 * Fraction(5e-324)
         else:
             assert abs(sum(terms)) > 1.7e308
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.int32))
+def test_a_hull_of_another_type_than_float64_stays_when_its_array_changes(session, dtype):
+    """As SciPy's, which converts it."""
+    points = cloud("normal", 100, dtype)
+    hull, expected = ConvexHull(points, device=session), points.astype(float)
+    points[:] = 0
+    np.testing.assert_array_equal(hull.points, expected)

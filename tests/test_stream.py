@@ -78,6 +78,28 @@ def test_mapped_file(session, chunks, tmp_path, kind):
     assert done[-1] == (points.nbytes, points.nbytes) and len(done) == 10
 
 
+@pytest.mark.parametrize("kind", ("cpu", "gpu"))
+@pytest.mark.parametrize("fate", ("changed in memory", "replaced", "deleted"))
+def test_mapped_file_that_is_not_what_its_name_leads_to(session, chunks, tmp_path, fate, kind):
+    points = cloud("disc", 5000, np.float32)
+    path = tmp_path / "points.npy"
+    np.save(path, points)
+    chunks(4000)
+    mapped = np.load(path, mmap_mode="c" if fate == "changed in memory" else "r")
+    assert stream.is_mapped(mapped)
+    if fate == "changed in memory":
+        mapped[[5, 3000]] = points[[5, 3000]] = [(100, 100), (-50, 3)]
+    elif fate == "replaced":
+        np.save(tmp_path / "other.npy", points * 2)
+        (tmp_path / "other.npy").replace(path)
+    else:
+        path.unlink()
+    found = convex_hull(mapped, device=imposed_session(session.device, kind=kind))
+    expected = convex_hull(points, device=session)
+    np.testing.assert_array_equal(found.vertices, expected.vertices)
+    np.testing.assert_array_equal(found.points, expected.points)
+
+
 @pytest.mark.parametrize("cut", (1, 4, 30_001))
 def test_file_that_is_cut_while_it_is_read(session, chunks, tmp_path, cut):
     points = cloud("disc", 5000, np.float32)

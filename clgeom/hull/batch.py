@@ -223,7 +223,7 @@ class _Call:
 
     def __init__(self, of, points, collinear, nonfinite, device, profile):
         self.of, self.nonfinite, self.profile = of, nonfinite, profile
-        if collinear not in ("drop", "keep"):
+        if not isinstance(collinear, str) or collinear not in ("drop", "keep"):
             raise InvalidInput(
                 f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
             )
@@ -257,13 +257,14 @@ class _Call:
         if order is not None:
             left = self._ordered(left, order)
         solved = self._solved(left, offsets, on_device and is_device_array(left))
-        places, offsets, areas, perimeters, phases = solved
+        places, corners, offsets, areas, perimeters, phases = solved
         vertices = places if numbers is None else self._numbered(numbers, places)
         if on_device and not is_device_array(vertices):
-            vertices, offsets, areas, perimeters = self.uploaded(vertices, offsets, areas, perimeters)
+            results = self.uploaded(vertices, corners, offsets, areas, perimeters)
+            vertices, corners, offsets, areas, perimeters = results
         return HullBatch(
-            vertices, offsets, areas, perimeters, phases=phases, session=self.session, keep=self.keep,
-            source=left, places=places, group_offsets=sizes,
+            vertices, offsets, areas, perimeters, corners, phases=phases, session=self.session, keep=self.keep,
+            group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
         )  # fmt: skip
 
     def _solved(self, points, offsets, on_device):
@@ -310,7 +311,7 @@ class _Call:
 def _limits(profile, dtype):
     """How many points, and how many groups with two numbers of 8 bytes each, one run takes."""
     (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
-    return most_points, min(profile.max_alloc_bytes // 16, MOST_POINTS)
+    return most_points, min(max(profile.max_alloc_bytes // 16, 1), MOST_POINTS)
 
 
 def _parts(offsets, most_points, most_groups):
@@ -338,27 +339,34 @@ def _solve_part(call, points, offsets, first, last):
         raise
     counted = np.array([0, len(hull)])
     measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
-    return hull.vertices + begin, counted, *measures, hull.phases
+    return hull.vertices + begin, hull.points, counted, *measures, hull.phases
 
 
 def _joined(parts):
     """The results of all parts, one after another."""
-    places, offsets, areas, perimeters, phases = zip(*parts)
+    places, corners, offsets, areas, perimeters, phases = zip(*parts)
     counts = np.concatenate([np.diff(part) for part in offsets])
     return (
-        np.concatenate(places), np.append(0, np.cumsum(counts)), np.concatenate(areas), np.concatenate(perimeters),
+        np.concatenate(places), np.concatenate(corners), np.append(0, np.cumsum(counts)), np.concatenate(areas),
+        np.concatenate(perimeters),
         sum(phases, ()),
     )  # fmt: skip
 
 
 def _solve(call, array, offsets, on_device):
-    """(places of vertices, offsets, areas, perimeters, phases) of the hulls of groups in one chunk of points."""
+    """(places of vertices, their coordinates, offsets, areas, perimeters, phases) of groups in one chunk of points."""
     groups = len(offsets) - 1
     if array.n > MOST_POINTS:
         raise DeviceLimit(f"{call.of} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
     if array.n == 0 or groups == 0:
         checked_offsets(on_host(offsets), array.n, of=call.of)
         zeros = np.zeros(groups)
-        nothing = np.empty(0, np.int64), np.zeros(groups + 1, np.int64), zeros, zeros.copy()
+        nothing = (
+            np.empty(0, np.int64),
+            np.empty((0, 2), array.dtype),
+            np.zeros(groups + 1, np.int64),
+            zeros,
+            zeros.copy(),
+        )
         return *(call.uploaded(*nothing) if on_device else nothing), ()
     return Job(call, array, offsets, groups, on_device).run()

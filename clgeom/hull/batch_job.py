@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
@@ -89,17 +90,18 @@ def worth_an_item(sizes, unit) -> int:
 
 
 class _Results:
-    """Memory for `n` results of 8 bytes each, where the caller wants them: the host's own where a CPU computes.
+    """Memory for results of this shape, where the caller wants them: the host's own where a CPU computes.
 
     Keeps no job: in a circle of references memory waits for the garbage collector, and each call takes new memory.
     """
 
-    def __init__(self, job, dtype, n):
+    def __init__(self, job, dtype, *shape):
         self.session, self.queue = job.session, job.call.queue if job.on_device else None
-        self.dtype, self.n = np.dtype(dtype), n
-        self.host = np.empty(n, dtype) if job.profile.is_cpu and not job.on_device else None
+        self.dtype, self.shape = np.dtype(dtype), shape
+        self.host = np.empty(shape, dtype) if job.profile.is_cpu and not job.on_device else None
+        nbytes = math.prod(shape) * self.dtype.itemsize
         self.buffer = (
-            in_place(job.session, self.host) if self.host is not None else allocate(job.session, 8 * n)
+            in_place(job.session, self.host) if self.host is not None else allocate(job.session, nbytes)
         )
 
     def finished(self):
@@ -108,8 +110,8 @@ class _Results:
             show_host(self.session, self.buffer, self.host)
             return self.host
         if self.queue is None:
-            return read(self.session, self.buffer, self.dtype, self.n)
-        return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=self.queue)
+            return read(self.session, self.buffer, self.dtype, math.prod(self.shape)).reshape(self.shape)
+        return as_array(self.session, self.buffer, self.shape, self.dtype, queue=self.queue)
 
 
 class Job:
@@ -140,7 +142,7 @@ class Job:
         self.held = []  # arrays that kernels may read in place
 
     def run(self):
-        """(places of vertices, offsets, areas, perimeters, phases) of all groups."""
+        """(places of vertices, their coordinates, offsets, areas, perimeters, phases) of all groups."""
         try:
             return self._solved()
         except BaseException:
@@ -368,26 +370,29 @@ class Job:
         )  # fmt: skip
 
     def _emitted(self, alone):
-        """All vertices one after another, the offsets, areas and perimeters, where the caller wants them."""
+        """All vertices one after another, their coordinates, and the rest, where the caller wants them."""
         if alone:
             self._put_back(alone)
         before = Scratch("before", np.uint32, self.groups + 1)
         scanned = self._run(self._scan("counts", 0, self.groups + 1, before, "scan"), counts=self.counts)
         total = int(scanned.read(before, 1, self.groups)[0])
         vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
-        step = self._emission(self.groups, total, "values", np.uint64, offsets="offsets_out")
+        corners = _Results(self, self.array.dtype, total, 2)
+        ids, rows = Scratch("ids", np.uint64, total), Scratch("corners", self.array.dtype, 2 * total)
+        plan = Plan(self._emission(self.groups, total, ids, np.uint64, offsets="offsets_out"))
+        plan += gather_plan(self.profile, self.array, "points", ids, total, rows)
         self._run(
-            Plan(step), slots=self.slots, starts=self.starts, before=scanned[before], values=vertices.buffer,
-            offsets_out=offsets.buffer,
+            plan, slots=self.slots, starts=self.starts, before=scanned[before], ids=vertices.buffer,
+            offsets_out=offsets.buffer, points=self.array, corners=corners.buffer,
         )  # fmt: skip
-        found = vertices.finished(), offsets.finished()
+        found = vertices.finished(), corners.finished(), offsets.finished()
         if not self.measured:
-            return *found, *self._measures_on_host(*found), self.phases
+            return *found, *self._measures_on_host(*found[1:]), self.phases
         areas, perimeters = self.areas.finished(), self.perimeters.finished()
         if alone:
-            which, _, corners, dimensions = zip(*alone)
-            ends = np.append(0, np.cumsum(list(map(len, corners))))
-            measures = ragged_measures(np.concatenate(corners), ends, np.array(dimensions) < 2)
+            which, _, rings, dimensions = zip(*alone)
+            ends = np.append(0, np.cumsum(list(map(len, rings))))
+            measures = ragged_measures(np.concatenate(rings), ends, np.array(dimensions) < 2)
             for group, area, perimeter in zip(which, *measures):
                 areas[group], perimeters[group] = area, perimeter
         return *found, areas, perimeters, self.phases
@@ -406,10 +411,9 @@ class Job:
             )  # fmt: skip
         write(self.session, self.counts, counts)
 
-    def _measures_on_host(self, vertices, offsets):
+    def _measures_on_host(self, corners, offsets):
         """Areas and perimeters where the device has no float64."""
-        points = self.array.to_host() if self.array.host is None else self.array.host
-        corners, counted = points[on_host(vertices)], on_host(offsets)
+        corners, counted = fetched(corners) if self.on_device else corners, on_host(offsets)
         flat = flat_hulls(corners, counted, self.call.keep, self.session)
         measures = ragged_measures(corners, counted, flat)
         return self.call.uploaded(*measures) if self.on_device else measures

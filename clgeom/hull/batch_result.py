@@ -34,6 +34,8 @@ class HullBatch:
         0.0 below dimension 2.
     perimeters : ndarray or pyopencl.array.Array of float64, shape (m,)
         A segment counts twice, as in `Hull.perimeter`.
+    points : ndarray or pyopencl.array.Array, shape (h, 2)
+        Coordinates of the vertices, in the type the hulls were computed in.
     labels : ndarray, shape (m,), or None
         The groups' labels, ascending.
     phases : tuple of Phase
@@ -43,19 +45,22 @@ class HullBatch:
     -----
     With u = 2**-53, a perimeter of h vertices is off by at most (h + 4) u of itself, an area by (h + 4) u of itself if
     the differences of its vertices are float64 numbers, as those of int32 points are, and of others that lie within a
-    factor of two of each other; else by 8 u times diameter times perimeter more. `Hull.area` is correctly rounded.
+    factor of two of each other; else by 8 u times diameter times perimeter more. Results below 2**-1022 are off by half
+    the smallest subnormal number more. `Hull.area` is correctly rounded.
+
+    A batch does not change when the arrays do that it was made from; but `sizes` are read from offsets on a device when
+    first asked for: until then these must stay as they were.
     """
 
     vertices: np.ndarray = field(repr=False)
     offsets: np.ndarray = field(repr=False)
     areas: np.ndarray = field(repr=False)
     perimeters: np.ndarray = field(repr=False)
+    points: np.ndarray = field(repr=False)
     labels: np.ndarray | None = field(default=None, repr=False)
     phases: tuple = field(default=(), repr=False)
     session: object = field(default=None, repr=False)
     keep: bool = field(default=False, repr=False)
-    source: object = field(default=None, repr=False)
-    places: object = field(default=None, repr=False)
     group_offsets: object = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -65,17 +70,10 @@ class HullBatch:
     def __getstate__(self):  # a session lives in its own process, device arrays on their device
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
         state = {name: _get(value) for name, value in state.items()}
-        return {**state, "points": self._host.points, "session": None, "source": None, "places": None}
+        return {**state, "session": None}
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
-
-    @functools.cached_property
-    def points(self):
-        """Coordinates of the vertices, shape (h, 2), in the type the hulls were computed in, where they are."""
-        if not is_device_array(self.source):
-            return self.source[_get(self.places)]
-        return picked_on_device(self.session, self.source, self.places.view(np.uint64), of="HullBatch.points")
 
     @functools.cached_property
     def dimensions(self) -> np.ndarray:
@@ -211,26 +209,40 @@ def ragged_measures(corners, offsets, flat):
     group = np.repeat(np.arange(len(counts)), counts)
     corners = corners.astype(np.float64)
     across, up = (_scales(np.abs(corners[:, axis]), counts, group) for axis in (0, 1))
-    both = _scales(np.abs(corners).max(axis=1, initial=0.0), counts, group)
     begin = offsets[:-1][group]
     following = np.arange(1, len(corners) + 1)
     following = np.where(following == offsets[1:][group], begin, following)
-    x, y = corners.T * both[group]
-    dx, dy = x[following] - x, y[following] - y
+    sides, longest = _sides(corners, corners[following], counts, group)
     x, y = corners[:, 0] * across[group], corners[:, 1] * up[group]
     ax, ay, bx, by = x - x[begin], y - y[begin], x[following] - x[begin], y[following] - y[begin]
     (left, left_error), (right, right_error) = _two_product(ax, by), _two_product(ay, bx)
     terms = (left - right) + (left_error - right_error)
-    areas, lengths = (_summed(values, offsets) for values in (terms, np.sqrt(dx * dx + dy * dy)))
-    with np.errstate(over="ignore", under="ignore"):
+    areas, lengths = (_summed(values, offsets) for values in (terms, sides))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         areas = np.where(flat, 0.0, _unscaled(np.maximum(areas, 0.0) * 0.5, 1 / across, 1 / up))
-        return areas, np.where(counts < 2, 0.0, lengths / both)
+        return areas, np.where(counts < 2, 0.0, lengths / longest)
+
+
+def _sides(a, b, counts, group):
+    """The lengths of edges from a to b, each in units of its hull's scale, and these scales."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        plain = b - a
+        reach = np.abs(plain).max(axis=1, initial=0.0)
+        own, longest = _scale_of(reach), _scales(reach, counts, group)
+        scale = own[:, None]
+        dx, dy = np.where(scale < 1, b * scale - a * scale, plain * scale).T
+        return np.sqrt(dx * dx + dy * dy) * (longest[group] / own), longest
 
 
 def _scales(sizes, counts, group):
-    """For each hull a power of two that keeps squares and products of coordinates from overflowing and vanishing."""
+    """For each hull the scale of its largest size."""
     reach = np.zeros(len(counts))
     np.maximum.at(reach, group, sizes)
+    return _scale_of(reach)
+
+
+def _scale_of(reach):
+    """A power of two that keeps squares and products of numbers up to `reach` from overflowing and vanishing."""
     return np.select(
         [reach > 2.0**500, reach < 2.0**-800, reach < 2.0**-400], [2.0**-520, 2.0**900, 2.0**500], 1.0
     )

@@ -107,7 +107,7 @@ def convex_hull(
 
 
 def _check_choice(name, value, choices):
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidInput(
             f"The '{name}' parameter of convex_hull must be one of {', '.join(map(repr, choices))}. "
             f"Got {value!r} instead."

@@ -9,6 +9,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import as_device_points, c_name, canonical_one_or_more, is_device_array, session_of
+from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -24,7 +25,8 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
     Parameters
     ----------
     a, b, c : array_like or pyopencl.array.Array, shape (n, 2) or (2,)
-        float32, float64, int32 or what fits one of them; all finite. A single point stands for n equal ones.
+        float32, float64, int32 or what fits one of them; all finite. A single point stands for n equal ones. Beside
+        arrays on the device, which must be of one type, others must hold numbers of that type.
     device : optional
         As everywhere in clgeom.
 
@@ -42,8 +44,8 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
     given = dict(zip(names, (a, b, c)))
     on_device = [value for value in given.values() if is_device_array(value)]
     session = session_of(on_device[0] if on_device else None, device)
-    alike = given if on_device else _alike(given)
-    single = not on_device and all(np.ndim(value) == 1 for value in given.values())
+    alike = _alike_on_device(given) if on_device else _alike(given)
+    single = all(len(np.shape(value)) == 1 for value in given.values())
     arrays = {
         name: as_device_points(session, value, of="orient2d", name=name, compared=False)
         for name, value in alike.items()
@@ -74,6 +76,28 @@ def _alike(given):
         name: np.ascontiguousarray(np.broadcast_to(value, (n, 2)) if len(value) == 1 else value, dtype=dtype)
         for name, value in given.items()
     }
+
+
+def _alike_on_device(given):
+    """The same where some points are on the device: arrays there say how many points there are, and of what type."""
+    given = {
+        name: fetched(value) if is_device_array(value) and value.shape in ((2,), (1, 2)) else value
+        for name, value in given.items()
+    }
+    there = next((value for value in given.values() if is_device_array(value)), None)
+    if there is None:
+        return _alike(given)
+    dtype, n = there.dtype.newbyteorder("="), there.shape[0] if there.shape else 0
+    for name, value in given.items():
+        if is_device_array(value):
+            continue
+        value = canonical_one_or_more(value, of="orient2d", name=name)
+        with np.errstate(over="ignore", invalid="ignore"):
+            cast = value.astype(dtype)
+        if np.array_equal(cast, value, equal_nan=True):
+            value = cast
+        given[name] = np.repeat(value, n, axis=0) if len(value) == 1 else value
+    return given
 
 
 def orient2d_plan(session, like):

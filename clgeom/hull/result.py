@@ -13,7 +13,7 @@ from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Scratch, as_array, read, run, to_array
+from clgeom.runtime.launch import Scratch, copy, finish, new_array, read, run, to_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +60,10 @@ class Hull:
 
     @functools.cached_property
     def perimeter(self) -> float:
-        """The length of the boundary, within 2 units in the last place of float64; a segment counts twice."""
+        """The length of the boundary, within a unit in the last place of float64; a segment counts twice."""
         if self.dimension < 1:
             return 0.0
-        corners = self.points.astype(np.float64)
-        if self.dimension == 1:
-            corners = corners[[0, -1]]
-        scale, corners = _scaled(corners)
-        sides = np.roll(corners, -1, axis=0) - corners
-        return _ldexp(math.fsum(np.hypot(sides[:, 0], sides[:, 1]).tolist()), scale)
+        return polygon_perimeter(self.points[[0, -1]] if self.dimension == 1 else self.points)
 
     def contains(self, points) -> np.ndarray:
         """Whether points are inside the hull or on its boundary, exactly.
@@ -165,7 +160,10 @@ class VerticesOnDevice:
         return read(self.points.session, self.ids, np.uint32, self.count).astype(np.int64)
 
     def read_corners(self) -> np.ndarray:
-        return read(self.points.session, self.gather(), self.points.dtype, 2 * self.count).reshape(-1, 2)
+        return self.corners_of(self.gather())
+
+    def corners_of(self, buffer) -> np.ndarray:
+        return read(self.points.session, buffer, self.points.dtype, 2 * self.count).reshape(-1, 2)
 
     def gather(self):
         """A buffer with the coordinates of the vertices."""
@@ -179,10 +177,17 @@ class VerticesOnDevice:
 
 
 class HullOnDevice(Hull):
-    """A Hull of points on a device whose vertices stay there until `vertices` or `points` is looked at."""
+    """A Hull of points on a device whose vertices stay there until `vertices` or `points` is looked at.
+
+    Their coordinates are gathered at once: the caller may change the points.
+    """
 
     def __init__(self, found, dimension, n, phases, session):
-        self.__dict__.update(_found=found, dimension=dimension, n=n, phases=phases, session=session)
+        corners = found.gather()
+        finish(session)
+        self.__dict__.update(
+            _found=found, _corners=corners, dimension=dimension, n=n, phases=phases, session=session
+        )
 
     def __len__(self) -> int:
         return len(self._found)
@@ -193,14 +198,16 @@ class HullOnDevice(Hull):
 
     @functools.cached_property
     def points(self) -> np.ndarray:
-        return self._found.read_corners()
+        return self._found.corners_of(self._corners)
 
     def on_device(self):
-        found, count = self._found, len(self)
-        return (
-            as_array(self.session, found.ids, (count,), np.uint32),
-            as_array(self.session, found.gather(), (count, 2), found.points.dtype),
-        )
+        session, count, dtype = self.session, len(self), self._found.points.dtype
+        vertices = new_array(session, (count,), np.uint32)
+        points = new_array(session, (count, 2), dtype)
+        for buffer, array in ((self._found.ids, vertices), (self._corners, points)):
+            copy(session, buffer, array.base_data, array.nbytes)
+        finish(session)
+        return vertices, points
 
     def __reduce__(self):
         return Hull, (self.vertices, self.points, self.dimension, self.n, self.phases)
@@ -235,10 +242,36 @@ def polygon_area(corners) -> float:
     return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
 
 
-def _scaled(corners):
-    """(e, corners * 2**-e) with the largest coordinate in [0.5, 1)."""
-    exponent = int(np.frexp(np.abs(corners).max(initial=0.0))[1])
-    return exponent, np.ldexp(corners, -exponent)
+def polygon_perimeter(corners) -> float:
+    """Perimeter of a polygon of two corners or more, neighbours distinct, within a unit in the last place.
+
+    Each length is a sum of two floats, which are off by a few 2**-106 of it, in a scale of its own: differences of end
+    points and squares are two floats each, without error, and the root is corrected by what its square leaves. What is
+    lost when the scales are brought to that of the longest edge is nothing to the sum.
+    """
+    a = corners.astype(np.float64)
+    b = np.roll(a, -1, axis=0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        down = np.where(np.isfinite(b - a).all(axis=1), 0, 2)
+        sides, errors = _two_difference(*np.ldexp([b, a], -down[:, None]))
+        exponents = np.frexp(np.abs(sides).max(axis=1))[1]
+        (x, y), (ex, ey) = np.ldexp(sides, -exponents[:, None]).T, np.ldexp(errors, -exponents[:, None]).T
+        (xx, xx_error), (yy, yy_error) = _two_product(x, x), _two_product(y, y)
+        square, square_error = _two_difference(xx, -yy)
+        root = np.sqrt(square)
+        found, found_error = _two_product(root, root)
+        left = (square - found) + (square_error + xx_error + yy_error + 2 * (x * ex + y * ey) - found_error)
+        exponents += down
+        scale = int(exponents.max())
+        root, rest = np.ldexp([root, left / (2 * root)], exponents - scale)
+        return _ldexp(math.fsum([*root.tolist(), rest.sum()]), scale)
+
+
+def _two_difference(a, b):
+    """a - b rounded, and its error, exactly (Knuth, "The Art of Computer Programming" 2, 4.2.2, theorem B)."""
+    difference = a - b
+    part = difference - a
+    return difference, (a - (difference - part)) - (b + part)
 
 
 def _ldexp(value, exponent) -> float:

@@ -61,7 +61,7 @@ class ConvexHull:
         (nx, ny, offset) of each edge: its unit normal, outward, and ``nx * x + ny * y + offset == 0`` on its line. Not
         above 0 inside, but for rounding.
     area, volume : float
-        In the plane: length of the boundary, and area. The area is correctly rounded, the length within 2 units in the
+        In the plane: length of the boundary, and area. The area is correctly rounded, the length within a unit in the
         last place.
     min_bound, max_bound : ndarray of float64, shape (2,)
     coplanar : ndarray of int32, shape (0, 3)
@@ -103,7 +103,8 @@ class ConvexHull:
             )
         points = _checked(points, of="ConvexHull")
         self._device, self._incremental = device, bool(incremental)
-        self._start([_copied(points) if incremental else points])
+        converted = not is_device_array(points) and points.dtype != np.float64  # which SciPy copies
+        self._start([_copied(points) if incremental or converted else points])
 
     def add_points(self, points, restart=False) -> None:
         """Take more points in; needs ``incremental=True``.

@@ -29,7 +29,7 @@ def streams(session, points) -> bool:
 
 
 def is_mapped(points) -> bool:
-    """Whether these are points in a file that is mapped to memory, as they are in the file."""
+    """Whether these are points of a whole file that is mapped to memory."""
     return (
         isinstance(points, np.memmap)
         and isinstance(points.base, mmap.mmap)  # not a part of one, whose place in the file is not known
@@ -55,20 +55,19 @@ def chunks_on_device(session, points, progress=None):
     item_bytes = 2 * points.itemsize
     rows = min(CHUNK_BYTES, profile.max_alloc_bytes) // item_bytes
     bounds = [(start, min(rows, len(points) - start)) for start in range(0, len(points), rows)]
-    source = _FileChunks(session, points, rows) if is_mapped(points) else _ArrayChunks(points)
-    with source:
-        bring = _in_place if profile.is_cpu else _Copies(session, rows * item_bytes)
-        coming = bring(session, source, 0, *bounds[0])
-        for k, (start, count) in enumerate(bounds):
-            array, arrived = coming
-            if k + 1 < len(bounds):
-                coming = bring(session, source, k + 1, *bounds[k + 1])
-            if arrived is not None:
-                wait_for(session, arrived)
-            refuse_flushed(array, of="convex_hull", name="points")
-            yield array
-            if progress is not None:
-                progress((start + count) * item_bytes, points.nbytes)
+    source = _MappedChunks(session, points, rows) if is_mapped(points) else _ArrayChunks(points)
+    bring = _in_place if profile.is_cpu else _Copies(session, rows * item_bytes)
+    coming = bring(session, source, 0, *bounds[0])
+    for k, (start, count) in enumerate(bounds):
+        array, arrived = coming
+        if k + 1 < len(bounds):
+            coming = bring(session, source, k + 1, *bounds[k + 1])
+        if arrived is not None:
+            wait_for(session, arrived)
+        refuse_flushed(array, of="convex_hull", name="points")
+        yield array
+        if progress is not None:
+            progress((start + count) * item_bytes, points.nbytes)
 
 
 def _in_place(session, source, k, start, count):
@@ -94,40 +93,32 @@ class _ArrayChunks:
     def __init__(self, points):
         self.points = points
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
     def rows(self, k, start, count):
         return self.points[start : start + count]
 
 
-class _FileChunks:
-    """Rows of a mapped file, read into page-locked memory: a mapping would end the process if the file were cut."""
+class _MappedChunks:
+    """Rows of a mapped file, copied to page-locked memory: as fast as reading the file, and what the array holds.
+
+    The array may differ from what its file's name leads to: mode "c" keeps changes to itself, and a file may be
+    replaced or deleted. Memory past the end of a file that was cut ends the process, so its size is looked at before
+    each copy, and after it, for a page that is cut within reads as zeros.
+    """
 
     def __init__(self, session, points, rows):
-        self.path, self.offset, self.item_bytes = points.filename, points.offset, 2 * points.itemsize
+        self.points = points
         self.staging = [pinned_empty((rows, 2), points.dtype, device=session) for _ in range(2)]
 
-    def __enter__(self):
-        self.file = open(self.path, "rb", buffering=0)
-        return self
-
-    def __exit__(self, *error):
-        self.file.close()
-
     def rows(self, k, start, count):
-        into = self.staging[k % 2][:count]
-        left = memoryview(into).cast("B")
-        self.file.seek(self.offset + start * self.item_bytes)
-        while left:
-            got = self.file.readinto(left)
-            if not got:
-                raise InvalidInput(
-                    f"The file '{self.path}' must hold {start + count:,} points and more. "
-                    f"It ended within them: it was cut while it was read."
-                )
-            left = left[got:]
+        into, end = self.staging[k % 2][:count], start + count
+        self._require(end)
+        into[...] = self.points[start:end]
+        self._require(end)
         return into
+
+    def _require(self, n):
+        if self.points.base.size() < self.points.offset + n * 2 * self.points.itemsize:
+            raise InvalidInput(
+                f"The file '{self.points.filename}' must hold {n:,} points and more. "
+                f"It ended within them: it was cut after it was mapped."
+            )

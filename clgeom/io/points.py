@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,23 @@ def read_named_points(path, *, columns=None, array=None, progress=None):
     if reader is arrays.read_npy:
         return reader(path, columns=columns)
     return reader(path, columns=columns, progress=progress)
+
+
+@contextlib.contextmanager
+def saying_where(path, *, columns=None, by=None):
+    """What functions say of a point that is not finite is said of the file that the points were read from."""
+    try:
+        yield
+    except InvalidInput as error:
+        if not hasattr(error, "row"):
+            raise
+        where = f"at index [{error.row}, {error.column}]"
+        if READERS[Path(path).suffix.lower()] is text.read_text:
+            where = f"in line {text.line_of_row(path, error.row, columns=columns, by=by)}"
+        raise InvalidInput(
+            f"The points in '{path}' must be finite. Got {error.value} {where} instead "
+            "(--nonfinite drop leaves such points out)."
+        ) from error
 
 
 def read_valued_points(path, value, *, columns=None, array=None):

@@ -158,6 +158,23 @@ def _text(data: bytes) -> str:
     return data.decode("latin-1")
 
 
+def line_of_row(path, row, *, columns=None, by=None) -> int:
+    """The number in the file, from 1, of the line that holds row `row`, from 0, of what is read."""
+    with reading(path), open(path, "rb") as file:
+        layout, line = None, 1
+        for block in _blocks(file, path):
+            if layout is None:
+                layout, _ = _layout(path, block, columns, by)
+                row += layout is not None and layout.names is not None  # the header
+            for text in io.StringIO(block):
+                if _is_row(text):
+                    if row == 0:
+                        return line
+                    row -= 1
+                line += 1
+    raise InvalidInput(f"The file '{path}' was changed while it was read.")
+
+
 def _is_row(line: str) -> bool:
     """Whether a line is data: not blank, not a comment."""
     start = line.lstrip(" \t\n")[:1]

@@ -227,7 +227,7 @@ def leave_out(points, *, nonfinite: str, of: str):
     points, kept
         The points left and their int64 indices in what was given; (points, None) when all stay.
     """
-    if nonfinite not in ("raise", "drop"):
+    if not isinstance(nonfinite, str) or nonfinite not in ("raise", "drop"):
         raise InvalidInput(
             f"The 'nonfinite' parameter of {of} must be 'raise' or 'drop'. Got {nonfinite!r} instead."
         )
@@ -265,10 +265,16 @@ def refuse_nonfinite(array: DeviceArray, *, of: str, name: str = "points"):
 
 def _not_finite(point, row, *, of, name="points"):
     column = int(np.argmin(np.isfinite(point)))
-    return InvalidInput(
+    error = InvalidInput(
         f"The '{name}' parameter of {of} must be finite. Got {point[column]} at index [{row}, {column}] instead "
         "(nonfinite='drop' leaves such points out)."
     )
+    error.row, error.column, error.value = (
+        int(row),
+        column,
+        point[column],
+    )  # for commands, which know the file
+    return error
 
 
 def _fetch(array, chunk):

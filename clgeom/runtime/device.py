@@ -18,7 +18,7 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice, is_integer, short
 from clgeom.runtime import caches, trust
 from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import finish
@@ -84,12 +84,12 @@ class DeviceProfile:
     def runtime(self) -> str:
         """Short name of the OpenCL implementation: pocl, nvidia, intel, amd, apple, or the platform's first word."""
         words = f"{self.platform} {self.vendor}".lower()
-        for key, short in (
+        for key, name in (
             ("portable computing", "pocl"), ("nvidia", "nvidia"), ("intel", "intel"),
             ("amd", "amd"), ("advanced micro", "amd"), ("apple", "apple"), ("rusticl", "rusticl"),
         ):  # fmt: skip
             if key in words:
-                return short
+                return name
         return self.platform.split()[0].lower()
 
     def asdict(self) -> dict:
@@ -144,7 +144,7 @@ class Session:
     denormals : bool, optional
         False flushes subnormal numbers to zero, float64 too, to see what a device that does so would do.
     max_alloc_bytes, max_wg_size, local_mem_bytes : int, optional
-        Limits to impose below the device's own, to see what a smaller device would do.
+        Limits to impose below the device's own, at least 1, to see what a smaller device would do.
 
     All public functions may be called from several threads at once with one session. A session does not outlive
     a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
@@ -247,7 +247,13 @@ kernel void probe(global uint *out) {
 def _imposed(profile, name, limit):
     """The smaller of the device's own limit and the one asked for."""
     own = getattr(profile, name)
-    return own if limit is None else min(own, int(limit))
+    if limit is None:
+        return own
+    if not is_integer(limit) or limit < 1:
+        raise InvalidInput(
+            f"The '{name}' parameter of Session must be an integer from 1. Got {short(limit)} instead."
+        )
+    return min(own, int(limit))
 
 
 # Which device ---------------------------------------------------------------------------------------------------

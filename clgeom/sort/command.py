@@ -167,6 +167,11 @@ def read_numbers(path, *, column=None, array=None) -> np.ndarray:
     -------
     ndarray, shape (n,)
         As stored for NumPy files. For text of whole numbers int64, or uint64 if they need it; float64 for other text.
+
+    Raises
+    ------
+    InvalidInput
+        For text that is no table of numbers, or has a whole number that the type of its column does not hold.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -208,8 +213,8 @@ def _of_column(path, values, column) -> np.ndarray:
 
 # Text -------------------------------------------------------------------------------------------------------------
 
-#: What begins like a number: no name of a column does in a line where all do.
-LIKE_A_NUMBER = re.compile(r"[+-]?\.?[0-9]")
+#: What begins like a number, in any script: no name of a column does in a line where all do.
+LIKE_A_NUMBER = re.compile(r"[+-]?\.?\d")
 WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
@@ -227,7 +232,7 @@ def _read_table(path, column) -> np.ndarray:
     first = rows[0][1]
     delimiter = next((mark for mark in (",", ";", "\t") if mark in first.strip(" \n")), None)
     names = _fields(path, rows[0], delimiter)
-    header = not any(_is_number(name) for name in names) and not all(map(LIKE_A_NUMBER.match, names))
+    header = not any(map(_is_float, names)) and not all(map(LIKE_A_NUMBER.match, names))
     if column is None and len(names) > 1:
         what = f"the columns {listed(names)}" if header else f"{len(names)} columns"
         raise InvalidInput(f"The file '{path}' has {what}; name one (--column).")
@@ -286,56 +291,63 @@ def _numbers(path, lines, texts) -> np.ndarray:
 
 
 def _kept_whole(path, lines, texts, floats) -> np.ndarray:
-    """Numbers read as float64 as they are, unless all are written as whole ones and float64 would round some.
-
-    NaN and infinities may be among them.
-    """
-    finite = np.isfinite(floats)
+    """Numbers read as float64: whole ones as integers where that keeps one that float64 would round, else refused."""
     if not (np.abs(floats) >= 1 << 53).any():  # smaller ones are exact
         return floats
-    whole = [bool(WHOLE.fullmatch(text)) for text in texts]
-    if not all(is_whole or not is_finite for is_whole, is_finite in zip(whole, finite.tolist())):
-        return floats
-    found = [(_integer(text), line) for text, line, is_whole in zip(texts, lines, whole) if is_whole]
-    if not found:
-        return floats
-    (low, low_line), (high, high_line) = min(found), max(found)
-    if all(whole):
-        for dtype in (
-            np.int64,
-            np.uint64,
-        ):  # the least are 0 written as -0, which NumPy's parser refuses for uint64
-            if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-                return np.array([value for value, _ in found], dtype)
-        beyond = low_line if low < -(1 << 63) else high_line if high >= 1 << 64 else None
-        if beyond is not None:
-            raise InvalidInput(f"The file '{path}' has a whole number beyond 64 bits in line {beyond}.")
-        raise InvalidInput(
-            f"The file '{path}' has whole numbers of which no type holds all: {low} in line {low_line} needs int64, "
-            f"{high} in line {high_line} needs uint64."
-        )
-    for value, line in found:
-        if abs(value) >= 1 << 1023 or int(float(value)) != value:
-            other = lines[whole.index(False)]
+    other = next((k for k, text in enumerate(texts) if not WHOLE.fullmatch(text)), None)
+    if other is None:
+        return _integers(path, lines, texts)
+    for k in np.flatnonzero(np.abs(floats) >= 1 << 53).tolist():
+        if WHOLE.fullmatch(texts[k]) and _is_rounded(texts[k]):
             raise InvalidInput(
-                f"The file '{path}' has a whole number in line {line} that float64 would round, and "
-                f"'{_shown(texts[whole.index(False)])}' in line {other}, which no type of whole numbers holds."
+                f"The file '{path}' has a whole number in line {lines[k]} that float64 would round, and "
+                f"'{_shown(texts[other])}' in line {lines[other]}, which no type of whole numbers holds."
             )
     return floats
 
 
+def _integers(path, lines, texts) -> np.ndarray:
+    """Whole numbers as int64 or uint64. NumPy's parser refused them, for uint64 for the sake of a 0 written as -0."""
+    found = [(_integer(text), line) for text, line in zip(texts, lines)]
+    (low, low_line), (high, high_line) = min(found), max(found)
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return np.array([value for value, _ in found], dtype)
+    beyond = low_line if low < -(1 << 63) else high_line if high >= 1 << 64 else None
+    if beyond is not None:
+        raise InvalidInput(f"The file '{path}' has a whole number beyond 64 bits in line {beyond}.")
+    raise InvalidInput(
+        f"The file '{path}' has whole numbers of which no type holds all: {low} in line {low_line} needs int64, "
+        f"{high} in line {high_line} needs uint64."
+    )
+
+
 def _integer(text) -> int:
-    """A whole number; of one that is as long as a page only that it is beyond 64 bits matters."""
+    """A whole number; of one that is as long as a page only that it is beyond all floats matters."""
     digits = text.lstrip("+-0")
-    return (-1 if text[0] == "-" else 1) * (int(digits or 0) if len(digits) < 400 else 1 << 1023)
+    return (-1 if text[0] == "-" else 1) * (int(digits or 0) if len(digits) < 400 else 1 << 1024)
 
 
-def _is_number(field) -> bool:
+def _is_rounded(text) -> bool:
+    """Whether float64 does not hold this whole number."""
+    value = _integer(text)
+    try:
+        return int(float(value)) != value
+    except OverflowError:
+        return True
+
+
+def _is_float(field) -> bool:
+    """Whether Python reads a float, in whatever script."""
     try:
         float(field)
     except ValueError:
         return False
-    return "_" not in field and field.isascii()
+    return True
+
+
+def _is_number(field) -> bool:
+    return field.isascii() and "_" not in field and _is_float(field)
 
 
 def _shown(text) -> str:

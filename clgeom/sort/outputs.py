@@ -67,3 +67,15 @@ def into(out, values):
         return values
     out[...] = values
     return out
+
+
+def entries_overlap(array) -> bool:
+    """Whether entries of a host array share memory with each other, as those of one that was broadcast do."""
+    if array.size == 0:
+        return False
+    apart = array.itemsize
+    for stride, n in sorted((abs(stride), n) for stride, n in zip(array.strides, array.shape) if n > 1):
+        if stride < apart:
+            return True
+        apart = stride * n
+    return False

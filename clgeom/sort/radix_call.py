@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.sort.keys import KeyOrder, as_key_array
+from clgeom.sort.outputs import entries_overlap
 
 #: Bytes of the values that kernels move.
 MOVABLE = (1, 2, 4, 8)
@@ -83,7 +84,7 @@ class Call:
             return self.order.everything
         several = isinstance(key_bits, (tuple, list)) or getattr(key_bits, "ndim", 0) > 0
         pair = tuple(key_bits) if several else (0, key_bits)
-        whole = len(pair) == 2 and all(isinstance(b, (int, np.integer)) for b in pair)
+        whole = len(pair) == 2 and all(map(is_integer, pair))
         if not whole or not 0 <= pair[0] < pair[1] <= bits:
             must = f"be a number of bits from 1 to {bits}, or (low, high) with 0 <= low < high <= {bits}"
             raise self._wrong("key_bits", must, repr(key_bits))
@@ -158,5 +159,12 @@ class Call:
                 raise self._wrong(name, "be in the OpenCL context of the keys", "one of another context")
             if self.n and not in_buffer(out):
                 raise self._wrong(name, "be in a buffer", "one in shared virtual memory")
-        if not self.on_device and not out.flags.writeable:
+        if self.on_device:
+            return
+        if isinstance(out, np.ma.MaskedArray):
+            raise self._wrong(name, "have no mask", "a masked array")
+        if not out.flags.writeable:
             raise self._wrong(name, "be writeable", "a read-only array")
+        if entries_overlap(out):
+            must = "have memory of its own for each entry"
+            raise self._wrong(name, must, f"strides {out.strides} for shape {out.shape}")

@@ -22,8 +22,8 @@ def measures(corners, flat):
         return 0.0, 0.0
     corners = [tuple(map(float, corner)) for corner in corners]
     across, up = (_power(max(abs(corner[axis]) for corner in corners)) for axis in (0, 1))
-    both = _power(max(abs(v) for corner in corners for v in corner))
-    sides = [(math.ldexp(x, both), math.ldexp(y, both)) for x, y in corners]
+    edges = list(zip(corners, corners[1:] + corners[:1]))
+    longest = _power(max(map(_reach, edges)))
     corners = [(math.ldexp(x, across), math.ldexp(y, up)) for x, y in corners]
     x0, y0 = corners[0]
     area = length = run_area = run_length = 0.0
@@ -32,15 +32,30 @@ def measures(corners, flat):
         left, left_error = two_product(x - x0, v - y0)
         right, right_error = two_product(y - y0, u - x0)
         run_area += (left - right) + (left_error - right_error)
-        (x, y), (u, v) = sides[i - 1], sides[i % len(corners)]
-        run_length += math.sqrt((u - x) * (u - x) + (v - y) * (v - y))
+        run_length += _length(edges[i - 1], longest)
         if i % RUN == 0 or i == len(corners):
             area, length, run_area, run_length = area + run_area, length + run_length, 0.0, 0.0
-    return 0.0 if flat or area < 0 else _ldexp(area * 0.5, -across - up), _ldexp(length, -both)
+    return 0.0 if flat or area < 0 else _ldexp(area * 0.5, -across - up), _ldexp(length, -longest)
+
+
+def _reach(edge):
+    (x, y), (u, v) = edge
+    return max(abs(u - x), abs(v - y))
+
+
+def _length(edge, longest):
+    """The length of an edge, rooted in a scale of its own, in the scale of the longest."""
+    (x, y), (u, v) = edge
+    own = _power(_reach(edge))
+    if own < 0:
+        dx, dy = (math.ldexp(b, own) - math.ldexp(a, own) for a, b in ((x, u), (y, v)))
+    else:
+        dx, dy = math.ldexp(u - x, own), math.ldexp(v - y, own)
+    return math.ldexp(math.sqrt(dx * dx + dy * dy), longest - own)
 
 
 def _power(reach):
-    """The power of two by which coordinates up to `reach` are scaled."""
+    """The power of two by which numbers up to `reach` are scaled."""
     return -520 if reach > 2.0**500 else 900 if reach < 2.0**-800 else 500 if reach < 2.0**-400 else 0
 
 

@@ -1,5 +1,6 @@
 """Exact hulls: a monotone chain over integers for small sets, a certificate for large ones; heaphull's labels."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -56,6 +57,17 @@ def area(points, vertices) -> Fraction:
     ]
     twice = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(corners, corners[1:] + corners[:1]))
     return twice / 2
+
+
+def perimeter(corners) -> Fraction:
+    """Perimeter of the polygon, within 2**-190 of itself. A segment counts twice."""
+    corners = [tuple(map(Fraction, corner)) for corner in corners]
+    total = Fraction(0)
+    for (x, y), (u, v) in zip(corners, corners[1:] + corners[:1]):
+        square = (u - x) ** 2 + (v - y) ** 2
+        n, d = square.numerator, square.denominator
+        total += Fraction(math.isqrt(n * d << 400), d << 200)
+    return total
 
 
 def contains(points, vertices, queries) -> np.ndarray:
