@@ -13,7 +13,7 @@ import click
 
 from clgeom import __version__
 from clgeom.io import terminal
-from clgeom.io.messages import first_error, printable, shown
+from clgeom.runtime.messages import first_error, printable, shown
 
 #: Commands that live beside their algorithms: name -> (module, attribute, one line of help). Imported when used.
 ELSEWHERE = {

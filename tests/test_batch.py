@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from clouds import CLOUDS, cloud
+from conftest import ONE_TYPE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import batch as reference
@@ -236,8 +237,8 @@ def test_bounds_share_the_cost():
     dtype=st.sampled_from(conformance.TYPES),
     collinear=st.sampled_from(("drop", "keep")),
 )
-def test_convex_hulls_of_any_families(any_session, families, seed, dtype, collinear):
-    if dtype == "float64" and not any_session.profile.fp64:
+def test_convex_hulls_of_any_families(any_session, setting, families, seed, dtype, collinear):
+    if setting in ONE_TYPE or dtype == "float64" and not any_session.profile.fp64:
         dtype = "float32"
     parts = [conformance.family_points(family, n, dtype, seed) for family, n in families]
     offsets = np.append(0, np.cumsum([len(part) for part in parts]))

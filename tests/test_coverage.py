@@ -156,6 +156,7 @@ def test_both_axes_of_any_small_mask(session, mask, k):
             assert region.axis == "both" and len(region) == sum(map(len, region.rings)) and repr(region)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
 def test_both_axes_of_stacks(any_session):
     stack = np.stack([shadowing((61, 83), correlation=8, seed=s) for s in range(3)])
     options = {"segments": 9, "axis": "both", "device": any_session}

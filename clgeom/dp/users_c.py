@@ -8,7 +8,7 @@ import re
 from clgeom.dp.reach import Near
 from clgeom.dp.text import users_line
 from clgeom.errors import InvalidInput, KernelBuildError
-from clgeom.io.messages import first_error
+from clgeom.runtime.messages import first_error
 
 #: Comments, and literals of characters and texts, which may hold brackets.
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)

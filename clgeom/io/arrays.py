@@ -16,7 +16,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import KNOWN_PAIRS, choose_columns, position_of
 from clgeom.io.files import reading
-from clgeom.io.messages import listed, printable, shown
+from clgeom.runtime.messages import listed, printable, shown
 
 #: What NumPy, zipfile and the decompressors raise for files that are not what their names say: a NumPy header is
 #: Python text that is parsed and then made a type and a shape; a zip member may be encrypted or compressed in any way.

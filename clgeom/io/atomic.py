@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from clgeom.errors import InvalidInput
-from clgeom.io.messages import printable
+from clgeom.runtime.messages import printable
 
 
 def check_output(path, formats) -> Path:

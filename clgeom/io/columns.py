@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clgeom.errors import InvalidInput
-from clgeom.io.messages import listed, shown
+from clgeom.runtime.messages import listed, shown
 
 LONGITUDES, LATITUDES = ("lon", "lng", "long", "longitude"), ("lat", "latitude")
 #: Names of x and y that are found without being asked for, best first; compared in lower case.

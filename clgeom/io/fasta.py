@@ -11,7 +11,7 @@ from pathlib import Path
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import number_from_1
 from clgeom.io.files import reading
-from clgeom.io.messages import listed, shown
+from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file compressed by gzip.
 GZIP = b"\x1f\x8b"

@@ -21,10 +21,10 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
-from clgeom.io.messages import listed
 from clgeom.region.bands import Nested
 from clgeom.region.geodesy import as_crs, earth_areas, shown
 from clgeom.region.result import require_shapely
+from clgeom.runtime.messages import listed
 
 #: Files of rasters, and the driver of GDAL that may open each: one that reads no other file than it and its like, and
 #: tells when the file is cut short.

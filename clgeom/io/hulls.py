@@ -14,7 +14,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.columns import LATITUDES, LONGITUDES
 from clgeom.io.lonlat import named_lonlat, to_lonlat
-from clgeom.io.messages import printable, shown
+from clgeom.runtime.messages import printable, shown
 
 GEOJSON = (".geojson", ".json")
 

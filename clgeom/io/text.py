@@ -19,7 +19,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import reading
-from clgeom.io.messages import shown
+from clgeom.runtime.messages import shown
 
 BLOCK_BYTES = 1 << 24
 TABS = (".tsv", ".tab")

@@ -16,7 +16,7 @@ from clgeom.io import terminal
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.columns import position_of
 from clgeom.io.files import reading
-from clgeom.io.messages import listed
+from clgeom.runtime.messages import listed
 from clgeom.sort.gaps import SEQUENCES
 
 METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
