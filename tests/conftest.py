@@ -98,7 +98,8 @@ def pytest_generate_tests(metafunc):
     if "any_session" in metafunc.fixturenames:
         usual = [name for name in SETTINGS if name not in BY_NAME]
         if not LONG and not hasattr(metafunc.function, "hypothesis"):
-            usual.remove("odd_shapes")  # properties are tried in it; to build kernels for more takes long
+            # properties are tried in them; to build kernels for more takes long
+            usual = [name for name in usual if name not in ("odd_shapes", "no_fp64")]
         wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), usual)
         params = [
             (d, name, s)

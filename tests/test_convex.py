@@ -71,12 +71,6 @@ def test_convex_hull_tile_edges_in_groups(any_session, name, dtype):
     check_tile_edges(any_session, name, dtype, TILE_EDGES[::6])
 
 
-@pytest.mark.parametrize("name", ("square", "duplicates"))
-@pytest.mark.settings("odd_shapes")
-def test_convex_hull_tile_edges_in_odd_groups(any_session, name):
-    check_tile_edges(any_session, name, np.float32, TILE_EDGES[::6])
-
-
 def check_tile_edges(session, name, dtype, sizes):
     for n in sizes:
         points = cloud(name, n, dtype)
@@ -89,7 +83,7 @@ def check_tile_edges(session, name, dtype, sizes):
             assert hulls[0].dimension == reference.dimension(points[hulls[0].vertices])
 
 
-@pytest.mark.parametrize("name", (*OTHER_CLOUDS, "grid", "parabola", "spiral", "huge", "mixed_magnitudes"))
+@pytest.mark.parametrize("name", (*OTHER_CLOUDS, "parabola", "mixed_magnitudes"))
 @pytest.mark.settings("small_allocations", "as_gpu")
 def test_convex_hull_beyond_one_allocation(any_session, name):
     """150,000 points are two chunks in a session of small allocations. Too many vertices are refused clearly."""
@@ -142,6 +136,7 @@ def test_convex_hull_of_a_million_points_as_scipy(session, name):
     assert mine == np.roll(theirs, -theirs.tolist().index(mine[0])).tolist()
 
 
+@pytest.mark.settings("as_is", "no_fp64", "as_gpu")
 @given(
     hnp.arrays(np.int32, st.tuples(st.integers(0, 30), st.just(2)), elements=st.integers(-3, 3)),
     st.sampled_from([1.0, 0.1, 1e-45, 1e-40, 1e37]),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import reference.hull as reference
 from clouds import CLOUDS, DTYPES, cloud
+from conftest import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -55,8 +56,8 @@ def shape(request):
 
 
 def is_built(session, shape, dtype):
-    """Groups for one type only: what they find does not depend on it, and to build them takes long."""
-    return (dtype != np.float64 or session.profile.fp64) and (shape != "groups" or dtype == np.float32)
+    """One type only, but in the long profile: other tests have the others, and to build kernels takes long."""
+    return dtype == np.float32 or (LONG and (dtype != np.float64 or session.profile.fp64))
 
 
 def found_by(session, points, keep=False):
@@ -88,6 +89,7 @@ def test_sizes(session, shape, n, dtype):
         check(session, cloud(name, n, dtype))
 
 
+@pytest.mark.skipif(not LONG, reason="builds take long: the long profile only")
 @pytest.mark.parametrize("name", ("normal", "disc", "grid", "circle"))
 def test_unusual_items(session, name):
     """Fewer work-items than directions; numbers of points that are no powers of two."""
@@ -157,16 +159,17 @@ ADVERSARIAL = {
 @pytest.mark.parametrize("dtype", (np.float32, np.float64))
 @pytest.mark.parametrize("name", ADVERSARIAL)
 def test_adversarial_coordinates(session, shape, name, dtype):
-    if dtype == np.float64 and not session.profile.fp64:
+    if not is_built(session, shape, dtype):
         return
     points = ADVERSARIAL[name](np.random.default_rng(3), 400).astype(dtype)
     check(session, points)
 
 
-def test_extreme_integers(session, shape):
+def test_extreme_integers(session):
     points = np.random.default_rng(0).integers(-(2**31), 2**31, (800, 2)).astype(np.int32)
     points[:4] = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)]) * (2**31 - 1)
-    check(session, np.random.default_rng(1).permutation(points))
+    with override(SHAPES["serially"]):
+        check(session, np.random.default_rng(1).permutation(points))
 
 
 @pytest.mark.parametrize("bins", (2, 3, 64, 5000))

@@ -63,7 +63,7 @@ def test_a_device_that_computes_rightly_passes(trying, name):
         assert trial(name)(trying, dtype)
 
 
-@pytest.mark.settings("as_gpu", "no_fp64")
+@pytest.mark.settings("as_gpu")
 @pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
 def test_trials_are_right_on_other_devices(any_session, name, monkeypatch):
     """So that no device is refused for its limits or shapes."""
