@@ -64,11 +64,10 @@ def test_convex_hull_tile_edges_without_float64(any_session, name, dtype):
     check_tile_edges(any_session, name, dtype, TILE_EDGES[::5])
 
 
-@pytest.mark.parametrize("dtype", (np.float32, np.float64))
 @pytest.mark.parametrize("name", ("square", "circle", "duplicates"))
 @pytest.mark.settings("as_gpu")
-def test_convex_hull_tile_edges_in_groups(any_session, name, dtype):
-    check_tile_edges(any_session, name, dtype, TILE_EDGES[::6])
+def test_convex_hull_tile_edges_in_groups(any_session, name):
+    check_tile_edges(any_session, name, np.float32, TILE_EDGES[::6])
 
 
 def check_tile_edges(session, name, dtype, sizes):

@@ -81,7 +81,7 @@ def test_hoods_of_clouds(session, shape, keep):
 @pytest.mark.parametrize("dtype", (np.float64, np.int32))
 @pytest.mark.parametrize("shape", FEW)
 def test_hoods_of_clouds_of_other_types(session, refused, shape, dtype, keep):
-    if refused(session, dtype, convex_hull, cloud("normal", 5, dtype)):
+    if refused(session, dtype, convex_hull, cloud("normal", 5, dtype)) or (keep and not LONG):
         return
     with in_shape(shape):
         for name, n in itertools.product(CLOUDS, SIZES[3::3]):
