@@ -72,11 +72,10 @@ def _run(command) -> int:
             return _complain(error)
         if os.environ.get("CLGEOM_DEBUG"):
             click.echo(str(error), err=True)
-        whole, said = (
-            str(error).splitlines(),
-            f" The compiler said: {first_error(error.log)}" * bool(error.log),
-        )
-        return _complain(f"{whole[0]}{said * (len(whole) > 1)}", FAILED)
+        first, *more = str(error).splitlines()
+        if more and error.log:
+            first += f" The compiler said: {first_error(error.log)}"
+        return _complain(first, FAILED)
     except ClgeomError as error:
         return _complain(error)
     except BrokenPipeError:  # whoever read what is printed has seen enough

@@ -172,24 +172,10 @@ def radio(session):
 def dp(session):
     import numpy as np
 
-    from clgeom.dp import equation, fill, maximum, min_over, problems, where
+    from clgeom.dp import fill, problems
+    from clgeom.selftest.answers import equations
 
-    @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
-    def common(M, i, j, a, b):
-        apart = maximum(M[i - 1, j], M[i, j - 1])
-        return where((i == 0) | (j == 0), 0, where(a[i - 1] == b[j - 1], M[i - 1, j - 1] + 1, apart))
-
-    @equation(parameters={"w": "int32[]"}, pattern="RUD")
-    def sack(M, i, j, w):
-        without, weight = M[i - 1, j], w[i - 1]
-        packed = maximum(without, M[i - 1, j - weight] + weight)
-        return where(i == 0, 0, where(j < weight, without, packed))
-
-    @equation(parameters={"p": "int32[]"}, pattern="SONE")
-    def chain(M, i, j, p):
-        cost = min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
-        return where(i >= j, 0, cost)
-
+    common, sack, chain = equations()
     rng = np.random.default_rng(0)
     a, b = (rng.integers(0, 4, n).astype(np.uint8) for n in (70, 90))
     for eq, shape, path, given in (

@@ -168,13 +168,8 @@ def test_convex_hull_where_the_sieve_is_on(any_session, family, dtype):
     """Where only comparing tells which point is outermost, and where a sample does not show the hull."""
     if dtype == "float64" and not any_session.profile.fp64:
         return
-    for n, seed in (
-        (3000, 0),
-        (20_000, 8),
-        (20_000, 14),
-        (20_000, 25),
-        (70_000, 0),
-    ):  # of which three were wrong once
+    # of which three were wrong once
+    for n, seed in ((3000, 0), (20_000, 8), (20_000, 14), (20_000, 25), (70_000, 0)):
         points = conformance.family_points(family, n, dtype, seed)
         vertices = convex_hull(points, device=any_session).vertices
         reference.certify(points, vertices)

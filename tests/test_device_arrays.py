@@ -65,7 +65,7 @@ VIEWS = {
 @pytest.mark.parametrize("dtype", ("uint8", ">u2", "float32", ">f8"))
 def test_values_of_any_layout_stay_on_the_device(any_session, no_host_copy, dtype):
     if any_session.profile.kind == "gpu" and not any_session.profile.fp64 and dtype == ">f8":
-        pytest.skip("float64 is refused")
+        pytest.skip("float64 is refused where the device has none, which other tests hold")
     values = some(dtype)
     array = there(any_session, values)
     for view in VIEWS.values():
@@ -133,7 +133,7 @@ def test_parts_of_pools_and_of_parts(session):
 
 def test_shared_virtual_memory(session):
     if not hasattr(session.device, "svm_capabilities") or not session.device.svm_capabilities:
-        pytest.skip("the device has none")
+        pytest.skip("the device has no shared virtual memory")
     values = some("float32")
     array = there(session, values, allocator=cl.tools.SVMAllocator(session.context, queue=session.queue))
     for view in VIEWS.values():

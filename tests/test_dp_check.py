@@ -277,11 +277,11 @@ def test_signs_and_casts_stay_with_what_is_divided(text, expected):
         def __mod__(self, other):
             return C(self - other * truncated(self, other))
 
-        __sub__ = lambda self, other: C(int(self) - other)  # noqa: E731
-        __add__ = lambda self, other: C(int(self) + other)  # noqa: E731
-        __mul__ = lambda self, other: C(int(self) * other)  # noqa: E731
-        __neg__ = lambda self: C(-int(self))  # noqa: E731
-        __invert__ = lambda self: C(~int(self))  # noqa: E731
+    def as_c(name):
+        return lambda *numbers: C(getattr(int, name)(*numbers))
+
+    for name in ("__sub__", "__add__", "__mul__", "__neg__", "__invert__"):
+        setattr(C, name, as_c(name))
 
     def python(words):
         words = re.sub(r"\(1 \? 0 : ", "(0 and ", words).replace("*&", "").replace("* & ", "")
@@ -311,7 +311,9 @@ def test_other_ways_to_an_array_are_refused(text):
             text, pattern="RUD", parameters={"w": "int32[]", "c": "int32[,]"},
             helpers="int first(global const int *p) { if (p) { return vload2(0, p).x; } return 0; }",
         )  # fmt: skip
-    with pytest.raises(InvalidInput, match="Line 1 of an equation: what /= divides must not change anything"):
+    with pytest.raises(
+        InvalidInput, match="Line 1 of an equation: the left side of /= must not change a variable"
+    ):
         dp.Equation("int k = 0, own[2] = {1, 1}; own[k++] /= i; return own[0];", pattern="RUD")
 
 

@@ -129,11 +129,12 @@ def test_a_cast_that_loses_bits_proves_nothing(session):
 def test_casts_of_floats_saturate(session):
     values = [3e9, -3e9, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**31, -(2.0**31), 1e30, -2.7, 0.9]
     w = np.array(values, np.float32)
+
+    def cast_to(dtype):
+        return lambda M, i, j, w: dp.cast(w[j], dtype)
+
     for dtype in ("int32", "int64"):
-
-        def whole(M, i, j, w):
-            return dp.cast(w[j], dtype)  # noqa: B023
-
+        whole = cast_to(dtype)
         equation = dp.Equation(whole, dtype=dtype, pattern="RUD", parameters={"w": "float32[]"})
         info = np.iinfo(dtype)
         expected = [

@@ -106,9 +106,8 @@ def test_no_launch_is_planned_long(session, equation, shape, values):
             i, j = job.pattern.cells_at(first, places, *shape)
             env = {"i": i, "j": j, "n": shape[0], "m": shape[1], **job.values}
             each = np.broadcast_to(work.work_of(equation).estimate(env, {}, max(shape)), i.shape).mean()
-            busy = (
-                units if policy.variant == "group" else min(groups, units)
-            )  # a group's items go in parallel
+            # a group's items go in parallel
+            busy = units if policy.variant == "group" else min(groups, units)
             assert each * (min(high, counts[first]) - low) <= 1.1 * work.OPERATIONS * busy
     covered = {first: 0 for first in range(job.stages)}
     for first, last, low, high, _ in zip(*(of.tolist() for of in planned)):
@@ -182,9 +181,8 @@ def test_groups_that_wait_in_vain(session, monkeypatch):
     given = words(shape)
     expected = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
     with override({"dp/tile_sweep": TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3)}):
-        monkeypatch.setattr(
-            tickets, "PATIENCE", {"cpu": 0, "gpu": 0}
-        )  # no strip but the first waits long enough
+        # no strip but the first waits long enough
+        monkeypatch.setattr(tickets, "PATIENCE", {"cpu": 0, "gpu": 0})
         for keep in ("table", "decisions"):
             with pytest.warns(DeviceWarning, match="waited too long for each other"):
                 found = dp.fill(

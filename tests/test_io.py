@@ -399,7 +399,7 @@ def test_read_points_waits_for_no_pipe(tmp_path, suffix):
 def unprivileged(tmp_path_factory):
     """A folder, while the process has no more rights than any user's."""
     if not hasattr(os, "setresuid"):
-        pytest.skip("needs users")
+        pytest.skip("this system has no setresuid to become another user by")
     with tempfile.TemporaryDirectory() as folder:
         root = os.geteuid() == 0
         if root:

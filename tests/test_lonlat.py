@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from clgeom.errors import InvalidInput
+from clgeom.io.lonlat import LonLat, named_lonlat, to_lonlat
 from clgeom.region.coverage import coverage_regions
+from clgeom.region.geodesy import as_crs, cells_area, earth_areas, same_crs
 from clgeom.region.polygons import as_grid
 
 pyproj = pytest.importorskip("pyproj", reason="longitude and latitude need pyproj")
 shapely = pytest.importorskip("shapely", reason="polygons are cut by Shapely")
-
-from clgeom.io.lonlat import LonLat, named_lonlat, to_lonlat  # noqa: E402
-from clgeom.region.geodesy import as_crs, cells_area, earth_areas, same_crs  # noqa: E402
 
 WHOLE = 510_065_621.724  # km2, of WGS 84
 ROTATED = "+proj=ob_tran +o_proj=longlat +o_lat_p=39.25 +lon_0=18 +a=6371000 +b=6371000 +to_meter=0.0174532925199433"

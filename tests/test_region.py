@@ -244,10 +244,8 @@ def adversary(name, n, dtype, seed):
 )
 def test_any_cloud_is_the_same_in_every_setting(any_session, session, seed, size, name, data):
     """The default options of GPUs and CPUs, bit for bit as the kernels of the definition; every point is in it."""
-    as_gpu = any_session.profile.kind == "gpu"
-    dtype = (
-        data.draw(st.sampled_from(types(any_session))) if as_gpu else np.float32
-    )  # others are built elsewhere
+    as_gpu = any_session.profile.kind == "gpu"  # other types are built elsewhere
+    dtype = data.draw(st.sampled_from(types(any_session))) if as_gpu else np.float32
     points = adversary(name, size, dtype, seed)
     segments = data.draw(
         st.sampled_from((1, 2, 7, size // 16 + 1, size // 4 + 1, size // 3 + 1, size, size + 5))

@@ -152,9 +152,9 @@ def _part(part, args, known, cells):
     if op in ("which_min", "which_max"):
         return 0, len(args) - 1
     if op == "cast" and part.args[0].type not in LIMITS:
-        return (
-            (0, 1) if part.args[0].type == "bool" else LIMITS[part.type]
-        )  # floats go to the nearest integer
+        if part.args[0].type == "bool":
+            return 0, 1
+        return LIMITS[part.type]  # floats go to the nearest integer
     if NO in args:
         return NO
     if op == "add":

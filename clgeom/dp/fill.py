@@ -260,9 +260,8 @@ def hold_to_pattern(equation, pattern, values, shape):
         kept_to.add(pattern.name)
     elif equation.traced and not bounds.indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
-    elif nodes is None or forbidden_read(
-        nodes, pattern, values, shape
-    ):  # these may show that it is never done
+    # the parameters and the shape may show that it is never done
+    elif nodes is None or forbidden_read(nodes, pattern, values, shape):
         raise DependencyError(
             f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
         )

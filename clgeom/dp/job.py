@@ -205,9 +205,8 @@ def _value(p: Parameter, value, *, of):
         and not (array.astype(p.dtype).astype(array.dtype) == array).all()
     ):
         raise refuse("integers that it cannot hold exactly")
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # what is too large is refused; NaN may be a signalling one
+    # what is too large is refused below; a NaN may be a signalling one
+    with np.errstate(over="ignore", invalid="ignore"):
         # a copy: kernels may read it in place after the call has returned, and the caller may write to his
         held = np.array(array, p.dtype, order="C") if p.ndim else p.dtype.type(array[()])
     if p.dtype.kind == "f" and array.dtype.kind == "f":

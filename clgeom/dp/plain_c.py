@@ -77,10 +77,8 @@ class _Reader:
 
     def __init__(self, text, parameters):
         self.parameters, self.variables, self.tokens, at = parameters, {}, [], 0
-        self.tests, self.eager = (
-            [],
-            [],
-        )  # of ifs that were passed; variables, which C computes where they stand
+        self.tests = []  # of ifs that were passed
+        self.eager = []  # variables, which C computes where they stand
         while text[at:].strip():
             found = TOKEN.match(text, at)
             if not found:

@@ -46,7 +46,7 @@ def check_arrays(source: str, helpers: str, parameters: dict) -> None:
         elif word in ("/=", "%=") and not _is_harmless(words, at):
             divided = words[_operand(words, at - 1) : at]
             if any(mark in ("++", "--") or ASSIGNMENT.match(mark) for mark in divided):
-                refuse(at, f"what {word} divides must not change anything else, please")
+                refuse(at, f"the left side of {word} must not change a variable itself")
 
 
 def trapped(source: str, parameters: dict) -> str:

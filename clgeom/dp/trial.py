@@ -131,9 +131,8 @@ class Trial:
     def __init__(self, job: Job, nodes):
         self.job, self.nodes = job, nodes
         self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
-        self.numbers = np.empty(
-            0, np.int64
-        )  # of cells, ascending; then their values, and whether these are known
+        # numbers of cells, ascending, their values, and whether these are known
+        self.numbers = np.empty(0, np.int64)
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
         self.faults, self.doubts, self.steps = [], [], 0

@@ -269,11 +269,8 @@ def _not_finite(point, row, *, of, name="points"):
         f"The '{name}' parameter of {of} must be finite. Got {point[column]} at index [{row}, {column}] instead "
         "(nonfinite='drop' leaves such points out)."
     )
-    error.row, error.column, error.value = (
-        int(row),
-        column,
-        point[column],
-    )  # for commands, which know the file
+    # for commands, which know the file
+    error.row, error.column, error.value = int(row), column, point[column]
     return error
 
 

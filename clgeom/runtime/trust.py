@@ -12,6 +12,7 @@ import contextvars
 import functools
 import hashlib
 import importlib
+import sys
 import threading
 
 import numpy as np
@@ -52,7 +53,7 @@ TYPED = ("clgeom.hull.known", "clgeom.region.known")
 TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
 NOTE = "trials"
 #: Packages whose exceptions within a trial tell of wrong results.
-OURS = {"clgeom", "numpy", "pyopencl", "mako"}
+OURS = {"clgeom", "numpy", "pyopencl", "mako", *sys.stdlib_module_names}
 
 _verdicts: dict = {}  # of this process: (device, trial, type) -> whether all was right
 _trying = threading.local()
@@ -91,11 +92,8 @@ def passes(session, trial, dtype=None) -> bool:
         if noted and noted[0] == digest:
             _verdicts[known] = noted[1]
         else:
-            plain = session
-            if session.profile != devices.describe(
-                session.device
-            ):  # limits are imposed: the device is what is tried
-                plain = devices.as_session(session.device)
+            limited = session.profile != devices.describe(session.device)  # but the device is what is tried
+            plain = devices.as_session(session.device) if limited else session
             _verdicts[known] = _try(plain, trial, dtype)
             _keep(session.profile, name, [digest, _verdicts[known]])
             if not _verdicts[known]:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-EXACT, APPROXIMATE = "exact", "approximate"
 QUESTIONS: list[Question] = []
 
 
@@ -311,8 +310,9 @@ _region_questions()
 # Dynamic programming --------------------------------------------------------------------------------------------
 
 
-def _tables(session):
-    from clgeom.dp import equation, fill, maximum, min_over, where
+def equations():
+    """A table by tiles (NOSE, parameters a, b), one by rows (RUD, w), one by splits (SONE, p)."""
+    from clgeom.dp import equation, maximum, min_over, where
 
     @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
     def common(M, i, j, a, b):
@@ -330,6 +330,13 @@ def _tables(session):
         cost = min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1])
         return where(i >= j, 0, cost)
 
+    return common, sack, chain
+
+
+def _tables(session):
+    from clgeom.dp import fill
+
+    common, sack, chain = equations()
     a, b = (bits(700, s) % np.uint64(4) for s in (1, 2))
     weights = 1 + (bits(50, 3) % np.uint64(60)).astype(np.int32)
     sizes = 1 + (bits(151, 4) % np.uint64(9)).astype(np.int32)

@@ -135,9 +135,8 @@ def _sorted(call):
     moved, buffers = _bindings(call, keys_out, payload_out)
     phases = _run(call, moved, buffers) if call.n else ()
     payload = payload_out.finished() if payload_out else None
-    picked = (
-        call.values[payload] if call.picks else None
-    )  # before any result is written: out may be the values
+    # picked before any result is written: out may be the values
+    picked = call.values[payload] if call.picks else None
     keys = keys_out.finished() if keys_out else None
     return keys, into(call.outs[1], picked) if call.picks else payload, phases
 

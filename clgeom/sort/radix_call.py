@@ -159,7 +159,6 @@ class Call:
                 raise self._wrong(name, "be in the OpenCL context of the keys", "one of another context")
             if self.n and not in_buffer(out):
                 raise self._wrong(name, "be in a buffer", "one in shared virtual memory")
-        if self.on_device:
             return
         if isinstance(out, np.ma.MaskedArray):
             raise self._wrong(name, "have no mask", "a masked array")
