@@ -141,9 +141,7 @@ def row_of(session, name, sizes, dtype, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hulls", type=float, default=1e6)
     parser.add_argument("--clouds", default=",".join(CLOUDS))
     parser.add_argument("--sizes", default="64,zipf", help="64, or another number, or zipf")
@@ -151,9 +149,7 @@ def main():
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--rival-hulls", type=int, default=2000, help="how many groups the rivals are given")
-    parser.add_argument(
-        "--on-device", action="store_true", help="also time points that are on the device already"
-    )
+    parser.add_argument("--on-device", action="store_true", help="also time points that are on the device already")
     parser.add_argument("--phases", action="store_true", help="print what each phase took")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
@@ -168,9 +164,7 @@ def main():
     common.print_table(rows)
     if options.json:
         command = " ".join(["python", *sys.argv])
-        common.write_json(
-            options.json, command, session, rows, ("scipy", "shapely", "opencv-python-headless")
-        )
+        common.write_json(options.json, command, session, rows, ("scipy", "shapely", "opencv-python-headless"))
 
 
 if __name__ == "__main__":

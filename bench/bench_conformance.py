@@ -88,11 +88,7 @@ def fault(outcome):
     dtype = outcome.case.points.dtype
     if outcome.error:
         return f"{dtype}: {outcome.error.split(':')[0]}"
-    parts = [
-        f"{count} {what}"
-        for what, count in (("missing", outcome.missing), ("inside", outcome.inside))
-        if count
-    ]
+    parts = [f"{count} {what}" for what, count in (("missing", outcome.missing), ("inside", outcome.inside)) if count]
     return f"{dtype}: {', '.join(parts)}"
 
 
@@ -115,18 +111,14 @@ def rows(n):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=conformance.POINTS, help="points of each case")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     table = list(rows(options.n))
     print("\n".join(" | ".join(row) for row in table))
     if options.write:
-        body = "\n".join(
-            f"{'     -' if k else '   * -'} {cell}" for row in table for k, cell in enumerate(row)
-        )
+        body = "\n".join(f"{'     -' if k else '   * -'} {cell}" for row in table for k, cell in enumerate(row))
         PAGE.write_text(HEAD.format(n=options.n) + body + "\n", encoding="utf-8")
 
 

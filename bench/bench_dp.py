@@ -12,9 +12,9 @@ Sizes are of the table, in millions of cells, which is square but for the knapsa
 verified before a time is taken; times are medians of interleaved calls, in ms, of whole calls that leave the table on
 the device.
 
-    table, corner    clgeom.dp.fill of values: the table kept, or its answer alone
-    decisions        clgeom.dp.fill of what the solution needs
-    stages           clgeom.dp.fill by one launch a stage: the design of the study
+    table, corner    dp.fill of values: the table kept, or its answer alone
+    decisions        dp.fill of what the solution needs
+    stages           dp.fill by one launch a stage: the design of the study
     hand, ..         kernels for this problem alone, by the same algorithm (dp_by_hand.cl): the table kept; its last row
                      alone, "hand row"; what the solution needs, "hand decisions"
     device, host     the fill and the way to the solution: by decisions on the device; or the table copied, and walked
@@ -39,7 +39,7 @@ import common
 from dp_by_hand import ByHand
 
 from clgeom.dp import Equation, maximum, min_over, where
-from clgeom.dp.fill import fill
+from clgeom.dp.filling import fill
 from clgeom.dp.problems import chains, knapsacks, pascal, sequences
 from clgeom.runtime.device import as_session
 
@@ -185,9 +185,7 @@ def measure(session, case, cells, options):
         dtype = "uint8" if case == "lcs" else "int32"
         candidates["decisions"] = lambda: ours(decided, keep="decisions")
         state = knapsacks.TAKEN_STATE if case == "knapsack" else None
-        candidates["device"] = lambda: candidates["decisions"]().recover(
-            walk_source, room, dtype=dtype, state=state
-        )
+        candidates["device"] = lambda: candidates["decisions"]().recover(walk_source, room, dtype=dtype, state=state)
         candidates["host"] = lambda: walk(ours().numpy())
         if case != "lcs":
             candidates["hand decisions"] = lambda: by_hand(*arguments, keep=2)
@@ -227,9 +225,7 @@ def verify(session, case, candidates, shape, given):
     if reference is not None:
         assert reference[answer] == value, "reference"
         if reference.size < 2e7:
-            assert np.array_equal(
-                np.triu(reference) if case == "matrix_chain" else reference, table.numpy()
-            ), "table"
+            assert np.array_equal(np.triu(reference) if case == "matrix_chain" else reference, table.numpy()), "table"
     hand = ByHand(session)
     for name in [name for name in ("hand", "hand row", "hand decisions") if name in candidates]:
         found = candidates[name]()
@@ -309,9 +305,7 @@ def pairs(session, n, options):
         "edit": lambda: edit_distance(*texts, operations=False, device=session).distance,
     }
     if n <= 1 << 16:
-        candidates["lcs, equation"] = lambda: (
-            lcs(*texts, subsequence=False, method="equation", device=session).length
-        )
+        candidates["lcs, equation"] = lambda: lcs(*texts, subsequence=False, method="equation", device=session).length
     with contextlib.suppress(ImportError):
         from rapidfuzz.distance import LCSseq, Levenshtein
 
@@ -412,9 +406,7 @@ def draw(path, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--sizes", default="0.25,1,4,16,64", help="millions of cells, comma-separated")
     parser.add_argument("--chains", help="sizes for matrix chains; default: those of --sizes up to 16")
@@ -428,16 +420,12 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=6.0, help="seconds after which a candidate rests")
     parser.add_argument("--json")
-    parser.add_argument(
-        "--plots", metavar="RECORD", help="draw a record's plots into docs/images, measure nothing"
-    )
+    parser.add_argument("--plots", metavar="RECORD", help="draw a record's plots into docs/images, measure nothing")
     options = parser.parse_args()
     if options.plots:
         print(draw(options.plots, Path(__file__).resolve().parents[1] / "docs" / "images"))
         return
-    options.most = {
-        name: float(cells) for name, _, cells in (p.partition("=") for p in options.most.split(",") if p)
-    }
+    options.most = {name: float(cells) for name, _, cells in (p.partition("=") for p in options.most.split(",") if p)}
     begin = time.perf_counter()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}; medians in ms")

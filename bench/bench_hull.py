@@ -111,9 +111,7 @@ def verify(session, points, hull, found):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1e4,1e5,1e6")
     parser.add_argument("--clouds", default=",".join(CLOUDS))
     parser.add_argument("--dtypes", default="float64,float32")
@@ -121,26 +119,16 @@ def main():
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--rivals", default="scipy,shapely,cv2")
     parser.add_argument("--rival-limit", type=float, default=1e7, help="largest n given to the rivals")
-    parser.add_argument(
-        "--on-device", action="store_true", help="also time points that are on the device already"
-    )
-    parser.add_argument(
-        "--from-host", action="store_true", help="also time page-locked points, and plain copies"
-    )
-    parser.add_argument(
-        "--published", action="store_true", help="the published tables with our column, and no others"
-    )
-    parser.add_argument(
-        "--orders", type=float, metavar="N", help="adversarial orders of N points, and no others"
-    )
+    parser.add_argument("--on-device", action="store_true", help="also time points that are on the device already")
+    parser.add_argument("--from-host", action="store_true", help="also time page-locked points, and plain copies")
+    parser.add_argument("--published", action="store_true", help="the published tables with our column, and no others")
+    parser.add_argument("--orders", type=float, metavar="N", help="adversarial orders of N points, and no others")
     parser.add_argument("--phases", action="store_true", help="print what each phase took and moved")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
 
     session = as_session(options.device)
-    print(
-        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
-    )
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
     rows = []
     for row in rows_of(session, options):
         rows.append(row)
@@ -196,14 +184,11 @@ def row_of(session, name, n, dtype, options):
             for phase in profiled.phases))  # fmt: skip
         array = as_device_points(session, resident if options.on_device else points, of="bench")
         read = common.plain_read(session)
-        row["one read"] = 1e3 * statistics.median(
-            read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9)
-        )
+        row["one read"] = 1e3 * statistics.median(read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9))
         row["sieve"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name == "sieve")
         row["launches"] = 1e3 * sum(phase.seconds for phase in profiled.phases)
         row["phases"] = [
-            {"name": phase.name, "ms": 1e3 * phase.seconds, "MB": 1e-6 * phase.bytes_moved}
-            for phase in profiled.phases
+            {"name": phase.name, "ms": 1e3 * phase.seconds, "MB": 1e-6 * phase.bytes_moved} for phase in profiled.phases
         ]
     return row
 
@@ -264,10 +249,7 @@ def orders(session, n, repeat):
         }
         for case, values in cases.items():
             values = np.ascontiguousarray(values)
-            calls = {
-                f: lambda f=f: clgeom.convex_hull(values, filter=f, device=session)
-                for f in ("auto", "octagon")
-            }
+            calls = {f: lambda f=f: clgeom.convex_hull(values, filter=f, device=session) for f in ("auto", "octagon")}
             hulls = [call().vertices for call in calls.values()]
             np.testing.assert_array_equal(*hulls)
             taken = common.interleaved(calls, repeat)

@@ -74,9 +74,7 @@ def calls():
         for filter in ("auto", "octagon", "none"):
             yield (
                 f"convex_hull, {len(points):,} {name}, filter {filter}",
-                lambda device, points=points, filter=filter: clgeom.convex_hull(
-                    points, filter=filter, device=device
-                ),
+                lambda device, points=points, filter=filter: clgeom.convex_hull(points, filter=filter, device=device),
             )
     points = cloud(64 * 10**6, np.float32)
     yield (

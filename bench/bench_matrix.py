@@ -70,18 +70,12 @@ def with_table(text, rows) -> str:
 def main():
     import datetime
 
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "records", nargs="*", metavar="JSON", help="what clgeom selftest --all --json printed"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", nargs="*", metavar="JSON", help="what clgeom selftest --all --json printed")
     options = parser.parse_args()
     rows = json.loads(RECORD.read_text(encoding="utf-8"))["devices"] if RECORD.exists() else []
     for name in options.records:
-        rows = merged(
-            rows, json.loads(Path(name).read_text(encoding="utf-8")), datetime.date.today().isoformat()
-        )
+        rows = merged(rows, json.loads(Path(name).read_text(encoding="utf-8")), datetime.date.today().isoformat())
     if options.records:
         RECORD.write_text(json.dumps({"devices": rows}, indent=1) + "\n", encoding="utf-8")
         README.write_text(with_table(README.read_text(encoding="utf-8"), rows), encoding="utf-8")

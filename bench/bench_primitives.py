@@ -25,9 +25,7 @@ from clgeom.runtime.device import as_session
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1e6,5e7")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=15)
@@ -36,9 +34,7 @@ def main():
     import pyopencl.array
 
     session = as_session(options.device)
-    print(
-        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; GB/s of the input"
-    )
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; GB/s of the input")
     plain, rows = common.plain_read(session), []
     for n in (int(float(size)) for size in options.sizes.split(",")):
         values = np.random.default_rng(0).integers(-1, 2, n).astype(np.float32)

@@ -33,7 +33,7 @@ import common
 
 from clgeom import adaptive_region, coverage_regions
 from clgeom.radio import coverage_map, shadowing
-from clgeom.region.contours import mask_polygons
+from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.metrics import as_cells, hull_of, measure
 from clgeom.runtime.device import as_session
 
@@ -114,9 +114,7 @@ def rivals(values, slow):
 
     def corners():
         rows, columns = np.nonzero(values >= LEVEL)
-        return np.unique(
-            np.concatenate([np.stack([columns + i, rows + j], 1) for i in (0, 1) for j in (0, 1)]), axis=0
-        )
+        return np.unique(np.concatenate([np.stack([columns + i, rows + j], 1) for i in (0, 1) for j in (0, 1)]), axis=0)
 
     found["convex hull, chain in Python"] = lambda: chain(corners().tolist()), shapely.Polygon
     if slow:
@@ -158,9 +156,7 @@ def raster_rows(session, size, options):
     exact, rows = mask_polygons(mask), []
     calls = {name: (call, as_cells) for name, call in ours(values, session, options.segments).items()}
     calls.update(rivals(values, size <= options.slow_limit))
-    timed = common.interleaved(
-        {name: call for name, (call, _) in calls.items()}, options.repeat, options.budget
-    )
+    timed = common.interleaved({name: call for name, (call, _) in calls.items()}, options.repeat, options.budget)
     shapes = {name: shape(call()) for name, (call, shape) in calls.items()}
     assert shapes["convex hull, chain in Python"].equals(hull_of(mask))
     for name, shape in shapes.items():
@@ -237,9 +233,7 @@ def points_rows(session, n, options):
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     made = adaptive_region(points, 4096, assume_sorted=True, device=session)
     assert made.contains(points[:: max(n // 100_000, 1)]).all()
-    calls = {
-        "clgeom, 4096 segments": lambda: adaptive_region(points, 4096, assume_sorted=True, device=session)
-    }
+    calls = {"clgeom, 4096 segments": lambda: adaptive_region(points, 4096, assume_sorted=True, device=session)}
     if not session.profile.is_cpu:
         import pyopencl.array as cl_array
 
@@ -284,9 +278,7 @@ def published_rows(session, n, options):
 
     def call(points, way, profile=False):
         segments, kernel = ways[way]
-        return adaptive_region(
-            points, segments, assume_sorted=True, kernel=kernel, device=session, profile=profile
-        )
+        return adaptive_region(points, segments, assume_sorted=True, kernel=kernel, device=session, profile=profile)
 
     made, naive = call(points, ""), call(points, "naive ")
     assert made.contains(points[:: max(n // 100_000, 1)]).all()
@@ -358,9 +350,7 @@ def draw(record, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--what", choices=("raster", "stack", "points", "published"), default="raster")
     parser.add_argument("--sizes", help="sides of the maps, or numbers of points")
     parser.add_argument("--segments", type=int, default=64)
@@ -368,16 +358,12 @@ def main():
     parser.add_argument("--slow-limit", type=int, default=512, help="largest map given to the slow packages")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument(
-        "--budget", type=float, default=10.0, help="seconds that one candidate may take in all"
-    )
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds that one candidate may take in all")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
 
     session = as_session(options.device)
-    print(
-        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
-    )
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
     default = {"points": "1e6", "published": "1e6,2e6,4e6,8e6,16e6"}
     default = {**default, "raster": "128,512,2048", "stack": "512"}[options.what]
     sizes = [int(float(size)) for size in (options.sizes or default).split(",")]

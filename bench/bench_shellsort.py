@@ -22,9 +22,10 @@ import common
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.device import as_session
-from clgeom.sort import shellsort, sort
-from clgeom.sort.gaps import gaps_for
-from clgeom.sort.shellsort import VARIANTS
+from clgeom.sorting import sort
+from clgeom.sorting.shellsort import sort as shellsort
+from clgeom.sorting.shellsort.gaps import gaps_for
+from clgeom.sorting.shellsort.sort import VARIANTS
 
 #: The study's sizes, and one more.
 SIZES = "1e2,1e3,1e4,1e5,4e5,1e6,1e7"
@@ -152,9 +153,7 @@ def study(session, options):
             how = {"variant": variant, "gaps": options.gaps, "max_items_per_subsequence": options.items,
                    "min_elements_per_item": options.elements, "device": session, "profile": True}  # fmt: skip
             shellsort(keys, **how)
-            for phase in shellsort(
-                keys, **how
-            ).phases:  # auto has its last gaps in one: under the first of them
+            for phase in shellsort(keys, **how).phases:  # auto has its last gaps in one: under the first of them
                 rows[phase.gap][variant] = phase.seconds * 1e3
         rows = list(rows.values())
         columns = dict.fromkeys(name for row in rows for name in row if name != "gap")
@@ -165,9 +164,7 @@ def study(session, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default=SIZES)
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--type", default="float32", help="type of the keys")
@@ -185,9 +182,7 @@ def main():
     options = parser.parse_args()
 
     session = as_session(options.device)
-    print(
-        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds"
-    )
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
     if options.study:
         rows = study(session, options)
     else:

@@ -27,9 +27,9 @@ import common
 from clgeom.runtime.device import as_session
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override, select
-from clgeom.sort import radix
+from clgeom.sorting.radix import sort as radix
 
-SCATTER = "radix/radix_scatter"
+SCATTER = "sorting/radix/radix_scatter"
 #: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, how equal digits are found.
 SWEEP = [
     (wg, items, per_unit, peers)
@@ -45,9 +45,7 @@ def make_keys(n, dtype, distribution="random"):
     if distribution == "few":
         return rng.integers(0, 16, n).astype(dtype)
     if np.dtype(dtype).kind == "f":
-        return rng.standard_normal(n, np.float32 if dtype == np.float32 else np.float64).astype(
-            dtype, copy=False
-        )
+        return rng.standard_normal(n, np.float32 if dtype == np.float32 else np.float64).astype(dtype, copy=False)
     info = np.iinfo(dtype)
     keys = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
     return np.sort(keys) if distribution == "sorted" else keys
@@ -126,9 +124,7 @@ def pyopencl_candidates(session, keys, there, finished):
     n, found = len(keys), {}
     if keys.dtype == np.uint32:
         alone = RadixSort(session.context, "unsigned int *keys", "keys[i]", ["keys"])
-        pairs = RadixSort(
-            session.context, "unsigned int *keys, unsigned int *numbers", "keys[i]", ["keys", "numbers"]
-        )
+        pairs = RadixSort(session.context, "unsigned int *keys, unsigned int *numbers", "keys[i]", ["keys", "numbers"])
         numbers = pyopencl.array.arange(session.queue, 0, n, 1, dtype=np.uint32)
         found["pyopencl radix"] = finished(lambda: alone(there, queue=session.queue))
         found["pyopencl radix pairs"] = finished(lambda: pairs(there, numbers, queue=session.queue))
@@ -181,7 +177,7 @@ def torch_candidates(keys):
 
 def shellsort_candidates(session, keys):
     """Every variant of Shellsort, and our radix sort for comparison."""
-    from clgeom.sort.shellsort import shellsort
+    from clgeom.sorting.shellsort.sort import shellsort
 
     found = {"radix": lambda: radix.sort(keys, device=session)}
     for variant in ("auto", "0", "A", "D", "E", "F"):
@@ -254,7 +250,7 @@ def sweep(session, n, dtype, options):
 
 def group_rows(session):
     """Group variants of the other kernels, so that --sweep can be tried on a CPU."""
-    kernels = ("radix/radix_survey", "radix/radix_count", "radix/radix_spine")
+    kernels = ("sorting/radix/radix_survey", "sorting/radix/radix_count", "sorting/radix/radix_spine")
     if not session.profile.is_cpu:
         return {}
     return {k: replace(select(session.profile, k), variant="group", wg_size=64) for k in kernels}
@@ -267,9 +263,7 @@ def number(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--where", default="host", help="comma-separated: host, device, shellsort")
     parser.add_argument("--sizes", default="1e6,1e7", help="comma-separated, also as 2^20")
     parser.add_argument("--types", default="uint32,float32,int64,float64")
@@ -282,9 +276,7 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
     session = as_session(options.device)
-    print(
-        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; medians in ms"
-    )
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; medians in ms")
     rows = []
     with contextlib.suppress(KeyboardInterrupt):
         for dtype in options.types.split(","):

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 
-from clgeom.hull.hoods import LOWER, UPPER, hood_of, matching_plan
 from clgeom.hull.predicates import orient2d
-from clgeom.hull.wagener import hoods_plan
+from clgeom.hull.wagener.hoods import LOWER, UPPER, hood_of, matching_plan
+from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.runtime.arrays import DeviceArray, as_device_points
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import run
@@ -133,9 +133,7 @@ def row_of(session, n, dtype, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1e6,1e7")
     parser.add_argument("--dtypes", default="float64,float32")
     parser.add_argument("--device")
@@ -144,9 +142,7 @@ def main():
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
     session = as_session(options.device)
-    print(
-        f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; medians in ms"
-    )
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; medians in ms")
     rows = [
         row_of(session, int(float(size)), np.dtype(name), options)
         for name in options.dtypes.split(",")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clgeom.dp import rows
+from clgeom.dp.paths import rows
 from clgeom.runtime.build import build
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -118,12 +118,10 @@ class ByHand:
         return self.rows(np.ones(n - 1, np.int64), m, keep, nothing, nothing, KNAPSACK=0)
 
     def knapsack(self, w, v, capacity, keep=1):
-        return self.rows(
-            np.minimum(w, capacity + 1), capacity + 1, keep, self.put(w), self.put(v), KNAPSACK=1
-        )
+        return self.rows(np.minimum(w, capacity + 1), capacity + 1, keep, self.put(w), self.put(v), KNAPSACK=1)
 
     def lcs(self, a, b, keep=1):
-        shape = select(self.session.profile, "dp/tile_sweep")
+        shape = select(self.session.profile, "dp/paths/tile_sweep")
         wg, rows, columns, steps = shape.wg_size, shape.block_rows, shape.block_columns, shape.steps
         sizes = {"WG_SIZE": wg, "ROWS": rows, "COLUMNS": columns, "STEPS": steps, "STRIPS": shape.strips}
         kernel = self.kernel("lcs_tiles", **sizes, KEEP=int(keep))

@@ -19,12 +19,8 @@ HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shape
 RESIDENT = """Milliseconds; resident: the points are on the device. sieve: the pass over all points, beside one read of
 them; launches: all that the device does. cupy argsort: of as many 64-bit keys. At 1e6 points the rivals run in
 turn with ours, beyond that nothing but our call from NumPy."""
-ORDERS = (
-    "Milliseconds of whole calls with the sieve (auto) and with the octagon of the extreme points; float32."
-)
-FROM_HOST = (
-    """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
-)
+ORDERS = "Milliseconds of whole calls with the sieve (auto) and with the octagon of the extreme points; float32."
+FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
 PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, measured on a GTX 1050 Ti and its host, and
 of clgeom for float32 points on the device. The extreme points are those of the octagon; IV holds ratios of III."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
@@ -41,9 +37,7 @@ SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps
 OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outlined but not covered, and covered but
 not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
 STACK = "Milliseconds; maps on the device, outlines only."
-POINTS = (
-    "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
-)
+POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
 SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
 alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
 EARLIER = " Recorded before the last changes of the kernels."
@@ -172,9 +166,7 @@ def roofline(name, rows):
     axes.annotate("a plain read of the points", (axes.get_xlim()[0], 1e-6 * nbytes / row["one read"]),
                   va="bottom", fontsize=8)  # fmt: skip
     seen = [
-        k
-        for k, phase in enumerate(names)
-        if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])
+        k for k, phase in enumerate(names) if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])
     ]
     handles = [axes.plot([], [], "o", color=f"C{k % 10}", label=names[k])[0] for k in seen]
     axes.legend(handles=handles, fontsize=7, ncols=2)

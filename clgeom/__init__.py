@@ -5,41 +5,42 @@ The public names are here; each is imported when first used, so that importing c
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-_MODULES = ("conformance", "dp", "errors", "radio", "sort")  # clgeom.sort can be called: clgeom.sort(keys)
+_MODULES = ("conformance", "dp", "errors", "radio")
 _HOMES = {
     "ClgeomError": "errors",
     "ConvexHull": "hull.scipy_compat",
-    "CoverageRegion": "region.polygons",
-    "CoverageRegions": "region.polygons",
-    "CrossRegion": "region.result",
+    "CoverageRegion": "region.coverage.polygons",
+    "CoverageRegions": "region.coverage.polygons",
+    "CrossRegion": "region.arc.result",
     "DeviceProfile": "runtime.device",
     "HeaphullFilter": "hull.heaphull",
-    "Hood": "hull.hoods",
+    "Hood": "hull.wagener.hoods",
     "Hull": "hull.result",
-    "HullBatch": "hull.batch_result",
+    "HullBatch": "hull.batch.result",
     "Phase": "runtime.launch",
     "QhullError": "hull.scipy_compat",
-    "Region": "region.result",
+    "Region": "region.arc.result",
     "Session": "runtime.device",
-    "ShellsortResult": "sort.shellsort_result",
-    "adaptive_region": "region.arc",
-    "argsort": "sort.radix",
+    "ShellsortResult": "sorting.shellsort.result",
+    "adaptive_region": "region.arc.adaptive",
+    "argsort": "sorting.radix.sort",
     "convex_hull": "hull.convex",
-    "convex_hulls": "hull.batch",
-    "convex_hulls_by_label": "hull.batch",
-    "coverage_regions": "region.coverage",
+    "convex_hulls": "hull.batch.hulls",
+    "convex_hulls_by_label": "hull.batch.hulls",
+    "coverage_regions": "region.coverage.regions",
     "default_session": "runtime.device",
     "devices": "runtime.device",
     "heaphull_filter": "hull.heaphull",
     "localize": "region.localize",
-    "lower_hood": "hull.hoods",
+    "lower_hood": "hull.wagener.hoods",
     "orient2d": "hull.predicates",
     "pinned_empty": "runtime.arrays",
-    "shellsort": "sort.shellsort",
-    "sort_by_key": "sort.radix",
-    "upper_hood": "hull.hoods",
+    "shellsort": "sorting.shellsort.sort",
+    "sort": "sorting.radix.sort",
+    "sort_by_key": "sorting.radix.sort",
+    "upper_hood": "hull.wagener.hoods",
 }
 
 __all__ = ["__version__", *_MODULES, *_HOMES]

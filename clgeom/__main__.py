@@ -1,6 +1,6 @@
 """``python -m clgeom`` is the command ``clgeom``."""
 
-from clgeom.cli import main
+from clgeom.commands.main import main
 
 if __name__ == "__main__":
     main()

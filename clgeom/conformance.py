@@ -96,9 +96,7 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{len(self.outcomes) - len(self.wrong)} of {len(self.outcomes)} right"]
         for outcome in self.wrong:
-            fault = (
-                outcome.error or f"{outcome.missing} corners missing, {outcome.inside} points inside returned"
-            )
+            fault = outcome.error or f"{outcome.missing} corners missing, {outcome.inside} points inside returned"
             lines.append(f"{outcome.case.name}: {fault}")
         return "\n".join(lines)
 
@@ -155,9 +153,7 @@ def _cases(families, types, n, seed):
 def _chosen(name, wanted, known):
     """Names that are all known, in a list."""
     names = None if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
-    wrong = (
-        [wanted] if names is None else [one for one in names if not isinstance(one, str) or one not in known]
-    )
+    wrong = [wanted] if names is None else [one for one in names if not isinstance(one, str) or one not in known]
     if wrong or not names:
         got = short(wrong[0]) if wrong else "none"
         raise InvalidInput(
@@ -369,14 +365,10 @@ def crowded_edge(rng, n, dtype):
         points = rng.integers(INT32.min, INT32.max, (n, 2), endpoint=True)
         points[rng.random(n) < 0.5, 0] = INT32.min
         steps = int(rng.choice([10, 100, 250]))
-        return np.where(points == INT32.min, INT32.min + rng.integers(0, steps + 1, (n, 2)), points).astype(
-            dtype
-        )
+        return np.where(points == INT32.min, INT32.min + rng.integers(0, steps + 1, (n, 2)), points).astype(dtype)
     points = rng.uniform(-1, 1, (n, 2)).astype(dtype)
     crowded = rng.random(n) < 0.5
-    points[crowded, 0] = _nudged(
-        np.full((crowded.sum(), 1), -1, dtype), rng.integers(0, 4, (crowded.sum(), 1))
-    )[:, 0]
+    points[crowded, 0] = _nudged(np.full((crowded.sum(), 1), -1, dtype), rng.integers(0, 4, (crowded.sum(), 1)))[:, 0]
     return points
 
 
@@ -384,9 +376,7 @@ def far_beyond(rng, n, dtype):
     """A small cloud, two points far above and below it, and one farther out at the side that is easily missed."""
     big = {"float32": 1e20, "float64": 1e39, "int32": 2.0**31 - 1}[np.dtype(dtype).name]
     points = (
-        rng.random((n, 2))
-        * (1 if not _is_int(dtype) else 9)
-        * ([1, 1e-20] if np.dtype(dtype) == np.float32 else 1)
+        rng.random((n, 2)) * (1 if not _is_int(dtype) else 9) * ([1, 1e-20] if np.dtype(dtype) == np.float32 else 1)
     )
     n, stride = max(n, 1), max(n // 1024, 1)
     outer = np.array([(-5, big), (-5, -big), (-100, 0)])

@@ -35,11 +35,7 @@ def read_ply(path):
     """Vertices (n, 3) and triangles (m, 3) of a binary .ply file with nothing but x, y, z and triangles."""
     data = path.read_bytes()
     head, _, body = data.partition(b"end_header\n")
-    count = {
-        line.split()[1]: int(line.split()[2])
-        for line in head.decode().splitlines()
-        if line.startswith("element")
-    }
+    count = {line.split()[1]: int(line.split()[2]) for line in head.decode().splitlines() if line.startswith("element")}
     wide = sum(line.startswith("property float") for line in head.decode().splitlines())
     vertices = np.frombuffer(body, "<f4", count["vertex"] * wide).reshape(-1, wide)[:, :3]
     face = np.dtype([("n", "u1"), ("corners", "<i4", 3)])
@@ -72,12 +68,7 @@ def building_heights(*, pixel=2.0):
         b = ((u - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (v - y[0])) / area
         c = ((x[1] - x[0]) * (v - y[0]) - (u - x[0]) * (y[1] - y[0])) / area
         inside = (b >= 0) & (c >= 0) & (b + c <= 1)
-        height = (
-            triangle[0, 2]
-            + b * (triangle[1, 2] - triangle[0, 2])
-            + c * (triangle[2, 2] - triangle[0, 2])
-            - ground
-        )
+        height = triangle[0, 2] + b * (triangle[1, 2] - triangle[0, 2]) + c * (triangle[2, 2] - triangle[0, 2]) - ground
         part = heights[top:bottom, left:right]
         np.maximum(part, np.where(inside, height, 0)[: part.shape[0], : part.shape[1]], out=part)
     return heights, (pixel, 0.0, ORIGIN[0] + low[0], 0.0, -pixel, ORIGIN[1] + high[1])
@@ -100,7 +91,7 @@ def main(picture="munich.png", output=None):
 
     import clgeom
     from clgeom.io.geo import features_of, write_features
-    from clgeom.plot import save_coverage_plot
+    from clgeom.plotting.figures import save_coverage_plot
     from clgeom.radio import RadioMap, distance_map, shadowing, walfisch_ikegami
 
     pixel, mast = 4.0, 35.0

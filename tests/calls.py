@@ -72,9 +72,7 @@ def table(session):
     """A table, read in all ways."""
     found = dp.fill(PLANE, (4, 9), device=session)
     recovered = found.recover("for (int k = 0; k < 4; ++k) out[k] = M(k, 2 * k); return 4;", 4)
-    return plain(
-        [found.numpy(), found.row(1), found.column(2), found[3, 4], found.corner, found.last, recovered]
-    )
+    return plain([found.numpy(), found.row(1), found.column(2), found[3, 4], found.corner, found.last, recovered])
 
 
 HULLS = {
@@ -82,19 +80,13 @@ HULLS = {
     "convex_hull": lambda s: hull(clgeom.convex_hull(POINTS, device=s)),
     "convex_hull, octagon": lambda s: hull(clgeom.convex_hull(POINTS, filter="octagon", device=s)),
     "convex_hull, none": lambda s: hull(clgeom.convex_hull(POINTS, filter="none", device=s)),
-    "convex_hull, profiled": lambda s: hull(
-        clgeom.convex_hull(POINTS, filter="octagon", profile=True, device=s)
-    ),
+    "convex_hull, profiled": lambda s: hull(clgeom.convex_hull(POINTS, filter="octagon", profile=True, device=s)),
     "convex_hull, there": lambda s: hull(clgeom.convex_hull(there(s, POINTS), device=s)),
-    "convex_hull, there, left out": lambda s: hull(
-        clgeom.convex_hull(there(s, POINTS), nonfinite="drop", device=s)
-    ),
+    "convex_hull, there, left out": lambda s: hull(clgeom.convex_hull(there(s, POINTS), nonfinite="drop", device=s)),
     "Hull.on_device": lambda s: plain(clgeom.convex_hull(there(s, FEW), device=s).on_device()),
     "Hull.on_device, copied": lambda s: plain(clgeom.convex_hull(FEW, device=s).on_device()),
     "Hull.contains": lambda s: plain(clgeom.convex_hull(FEW, device=s).contains(POINTS[:50])),
-    "Hull.contains, there": lambda s: plain(
-        clgeom.convex_hull(FEW, device=s).contains(there(s, POINTS[:50]))
-    ),
+    "Hull.contains, there": lambda s: plain(clgeom.convex_hull(FEW, device=s).contains(there(s, POINTS[:50]))),
     "ConvexHull": lambda s: plain(clgeom.ConvexHull(FEW, device=s).vertices),
     "convex_hulls": lambda s: batch(clgeom.convex_hulls(FEW, OFFSETS, device=s)),
     "convex_hulls, there": lambda s: batch(clgeom.convex_hulls(there(s, FEW), OFFSETS, device=s)),
@@ -144,9 +136,7 @@ REGIONS = {
     "walfisch_ikegami, there": lambda s: plain(
         radio.walfisch_ikegami(there(s, np.linspace(0.02, 5, 50, dtype="f4")), **MODEL, device=s)
     ),
-    "free_space": lambda s: plain(
-        radio.free_space(np.linspace(1, 5, 50, dtype="f4"), frequency=900, device=s)
-    ),
+    "free_space": lambda s: plain(radio.free_space(np.linspace(1, 5, 50, dtype="f4"), frequency=900, device=s)),
     "coverage_map": lambda s: plain(radio.coverage_map((16, 16), device=s).values),
 }
 TABLES = {

@@ -81,9 +81,7 @@ def _devices(config):
     else:
         found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
     names = [f"{describe(d).runtime}-{describe(d).kind}" for d in found]
-    return [
-        (d, name if names.count(name) == 1 else f"{name}{i}") for i, (d, name) in enumerate(zip(found, names))
-    ]
+    return [(d, name if names.count(name) == 1 else f"{name}{i}") for i, (d, name) in enumerate(zip(found, names))]
 
 
 def _as_is(device):
@@ -126,11 +124,7 @@ def pytest_collection_modifyitems(config, items):
 
     def is_wanted(item):
         params = item.callspec.params if hasattr(item, "callspec") else {}
-        if (
-            item.function not in types
-            or "any_session" not in params
-            or params["any_session"][1] not in ONE_TYPE
-        ):
+        if item.function not in types or "any_session" not in params or params["any_session"][1] not in ONE_TYPE:
             return True
         single = np.dtype(np.float32)
         one = single if single in types[item.function] else types[item.function][0]

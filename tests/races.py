@@ -77,7 +77,7 @@ def batch(session):
     from reference import batch as reference
 
     from clgeom import conformance
-    from clgeom.hull.batch import convex_hulls
+    from clgeom.hull.batch.hulls import convex_hulls
 
     offsets = np.array([0, 0, 1, 3, 20, 150, 900])
     for dtype in conformance.TYPES:
@@ -91,14 +91,12 @@ def hoods(session):
     import numpy as np
 
     from clgeom import conformance
-    from clgeom.hull.hoods import lower_hood, upper_hood
+    from clgeom.hull.wagener.hoods import lower_hood, upper_hood
 
     points = conformance.family_points("nearly_round", 150, "float32")
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     for hood in (upper_hood, lower_hood):
-        found = [
-            hood(points, method=method, device=session).vertices.tolist() for method in ("published", "runs")
-        ]
+        found = [hood(points, method=method, device=session).vertices.tolist() for method in ("published", "runs")]
         assert found[0] == found[1]
 
 
@@ -106,7 +104,7 @@ def sorting(session):
     import numpy as np
 
     from clgeom.selftest.answers import keys
-    from clgeom.sort.radix import argsort, sort, sort_by_key
+    from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 
     for dtype in ("uint8", "float32", "int64"):
         for n in (40, 3000):
@@ -121,7 +119,7 @@ def shellsort(session):
     import numpy as np
 
     from clgeom.selftest.answers import keys
-    from clgeom.sort.shellsort import shellsort as sort
+    from clgeom.sorting.shellsort.sort import shellsort as sort
 
     for variant in ("0", "A", "B", "C", "D", "E", "F", "auto"):
         given = keys("int32", 300 if variant != "auto" else 3000)
@@ -133,15 +131,12 @@ def region(session):
     import numpy as np
 
     from clgeom import conformance
-    from clgeom.region.arc import adaptive_region
+    from clgeom.region.arc.adaptive import adaptive_region
 
     for dtype in conformance.TYPES:
         points = conformance.family_points("unsampled_hull", 700, dtype)
         for segments in (1, 5, 90):
-            found = [
-                adaptive_region(points, segments, kernel=kernel, device=session)
-                for kernel in ("naive", "local")
-            ]
+            found = [adaptive_region(points, segments, kernel=kernel, device=session) for kernel in ("naive", "local")]
             np.testing.assert_array_equal(found[0].upper, found[1].upper)
             assert found[0].contains(points).all()
 
@@ -149,7 +144,7 @@ def region(session):
 def coverage(session):
     import numpy as np
 
-    from clgeom.region.coverage import coverage_regions
+    from clgeom.region.coverage.regions import coverage_regions
 
     rows, columns = np.ogrid[:25, :40]
     maps = np.stack([(rows * rows + columns * 7) % 53, (rows + columns) % 2 * 60]).astype(np.float32)
@@ -164,9 +159,7 @@ def radio(session):
 
     from clgeom.radio import free_space
 
-    assert np.isfinite(
-        free_space(np.linspace(0.1, 5, 300, dtype=np.float32), frequency=900, device=session)
-    ).all()
+    assert np.isfinite(free_space(np.linspace(0.1, 5, 300, dtype=np.float32), frequency=900, device=session)).all()
 
 
 def dp(session):
@@ -236,9 +229,7 @@ def simulate(family, shape, checks) -> bool:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("families", nargs="*", choices=[*FAMILIES, []])
     parser.add_argument("--child", nargs=2, metavar=("FAMILY", "SHAPE"), help=argparse.SUPPRESS)
     parser.add_argument("--uninitialized", action="store_true", help="look for uninitialised values, too")

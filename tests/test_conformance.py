@@ -112,9 +112,7 @@ def test_what_are_no_indices_is_judged_wrong(wrong, words):
     {"seed": None},
 ))  # fmt: skip
 def test_unknown_cases_are_refused(change):
-    with pytest.raises(
-        InvalidInput, match=f"^The '{next(iter(change))}' parameter of conformance.cases must be"
-    ):
+    with pytest.raises(InvalidInput, match=f"^The '{next(iter(change))}' parameter of conformance.cases must be"):
         conformance.run(reference.convex_hull, **change)
 
 
@@ -161,9 +159,7 @@ def test_convex_hull_of_any_family(any_session, setting, family, n, seed, dtype,
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("dtype", conformance.TYPES)
-@pytest.mark.parametrize(
-    "family", ("crowded_edge", "far_beyond", "chord_huggers", "unsampled_hull", "two_scales")
-)
+@pytest.mark.parametrize("family", ("crowded_edge", "far_beyond", "chord_huggers", "unsampled_hull", "two_scales"))
 def test_convex_hull_where_the_sieve_is_on(any_session, family, dtype):
     """Where only comparing tells which point is outermost, and where a sample does not show the hull."""
     if dtype == "float64" and not any_session.profile.fp64:

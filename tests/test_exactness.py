@@ -72,9 +72,7 @@ def expansion_signs(a, b, c):
     scaled = np.ldexp(six[certain], -np.where(top < -4000, 0, top)[certain])
     ax, ay, bx, by, cx, cy = scaled.T
     terms = [
-        part
-        for p, q in ((ax, by), (-ay, bx), (bx, cy), (-by, cx), (cx, ay), (-cy, ax))
-        for part in two_product(p, q)
+        part for p, q in ((ax, by), (-ay, bx), (bx, cy), (-by, cx), (cx, ay), (-cy, ax)) for part in two_product(p, q)
     ]
     out = np.zeros(len(six), np.int8)
     sums = [math.fsum(row) for row in np.stack(terms, axis=1).tolist()]
@@ -101,9 +99,7 @@ def rounded(points, dtype):
     """Points in this type; beyond its range the last number that it has."""
     info = INT32 if np.dtype(dtype).kind == "i" else np.finfo(dtype)
     with np.errstate(all="ignore"):
-        points = np.clip(
-            np.rint(points) if np.dtype(dtype).kind == "i" else points, float(info.min), float(info.max)
-        )
+        points = np.clip(np.rint(points) if np.dtype(dtype).kind == "i" else points, float(info.min), float(info.max))
         return points.astype(dtype)
 
 
@@ -194,9 +190,7 @@ def near_the_origin(rng, n, dtype):
 def extremes(rng, n, dtype):
     """Nothing but the ends of the type's range, and the numbers next to them and to 0."""
     if np.dtype(dtype).kind == "i":
-        values = np.array(
-            [INT32.min, INT32.min + 1, -(2**30), -1, 0, 1, 2**30, INT32.max - 1, INT32.max], dtype
-        )
+        values = np.array([INT32.min, INT32.min + 1, -(2**30), -1, 0, 1, 2**30, INT32.max - 1, INT32.max], dtype)
     else:
         info = np.finfo(dtype)
         half = np.array([info.smallest_subnormal, info.tiny, info.eps, 1, info.max / 2, info.max], dtype)

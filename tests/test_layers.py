@@ -10,28 +10,27 @@ import clgeom
 PACKAGE = Path(clgeom.__file__).parent
 
 #: From the ground up: a module may import from its own layer and from those before it in this list, not from later
-#: ones. "command" stands for the commands that an algorithm brings along (sort/command.py).
+#: ones.
 LAYERS = (
     ("errors",),
     ("runtime",),
     ("primitives",),
-    ("hull", "sort", "region", "radio", "dp", "scale"),
-    ("conformance", "data", "io", "plot"),
-    ("selftest", "command"),
-    ("cli",),
+    ("hull", "sorting", "region", "radio", "dp", "scale"),
+    ("conformance", "data", "io", "plotting"),
+    ("selftest",),
+    ("commands",),
     ("__main__",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
-LAZY_REACH = {("hull.result", "plot"), ("region.result", "plot"), ("region.polygons", "plot")}
+LAZY_REACH = {("hull.result", "plotting"), ("region.arc.result", "plotting"), ("region.coverage.polygons", "plotting")}
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}
 
 
 def level(module):
     """Where a module stands, None for what is no module of ours (a public name of the package)."""
-    parts = module.split(".")
-    return LEVEL["command"] if parts[1:2] == ["command"] else LEVEL.get(parts[0])
+    return LEVEL.get(module.split(".")[0])
 
 
 def modules():
@@ -80,9 +79,7 @@ def test_imports_point_down(name):
             allowed = level(target) <= own or (lazy and (name, target.split(".")[0]) in LAZY_REACH)
             assert allowed, f"clgeom.{name} imports clgeom.{target}, which is above it"
         else:  # a public name of the package itself
-            assert own > LEVEL["hull"], (
-                f"clgeom.{name} imports the public name {target!r}: import it from its module"
-            )
+            assert own > LEVEL["hull"], f"clgeom.{name} imports the public name {target!r}: import it from its module"
 
 
 def test_no_import_cycles():
@@ -120,9 +117,7 @@ def names_used(path):
 
 
 def test_only_launch_enqueues():
-    users = {
-        name for name, path in MODULES.items() if any(n.startswith("enqueue_") for n in names_used(path))
-    }
+    users = {name for name, path in MODULES.items() if any(n.startswith("enqueue_") for n in names_used(path))}
     assert users == {"runtime.launch", "runtime.memory"}  # the pool: markers on queues that hold its buffers
 
 

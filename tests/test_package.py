@@ -46,10 +46,7 @@ def test_everything_is_shipped(monkeypatch):
     distribution.parse_config_files()
     command = distribution.get_command_obj("build_py")
     command.ensure_finalized()
-    shipped = {
-        Path(path).relative_to(command.build_lib).as_posix()
-        for path in command.get_outputs(include_bytecode=0)
-    }
+    shipped = {Path(path).relative_to(command.build_lib).as_posix() for path in command.get_outputs(include_bytecode=0)}
     expected = {
         (Path("clgeom") / path.relative_to(ROOT if base != "clgeom" else ROOT / base)).as_posix()
         for base in ("clgeom", "cl_src", "templates")
@@ -67,9 +64,7 @@ def test_kernel_sources_are_found_from_anywhere(tmp_path):
 
 def test_import_is_light():
     """`import clgeom` takes no time: neither NumPy nor OpenCL is loaded before the first use."""
-    code = (
-        "import sys, clgeom; print(sorted({'numpy', 'pyopencl', 'mako', 'click', 'rich'} & set(sys.modules)))"
-    )
+    code = "import sys, clgeom; print(sorted({'numpy', 'pyopencl', 'mako', 'click', 'rich'} & set(sys.modules)))"
     out = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -50,9 +50,7 @@ def test_a_wrong_answer_is_told(session, monkeypatch):
     wrong[name] = Answer(name, "0123456789abcdef")
     monkeypatch.setattr(selftest, "known", lambda: wrong)
     monkeypatch.setattr(selftest, "CHECKS", [])
-    monkeypatch.setattr(
-        selftest, "QUESTIONS", [q for q in answers.QUESTIONS if q.name.startswith("orient2d")]
-    )
+    monkeypatch.setattr(selftest, "QUESTIONS", [q for q in answers.QUESTIONS if q.name.startswith("orient2d")])
     outcomes = {outcome.name: outcome for outcome in selftest.run(session)}
     assert [name for name, outcome in outcomes.items() if not outcome.ok] == [name]
     assert "AssertionError: the answer differs from that of other devices" in outcomes[name].detail
@@ -86,6 +84,5 @@ def test_a_check_that_raises_is_a_failure(session, monkeypatch):
     outcomes = list(selftest.run(session))
     assert [outcome.name for outcome in outcomes] == ["family/one", "family/two"]
     assert all(
-        not o.ok and o.detail.startswith("RuntimeError: several lines xxx") and len(o.detail) <= 300
-        for o in outcomes
+        not o.ok and o.detail.startswith("RuntimeError: several lines xxx") and len(o.detail) <= 300 for o in outcomes
     )

@@ -10,9 +10,10 @@
 
 from importlib import import_module
 
-from clgeom.dp.equation import Equation, equation
-from clgeom.dp.fill import fill
-from clgeom.dp.functions import (
+from clgeom.dp.analysis.reach import Far, Near, Row, Split
+from clgeom.dp.filling import fill
+from clgeom.dp.language.equation import Equation, equation
+from clgeom.dp.language.functions import (
     absolute,
     argmax_over,
     argmin_over,
@@ -28,19 +29,18 @@ from clgeom.dp.functions import (
     which_max,
     which_min,
 )
-from clgeom.dp.parameters import Parameter
+from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.patterns import LAYOUTS, PATTERNS
-from clgeom.dp.reach import Far, Near, Row, Split
-from clgeom.dp.table import Table
+from clgeom.dp.table.table import Table
 
 #: Names that are imported when first used, and their modules.
 _LATER = {
-    "dependency_graph": "graph",
-    "fill_by_stages": "graph",
-    "fill_when_ready": "graph",
-    "infer_pattern": "infer",
+    "dependency_graph": "study.graph",
+    "fill_by_stages": "study.graph",
+    "fill_when_ready": "study.graph",
+    "infer_pattern": "analysis.infer",
     "problems": "problems",
-    "walk_back": "walk",
+    "walk_back": "table.walk",
 }
 
 __all__ = [

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.parameters import Parameter
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import is_device_array, to_device
@@ -115,9 +115,7 @@ def check_shape(shape, *, of: str) -> tuple[int, int]:
             f"The 'shape' parameter of {of} must be integers (rows, columns). Got {short(shape)} instead."
         )
     if n < 1 or m < 1:
-        raise InvalidInput(
-            f"The 'shape' parameter of {of} must have at least one cell. Got {short(shape)} instead."
-        )
+        raise InvalidInput(f"The 'shape' parameter of {of} must have at least one cell. Got {short(shape)} instead.")
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
         raise InvalidInput(
             f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. "
@@ -141,9 +139,7 @@ def check_values(equation: Equation, given: dict, *, of: str) -> dict:
     missing = [name for name in equation.parameters if name not in given]
     if missing:
         p = equation.parameters[missing[0]]
-        raise InvalidInput(
-            f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given."
-        )
+        raise InvalidInput(f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
     return some_values(equation, given, of=of)
 
 
@@ -160,9 +156,7 @@ def _value(p: Parameter, value, *, of):
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got):
-        return InvalidInput(
-            f"The {p.name!r} parameter of {of} must be {what} of {p.dtype.name}. Got {got} instead."
-        )
+        return InvalidInput(f"The {p.name!r} parameter of {of} must be {what} of {p.dtype.name}. Got {got} instead.")
 
     if isinstance(value, (str, bytes, bytearray)) and p.ndim == 1 and p.dtype == np.uint8:
         try:
@@ -199,11 +193,7 @@ def _value(p: Parameter, value, *, of):
                 raise refuse(f"the value {low if low < info.min else high}")
     elif array.dtype.kind == "f" and array.dtype.itemsize > p.dtype.itemsize and typed and array.ndim:
         raise refuse(str(array.dtype))
-    elif (
-        array.dtype.kind in "iu"
-        and array.size
-        and not (array.astype(p.dtype).astype(array.dtype) == array).all()
-    ):
+    elif array.dtype.kind in "iu" and array.size and not (array.astype(p.dtype).astype(array.dtype) == array).all():
         raise refuse("integers that it cannot hold exactly")
     # what is too large is refused below; a NaN may be a signalling one
     with np.errstate(over="ignore", invalid="ignore"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.dp.equation import equation
-from clgeom.dp.fill import fill
-from clgeom.dp.functions import index, maximum, min_over, minimum, where
+from clgeom.dp.filling import fill
+from clgeom.dp.language.equation import equation
+from clgeom.dp.language.functions import index, maximum, min_over, minimum, where
 
 
 def stages(session, dtype) -> bool:
@@ -92,8 +92,6 @@ def bits(session, dtype) -> bool:
     for i, symbol in enumerate(x, 1):  # row after row, of both tables
         lengths[1:] = np.maximum.accumulate(np.maximum(lengths[1:], lengths[:-1] + (y == symbol)))
         near = np.minimum(distances[1:] + 1, distances[:-1] + (y != symbol))
-        distances = np.arange(len(y) + 1) + np.minimum.accumulate(
-            np.concatenate([[i], near]) - np.arange(len(y) + 1)
-        )
+        distances = np.arange(len(y) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(y) + 1))
     common, apart = lcs(x, y, device=session), edit_distance(x, y, device=session)
     return (common.length, apart.distance) == (lengths[-1], distances[-1])

@@ -10,9 +10,9 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
-from clgeom.hull.sieve import sieved_hull
+from clgeom.hull.sieve.sieve import sieved_hull
 from clgeom.hull.stream import chunks_on_device, is_mapped, streams
-from clgeom.hull.wagener import emit_plan, hoods_plan
+from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import (
     MOST_ITEMS,
@@ -136,9 +136,7 @@ def hull_of(points, *, keep, filter, profile) -> Found:
     if points.n == 0:
         return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
     if points.chunks[0].count > MOST_ITEMS:
-        raise DeviceLimit(
-            f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead."
-        )
+        raise DeviceLimit(f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead.")
     if len(points.chunks) > 1:
         return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
     if filter == "octagon":
@@ -169,9 +167,7 @@ def _merged_hull(points, ids, n, phases, *, keep, profile):
     emission, vertices, shape = emit_plan(session.profile, hoods, n, order)
     merged = run(session, plan + emission, profile=profile, **{s.name: ordered[s] for s in (order, rows)})
     count, dimension, _, _ = merged.read(shape).tolist()
-    return Found(
-        VerticesOnDevice(points, merged[vertices], count), dimension, phases + sorting + merged.phases
-    )
+    return Found(VerticesOnDevice(points, merged[vertices], count), dimension, phases + sorting + merged.phases)
 
 
 def _hull_of_stream(session, points, options, progress):

@@ -23,7 +23,7 @@ from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, wri
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
-KERNEL = "heaphull/heaphull_label"
+KERNEL = "hull/heaphull_label"
 QUEUES = 4
 
 
@@ -151,12 +151,8 @@ def filter_points(points, *, of, profile=False) -> Survivors:
         return found
     scatter = compact.scatter_plan(session.profile, points, counts, offsets, QUEUES, n)
     labels = {f"labels[{i}]": labelled[f"labels[{i}]"] for i in range(len(points.chunks))}
-    scattered = run(
-        session, scatter, counts=labelled[counts], offsets=labelled[offsets], profile=profile, **labels
-    )
-    return replace(
-        found, indices=scatter[-1].args[-1], scattered=scattered, phases=found.phases + scattered.phases
-    )
+    scattered = run(session, scatter, counts=labelled[counts], offsets=labelled[offsets], profile=profile, **labels)
+    return replace(found, indices=scatter[-1].args[-1], scattered=scattered, phases=found.phases + scattered.phases)
 
 
 def label_plan(session, points):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.hull.batch import convex_hulls
+from clgeom.hull.batch.hulls import convex_hulls
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.heaphull import heaphull_filter
 
@@ -60,9 +60,7 @@ def octagon(session, dtype) -> bool:
     labels = heaphull_filter(points, device=session).labels
     corners = points[vertices].astype(np.float64)
     x, y = corners[:, 0], corners[:, 1] - 90_050
-    quadrant = np.select(
-        [(x > 0) & (y > 0), (x < 0) & (y > 0), (x < 0) & (y < 0), (x > 0) & (y < 0)], [1, 2, 3, 4], 0
-    )
+    quadrant = np.select([(x > 0) & (y > 0), (x < 0) & (y > 0), (x < 0) & (y < 0), (x > 0) & (y < 0)], [1, 2, 3, 4], 0)
     within = np.abs(points[:, 1].astype(np.float64) - 90_050) < 50
     asked = (np.abs(x) > 1) & (np.abs(x) < 300)  # not the corners of the octagon
     return np.array_equal(labels[vertices][asked], quadrant[asked]) and not labels[within].any()
@@ -70,9 +68,7 @@ def octagon(session, dtype) -> bool:
 
 def batches(session, dtype) -> bool:
     """Hulls of groups of all sizes, in one call."""
-    groups = [
-        two_parabolas(m, inside, dtype) for m, inside in ((2, 5), (40, 0), (9, 2_000), (300, 3), (3, 3))
-    ]
+    groups = [two_parabolas(m, inside, dtype) for m, inside in ((2, 5), (40, 0), (9, 2_000), (300, 3), (3, 3))]
     sizes = [len(points) for points, _ in groups]
     offsets = np.append(0, np.cumsum(sizes))
     found = convex_hulls(np.concatenate([points for points, _ in groups]), offsets, device=session)

@@ -9,9 +9,9 @@ from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.sort.keys import KeyOrder
-from clgeom.sort.radix_passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
-from clgeom.sort.radix_segments import segment_capacity, segments_plan
+from clgeom.sorting.keys import KeyOrder
+from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 
 #: From this many points on it pays to look which bits of the keys vary before sorting them.
 SURVEY_FROM = 1 << 15
@@ -67,11 +67,11 @@ def _sort_by_x(points, ids, n, outer, profile, buffers):
         unpack = _unpack_plan(device, dtype, sorted_keys, n, rows)
     else:
         unpack = gather_plan(device, points, "points", ordered, n, rows)
-    policy, groups = _shape(device, "hull/order_mend", dtype, n)
+    policy, groups = _shape(device, "hull/lexsort/order_mend", dtype, n)
     mend = Plan(
         Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1,
              {"value": "uint", "to": "0"}),
-        Step("hull/order_mend", policy, (rows, ordered, np.uint32(n), broken), groups,
+        Step("hull/lexsort/order_mend", policy, (rows, ordered, np.uint32(n), broken), groups,
              {"real": c_name(dtype), "outer": outer}, bytes_moved=n * points.item_bytes),
     )  # fmt: skip
     result = run(session, pack + sort + unpack + mend, points=points, profile=profile, **buffers)
@@ -102,10 +102,10 @@ def _sort_fully(points, ids, n, profile, buffers, phases):
 
 def _unpack_plan(device, dtype, sorted_keys, n, rows):
     order = KeyOrder(dtype)
-    policy, groups = _shape(device, "hull/points_of_keys", dtype, n)
+    policy, groups = _shape(device, "hull/lexsort/points_of_keys", dtype, n)
     return Plan(
         Step(
-            "hull/points_of_keys",
+            "hull/lexsort/points_of_keys",
             policy,
             args=(sorted_keys, np.uint32(n), order.flip, rows),
             groups=groups,
@@ -144,10 +144,10 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
 def _keys_plan(device, points, ids, n, what, keys):
     """Sort keys of the points of these ids."""
     order = KeyOrder(points.dtype)
-    policy, groups = _shape(device, "hull/point_keys", points.dtype, n)
+    policy, groups = _shape(device, "hull/lexsort/point_keys", points.dtype, n)
     return Plan(
         Step(
-            "hull/point_keys",
+            "hull/lexsort/point_keys",
             policy,
             args=("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys),
             groups=groups,

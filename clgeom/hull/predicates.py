@@ -102,11 +102,11 @@ def _alike_on_device(given):
 
 def orient2d_plan(session, like):
     """A launch per chunk; each writes its own Scratch "signs0", "signs1" ..."""
-    policy = select(session.profile, "predicates/orient2d_signs", like.dtype, like.n)
+    policy = select(session.profile, "hull/orient2d_signs", like.dtype, like.n)
     return Plan(
         *(
             Step(
-                "predicates/orient2d_signs",
+                "hull/orient2d_signs",
                 policy,
                 args=(
                     f"a[{i}]",
@@ -128,7 +128,7 @@ def orient2d_plan(session, like):
 
 
 def predicate_parameters(session, dtype) -> dict:
-    """Template parameters of every kernel that uses orient2d.h on this session's device.
+    """Template parameters of every kernel that uses geometry/orient2d.h on this session's device.
 
     Once per session and type the device must give the right sign for witnesses that a contracted, flushed or
     reassociated filter gets wrong; a device that does not, computes in integers only.
@@ -150,10 +150,8 @@ def _passes_witnesses(session, dtype, params) -> bool:
     a, b, c = witnesses(dtype)
     points = {name: to_device(session, p, of="orient2d") for name, p in zip("abc", (a, b, c))}
     signs = Scratch("signs0", np.int8, len(a))
-    policy = select(session.profile, "predicates/orient2d_signs", dtype, len(a))
-    step = Step(
-        "predicates/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params
-    )
+    policy = select(session.profile, "hull/orient2d_signs", dtype, len(a))
+    step = Step("hull/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params)
     expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
     return run(session, Plan(step), **points).read(signs).tolist() == expected
 
@@ -177,9 +175,7 @@ def witnesses(dtype):
         [(0 * one, 0 * one), (one, one + eps), (3 * one, 3 * (one + eps))],
     ]
     return tuple(
-        np.concatenate([np.stack(np.broadcast_arrays(*triple[corner]), axis=1) for triple in triples]).astype(
-            dtype
-        )
+        np.concatenate([np.stack(np.broadcast_arrays(*triple[corner]), axis=1) for triple in triples]).astype(dtype)
         for corner in range(3)
     )
 

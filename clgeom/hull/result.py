@@ -122,7 +122,7 @@ class Hull:
 
     def plot(self, ax=None):
         """Draw the hull with Matplotlib. Returns the axes."""
-        from clgeom.plot import plot_hull
+        from clgeom.plotting.figures import plot_hull
 
         return plot_hull(self, ax=ax)
 
@@ -185,9 +185,7 @@ class HullOnDevice(Hull):
     def __init__(self, found, dimension, n, phases, session):
         corners = found.gather()
         finish(session)
-        self.__dict__.update(
-            _found=found, _corners=corners, dimension=dimension, n=n, phases=phases, session=session
-        )
+        self.__dict__.update(_found=found, _corners=corners, dimension=dimension, n=n, phases=phases, session=session)
 
     def __len__(self) -> int:
         return len(self._found)

@@ -28,9 +28,7 @@ def qhull_error():
         from scipy.spatial import QhullError as base
     except ImportError:
         base = RuntimeError
-    doc = (
-        "No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches."
-    )
+    doc = "No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches."
     return type("QhullError", (InvalidInput, base), {"__doc__": doc, "__module__": __name__})
 
 
@@ -251,9 +249,7 @@ def edge_equations(corners) -> np.ndarray:
 def _checked(points, *, of):
     """Points of the right shape and type; a device array as it is."""
     if np.ma.isMaskedArray(points):  # as SciPy has it: indices would not be those of the points
-        raise InvalidInput(
-            f"The 'points' parameter of {of} must not be a masked array. Take masked points out first."
-        )
+        raise InvalidInput(f"The 'points' parameter of {of} must not be a masked array. Take masked points out first.")
     if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
         return points
     return canonical_points(fetched(points) if is_device_array(points) else points, of=of)

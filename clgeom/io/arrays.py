@@ -86,9 +86,7 @@ class Archive:
 
     def __getitem__(self, name) -> np.ndarray:
         if name not in self._members:
-            raise InvalidInput(
-                f"The file '{self.path}' has no array '{shown(name)}'. It has: {listed(self.names)}."
-            )
+            raise InvalidInput(f"The file '{self.path}' has no array '{shown(name)}'. It has: {listed(self.names)}.")
         with parsing(self.path, "a NumPy archive"), zipfile.ZipFile(self.path) as archive:
             with archive.open(self._members[name]) as member:
                 values = np.lib.format.read_array(member, allow_pickle=False)
@@ -172,9 +170,7 @@ def _two_arrays(archive, columns):
     if columns is None:
         lower = [name.lower() for name in names]
         if not any(all(name in lower for name in pair) for pair in KNOWN_PAIRS):
-            raise InvalidInput(
-                f"The file '{path}' has several arrays; name one (--array). It has: {listed(names)}."
-            )
+            raise InvalidInput(f"The file '{path}' has several arrays; name one (--array). It has: {listed(names)}.")
     x, y = (names[position] for position in choose_columns(path, names, len(names), columns))
     return _side_by_side(path, (x, y), (archive[x], archive[y])), (x, y)
 
@@ -214,9 +210,7 @@ def _side_by_side(path, names, columns):
         )
     for name, column in zip(names, columns):
         if column.dtype.kind not in "iuf":
-            raise InvalidInput(
-                f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.dtype} instead."
-            )
+            raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.dtype} instead.")
     dtype = np.result_type(x, y)
     for name, column in zip(names, columns):
         if dtype.kind == "f" and column.dtype.kind in "iu" and len(column):

@@ -35,9 +35,7 @@ def choose_columns(path, names, width, wanted, *, by=None):
     if wanted is not None:
         x, y = (position_of(path, names, width, column) for column in wanted)
         if x == y:
-            raise InvalidInput(
-                f"The columns of x and y in '{path}' must be two. Got column {x + 1} for both instead."
-            )
+            raise InvalidInput(f"The columns of x and y in '{path}' must be two. Got column {x + 1} for both instead.")
         return x, y
     others = [position for position in range(width) if position != by]
     if names is not None:
@@ -50,9 +48,7 @@ def choose_columns(path, names, width, wanted, *, by=None):
         return others[0], others[1]
     if len(others) < 2:
         besides = "" if by is None else " besides that of the groups"
-        raise InvalidInput(
-            f"The file '{path}' must have two columns at least{besides}. Got {len(others)} instead."
-        )
+        raise InvalidInput(f"The file '{path}' must have two columns at least{besides}. Got {len(others)} instead.")
     raise InvalidInput(
         f"The columns of x and y in '{path}' cannot be told from its header; name them (--columns X,Y). "
         f"It has: {listed(names)}."

@@ -17,9 +17,7 @@ def reading(path):
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
-            raise InvalidInput(
-                f"The file '{path}' cannot be read: it is a device or a pipe, not a regular file."
-            )
+            raise InvalidInput(f"The file '{path}' cannot be read: it is a device or a pipe, not a regular file.")
         yield
     except OSError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error

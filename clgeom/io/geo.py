@@ -21,9 +21,9 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
-from clgeom.region.bands import Nested
+from clgeom.region.arc.result import require_shapely
+from clgeom.region.coverage.bands import Nested
 from clgeom.region.geodesy import as_crs, earth_areas, shown
-from clgeom.region.result import require_shapely
 from clgeom.runtime.messages import listed
 
 #: Files of rasters, and the driver of GDAL that may open each: one that reads no other file than it and its like, and
@@ -125,18 +125,12 @@ def _read_rasterio(path, band, nodata):
         try:
             with rasterio.open(path.absolute(), driver=RASTERS[path.suffix.lower()]) as source:
                 if not 1 <= band <= source.count:
-                    raise InvalidInput(
-                        f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead."
-                    )
+                    raise InvalidInput(f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead.")
                 values = source.read(band)
                 if source.driver == "AAIGrid":
                     values = _ascii_values(path, source.shape)
-                raster = _band(
-                    source, band, values, source.nodatavals[band - 1] if nodata is None else nodata
-                )
-                unplaced = any(
-                    issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught
-                )
+                raster = _band(source, band, values, source.nodatavals[band - 1] if nodata is None else nodata)
+                unplaced = any(issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught)
                 transform, crs = tuple(source.transform)[:6], source.crs
                 placed_by_points = bool(source.gcps[0]) and unplaced
         except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError) as error:
@@ -325,9 +319,7 @@ def _one_map(path, values, band):
             raise InvalidInput(f"The array in '{path}' has the maps 1 to {len(values)}. Got {band} instead.")
         return values[band - 1]
     if values.ndim != 2:
-        raise InvalidInput(
-            f"The array in '{path}' must have two dimensions. Got shape {values.shape} instead."
-        )
+        raise InvalidInput(f"The array in '{path}' must have two dimensions. Got shape {values.shape} instead.")
     return values
 
 
@@ -508,9 +500,7 @@ def count_vertices(geometry) -> int:
         return sum(len(ring) - 1 for ring in parts)
     if kind == "MultiPolygon":
         return sum(len(ring) - 1 for rings in parts for ring in rings)
-    return (
-        1 if kind == "Point" else len(parts) if kind in ("LineString", "MultiPoint") else sum(map(len, parts))
-    )
+    return 1 if kind == "Point" else len(parts) if kind in ("LineString", "MultiPoint") else sum(map(len, parts))
 
 
 def _as_json(features, crs, path) -> bytes:
@@ -518,8 +508,7 @@ def _as_json(features, crs, path) -> bytes:
     collection = {
         "type": "FeatureCollection",
         "features": [
-            {"type": "Feature", "properties": feature.properties, "geometry": feature.geometry}
-            for feature in features
+            {"type": "Feature", "properties": feature.properties, "geometry": feature.geometry} for feature in features
         ],
     }
     return (json.dumps(collection, allow_nan=False) + "\n").encode()
@@ -544,13 +533,7 @@ def wkt(geometry) -> str:
             return " ".join(repr(float(number)) for number in some[:2])
         return f"({', '.join(map(text, some))})"
 
-    return (
-        f"{name} ({text(parts)})"
-        if kind == "Point"
-        else f"{name} {text(parts)}"
-        if len(parts)
-        else f"{name} EMPTY"
-    )
+    return f"{name} ({text(parts)})" if kind == "Point" else f"{name} {text(parts)}" if len(parts) else f"{name} EMPTY"
 
 
 def _as_geopackage(features, crs, path) -> bytes:
@@ -559,8 +542,7 @@ def _as_geopackage(features, crs, path) -> bytes:
 
 def _as_kml(features, crs, path) -> bytes:
     named = [
-        replace(feature, properties={"Name": feature.properties["label"], **feature.properties})
-        for feature in features
+        replace(feature, properties={"Name": feature.properties["label"], **feature.properties}) for feature in features
     ]
     return _by_pyogrio(named, crs, path, ".kml", driver="KML")
 

@@ -147,9 +147,7 @@ def _as_csv(batch, names, title, path, crs):
 
 def _quoted(field: str) -> str:
     """A field of a .csv file that reads back as it is, here and elsewhere."""
-    plain = (
-        field.isprintable() and not set(field) & set(',;"') and field == field.strip() and field[:1] != "#"
-    )
+    plain = field.isprintable() and not set(field) & set(',;"') and field == field.strip() and field[:1] != "#"
     return field if plain else '"' + field.replace('"', '""') + '"'
 
 

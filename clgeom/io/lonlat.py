@@ -23,8 +23,8 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.region.arc.result import require_shapely
 from clgeom.region.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
-from clgeom.region.result import require_shapely
 
 WGS84 = "EPSG:4326"
 #: Names of columns that hold longitude and latitude, in lower case.
@@ -109,9 +109,7 @@ class LonLat:
             for geometry in geometries
         ]
         moved = iter(self.shapes([geometry for geometry, keep in zip(geometries, kept) if not keep]))
-        return [
-            _kept(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)
-        ]
+        return [_kept(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
 
     def shape(self, geometry):
         """A GeoJSON-like geometry as a Shapely one in longitude and latitude."""
@@ -138,17 +136,13 @@ class LonLat:
                 polygons += parts
                 owner += [number] * len(parts)
             elif "Line" in kind:
-                found[number] = shapely.union_all(
-                    [self._line(part) for part in shapely.get_parts(made).tolist()]
-                )
+                found[number] = shapely.union_all([self._line(part) for part in shapely.get_parts(made).tolist()])
             else:
                 found[number] = shapely.transform(made, self._places)
         images = self._polygons(polygons)
         for number in dict.fromkeys(owner):
             first, last = bisect_left(owner, number), bisect_right(owner, number)
-            found[number] = polygons_of(
-                images[first] if last - first == 1 else shapely.union_all(images[first:last])
-            )
+            found[number] = polygons_of(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
         return found
 
     def _check(self, shape):
@@ -417,9 +411,7 @@ def polygons_of(shape):
     shapely = require_shapely()
     if not shape.is_valid:
         shape = shapely.make_valid(shape)
-    parts = [
-        part for part in shapely.get_parts(shape).tolist() if part.geom_type == "Polygon" and part.area > 0
-    ]
+    parts = [part for part in shapely.get_parts(shape).tolist() if part.geom_type == "Polygon" and part.area > 0]
     return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)
 
 
@@ -437,9 +429,7 @@ def _arrays(geometry):
         parts = [ring for rings in parts for ring in rings]
     elif kind not in ("Polygon", "MultiLineString"):
         parts = [parts]
-    return [
-        np.asarray(part, np.float64).reshape(-1, np.shape(part)[-1])[:, :2] for part in parts if len(part)
-    ]
+    return [np.asarray(part, np.float64).reshape(-1, np.shape(part)[-1])[:, :2] for part in parts if len(part)]
 
 
 def _kept(geometry):

@@ -250,9 +250,7 @@ def numbers_of(path, fields, column) -> np.ndarray:
     except ValueError:
         row, what = next((row, what) for row, field in enumerate(fields) if (what := _what_is_wrong(field)))
         what = what.replace("a coordinate is", "a number is")
-        raise InvalidInput(
-            f"The column '{column}' of '{path}' must hold numbers: {what} in row {row + 1}."
-        ) from None
+        raise InvalidInput(f"The column '{column}' of '{path}' must hold numbers: {what} in row {row + 1}.") from None
 
 
 def _is_number(field: str) -> bool:
@@ -414,6 +412,4 @@ def _what_is_wrong(field: str) -> str:
 
 
 def _malformed(path, number, what, line):
-    return InvalidInput(
-        f"The file '{path}' is malformed in line {number}: {what} ('{shown(_name(line[:300]))}')."
-    )
+    return InvalidInput(f"The file '{path}' is malformed in line {number}: {what} ('{shown(_name(line[:300]))}').")

@@ -68,9 +68,7 @@ def reduce_plan(profile, array, op, dtype):
             KERNEL,
             policy,
             args=(source, np.uint64(count), np.uint64(start), np.uint64(first_tile), into),
-            groups=policy.groups(
-                ceil_div(ceil_div(count, TILE), max(policy.wg_size // 64, 1)), profile.compute_units
-            ),
+            groups=policy.groups(ceil_div(ceil_div(count, TILE), max(policy.wg_size // 64, 1)), profile.compute_units),
             params=params,
             bytes_moved=count * item_bytes,
         )

@@ -50,9 +50,7 @@ def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
 def _scan(values, op, dtype, device, *, exclusive, of):
     op = as_operator(op, of=of)
     if op.arg or op.map != "value":
-        raise InvalidInput(
-            f"The 'op' parameter of {of} must combine values as they are. Got {op.name!r} instead."
-        )
+        raise InvalidInput(f"The 'op' parameter of {of} must combine values as they are. Got {op.name!r} instead.")
     session = session_of(values, device)
     array = as_device_values(session, values, of=of, types=TYPES)
     refuse_flushed(array, of=of, name="values")
@@ -120,9 +118,7 @@ def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"
         policy = select(profile, "primitives/set_value")
         nothing = {"value": params["state"], "to": params["neutral"]}
         return Plan(Step("primitives/set_value", policy, (before,), 1, nothing), down(0))
-    up = Plan(
-        *(step("primitives/scan_totals", totals_policy, i, (totals,), params, itemsize) for i in everywhere)
-    )
+    up = Plan(*(step("primitives/scan_totals", totals_policy, i, (totals,), params, itemsize) for i in everywhere))
     spine = [Piece(totals, 0, sum(tiles))]
     return (
         up

@@ -120,9 +120,7 @@ def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np
     shape, pixel = _shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
     reach = _positive(correlation, "correlation", "shadowing") / pixel
     if not (isinstance(sigma, numbers.Real) and math.isfinite(sigma) and sigma >= 0):
-        raise InvalidInput(
-            f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead."
-        )
+        raise InvalidInput(f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead.")
     torus = [_fast_length(size + math.ceil(min(UNRELATED * reach, size))) for size in shape]
     rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in torus)
     covariance = np.exp(-np.hypot(rows[:, None], columns[None, :]) / reach)
@@ -212,9 +210,7 @@ def coverage_map(
         )
     transmitters = tuple(_pair(position, "transmitters", "coverage_map") for position in transmitters)
     if not (isinstance(power, numbers.Real) and math.isfinite(power)):
-        raise InvalidInput(
-            f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead."
-        )
+        raise InvalidInput(f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead.")
     _check_crs(crs)
     best = np.full(shape, -np.inf, np.float32)
     streams = _seeded(np.random.SeedSequence, seed, "coverage_map").spawn(len(transmitters))
@@ -275,9 +271,7 @@ def _pair(value, name, of) -> tuple[float, float]:
     except (TypeError, ValueError):
         first = second = math.nan
     if not (math.isfinite(first) and math.isfinite(second)):
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must have two finite numbers. Got {value!r} instead."
-        )
+        raise InvalidInput(f"The '{name}' parameter of {of} must have two finite numbers. Got {value!r} instead.")
     return first, second
 
 
@@ -294,15 +288,11 @@ def _seeded(make, seed, of):
     try:
         return make(seed)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"The 'seed' parameter of {of} must be a seed of NumPy's. Got {seed!r}: {error}."
-        ) from error
+        raise InvalidInput(f"The 'seed' parameter of {of} must be a seed of NumPy's. Got {seed!r}: {error}.") from error
 
 
 def _positive(value, name, of) -> float:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(
-        value, (bool, complex, np.complexfloating)
-    )
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex, np.complexfloating))
     if not (number and math.isfinite(value) and value > 0):
         raise InvalidInput(f"The '{name}' parameter of {of} must be positive, in m. Got {value!r} instead.")
     return float(value)

@@ -288,9 +288,7 @@ def _split(call, given):
             raise InvalidInput(f"The '{name}' parameter of {call.of} must be numbers. {error}") from error
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
             wanted = "bool" if name == "line_of_sight" else "numbers"
-            raise InvalidInput(
-                f"The '{name}' parameter of {call.of} must be {wanted}. Got {array.dtype} instead."
-            )
+            raise InvalidInput(f"The '{name}' parameter of {call.of} must be {wanted}. Got {array.dtype} instead.")
         if masked and name == "line_of_sight":
             raise InvalidInput(
                 f"The 'line_of_sight' parameter of {call.of} must have no masked entries. "
@@ -299,9 +297,7 @@ def _split(call, given):
         if array.ndim == 0:
             single[name] = array.item()
         elif masked:  # what a mask hides is unknown
-            fields[name] = np.ma.filled(
-                np.ma.asarray(value).astype(np.result_type(array, np.float32)), np.nan
-            )
+            fields[name] = np.ma.filled(np.ma.asarray(value).astype(np.result_type(array, np.float32)), np.nan)
         else:
             fields[name] = array
     return single, fields
@@ -341,9 +337,7 @@ def _check_numbers(call, single):
 
 def _expected(call, name):
     low, high, unit = call.ranges[name]
-    return (
-        f"The '{name}' parameter of {call.of} must be within {low:g} to {high:g}{f' {unit}' if unit else ''}."
-    )
+    return f"The '{name}' parameter of {call.of} must be within {low:g} to {high:g}{f' {unit}' if unit else ''}."
 
 
 def _on_host(session, call, dtype, single, fields, shape):
@@ -391,9 +385,7 @@ def _on_device(session, call, dtype, single, fields, shape):
             flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
             value = to_device(session, flat, of=call.of)
         if len(value.chunks) > 1:
-            raise InvalidInput(
-                f"The '{name}' parameter of {call.of} is larger than one allocation of the device."
-            )
+            raise InvalidInput(f"The '{name}' parameter of {call.of} is larger than one allocation of the device.")
         buffers[name] = value.chunks[0].buffer if count else None
     out = new_array(session, shape, dtype)
     if count:

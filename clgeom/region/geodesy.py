@@ -43,9 +43,7 @@ def as_crs(crs, *, of: str):
         What needs it, for messages: "area_km2", "Writing 'a.geojson'".
     """
     if crs is None:
-        raise InvalidInput(
-            f"{of} needs a coordinate reference system, and there is none: name it (crs='EPSG:32632')."
-        )
+        raise InvalidInput(f"{of} needs a coordinate reference system, and there is none: name it (crs='EPSG:32632').")
     if importlib.util.find_spec("pyproj") is None:
         raise InvalidInput(f"{of} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
     import pyproj
@@ -57,10 +55,7 @@ def as_crs(crs, *, of: str):
             f"The 'crs' parameter of {of} must be a coordinate reference system, as 'EPSG:32632'. "
             f"Got {shown(crs)} instead."
         ) from error
-    if (
-        not (system.is_projected or system.is_geographic or system.is_engineering)
-        or len(system.axis_info) < 2
-    ):
+    if not (system.is_projected or system.is_geographic or system.is_engineering) or len(system.axis_info) < 2:
         raise InvalidInput(
             f"The 'crs' parameter of {of} must be a horizontal coordinate reference system, as 'EPSG:32632'. "
             f"Got {shown(crs)} ({system.type_name}) instead."
@@ -168,34 +163,28 @@ def turn_of(system):
 
 def slices(shape, turn):
     """A Shapely shape in longitude and latitude as parts within a quarter of the globe's turn and a hemisphere each."""
-    from clgeom.region.result import require_shapely
+    from clgeom.region.arc.result import require_shapely
 
     shapely, quarter = require_shapely(), turn / 4
     left, _, right, _ = shape.bounds
     for k in range(math.floor(left / quarter), math.ceil(right / quarter)):
         for low, high in ((-quarter, 0), (0, quarter)):
             part = shape.intersection(shapely.box(k * quarter, low, (k + 1) * quarter, high))
-            yield from (
-                p for p in shapely.get_parts(part).tolist() if p.geom_type == "Polygon" and p.area > 0
-            )
+            yield from (p for p in shapely.get_parts(part).tolist() if p.geom_type == "Polygon" and p.area > 0)
 
 
 def _in_slices(rings, turn):
     """Rings of parts of the globe, and what is covered twice once, for a geographic system that goes far round."""
-    from clgeom.region.result import require_shapely
+    from clgeom.region.arc.result import require_shapely
 
     shapely = require_shapely()
-    outer, inner = (
-        [shapely.make_valid(shapely.Polygon(r)) for r, sign in rings if sign == s] for s in (1, -1)
-    )
+    outer, inner = ([shapely.make_valid(shapely.Polygon(r)) for r, sign in rings if sign == s] for s in (1, -1))
     parts = slices(shapely.union_all(outer).difference(shapely.union_all(inner)), turn)
     placed = [shapely.affinity.translate(part, -turn * math.floor(part.centroid.x / turn)) for part in parts]
     found = []
     for part in shapely.get_parts(shapely.union_all(placed)):
         for slice_ in slices(part, turn):
-            found += [
-                (ring.coords, 1 - 2 * (i > 0)) for i, ring in enumerate((slice_.exterior, *slice_.interiors))
-            ]
+            found += [(ring.coords, 1 - 2 * (i > 0)) for i, ring in enumerate((slice_.exterior, *slice_.interiors))]
     return found
 
 
@@ -221,9 +210,7 @@ class Mapping:
         if base is not None and not self.plain and base.is_derived:
             base = base.source_crs
         try:
-            self.transformer = (
-                None if self.plain else pyproj.Transformer.from_crs(system, base, always_xy=True)
-            )
+            self.transformer = None if self.plain else pyproj.Transformer.from_crs(system, base, always_xy=True)
         except pyproj.exceptions.ProjError as error:
             raise InvalidInput(
                 f"{of} needs a way from {shown(system.name)} to longitude and latitude, and there is none."

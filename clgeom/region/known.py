@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.region.arc import adaptive_region
-from clgeom.region.coverage import coverage_regions
+from clgeom.region.arc.adaptive import adaptive_region
+from clgeom.region.coverage.regions import coverage_regions
 
 SQUARES = 6
 

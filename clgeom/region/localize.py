@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.region.arc.result import require_shapely
+from clgeom.region.coverage.polygons import as_grid
 from clgeom.region.geodesy import same_crs, shown
-from clgeom.region.polygons import as_grid
-from clgeom.region.result import require_shapely
 
 METHODS = ("regions", "hulls")
 
@@ -42,9 +42,7 @@ class Location:
             return "Location(nowhere)"
         count = len(self.parts)
         x, y = self.centroid
-        return (
-            f"Location(area {self.area:.6g} in {count} part{'s' * (count > 1)}, centroid ({x:.6g}, {y:.6g}))"
-        )
+        return f"Location(area {self.area:.6g} in {count} part{'s' * (count > 1)}, centroid ({x:.6g}, {y:.6g}))"
 
     def __bool__(self) -> bool:
         """Whether there is any place left."""
@@ -93,9 +91,7 @@ def localize(regions, *, method="regions") -> Location:
     The intersection contains every cell that all masks have in common, for each region contains its mask.
     """
     if method not in METHODS:
-        raise InvalidInput(
-            f"The 'method' parameter of localize must be 'regions' or 'hulls'. Got {method!r} instead."
-        )
+        raise InvalidInput(f"The 'method' parameter of localize must be 'regions' or 'hulls'. Got {method!r} instead.")
     shapely = require_shapely()
     regions = list(regions) if np.iterable(regions) else [regions]
     if len(regions) < 2:
@@ -126,7 +122,7 @@ def localize_masks(masks, *, transform=None) -> Location:
     transform : optional
         As for `coverage_regions`.
     """
-    from clgeom.region.contours import mask_polygons
+    from clgeom.region.coverage.contours import mask_polygons
 
     masks = np.asarray(masks)
     if masks.ndim != 3 or len(masks) < 2 or masks.dtype != bool:
@@ -166,9 +162,7 @@ def _as_shape(region, shapely):
 
 
 def _located(shape, shapely) -> Location:
-    polygons = [
-        part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0
-    ]
+    polygons = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0]
     if not polygons:
         return Location(shapely.geometry.Polygon(), 0.0, None, None)
     shape = polygons[0] if len(polygons) == 1 else shapely.geometry.MultiPolygon(polygons)

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.bands import Nested
-from clgeom.region.contours import mask_polygons
-from clgeom.region.polygons import CoverageRegion
-from clgeom.region.rasters import covered_mask
-from clgeom.region.result import require_shapely
+from clgeom.region.arc.result import require_shapely
+from clgeom.region.coverage.bands import Nested
+from clgeom.region.coverage.contours import mask_polygons
+from clgeom.region.coverage.polygons import CoverageRegion
+from clgeom.region.coverage.rasters import covered_mask
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
     region : CoverageRegion, Nested, Region, Hull or Shapely geometry, or a sequence of them
         Coordinates of all but the first two are columns and rows. Several count together, their overlaps once.
     mask : array_like of bool, shape (rows, columns)
-        The cells that should be covered: ``covered_mask(raster, level)`` of `clgeom.region.rasters`, which compares as
-        the kernels do.
+        The cells that should be covered: ``covered_mask(raster, level)`` of `clgeom.region.coverage.rasters`, which
+        compares as the kernels do.
     hausdorff : bool
         Measure the distance, too, which takes longest.
     polygons : shapely geometry, optional
@@ -183,7 +183,7 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
     **options
         As for `coverage_regions`.
     """
-    from clgeom.region.coverage import coverage_regions
+    from clgeom.region.coverage.regions import coverage_regions
 
     mask = covered_mask(raster, level, direction=direction, nodata=options.get("nodata"), of="compare")
     exact = mask_polygons(mask)

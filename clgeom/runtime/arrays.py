@@ -138,12 +138,7 @@ def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
 
     float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
     """
-    if (
-        type(points) is np.ndarray
-        and points.ndim == 2
-        and points.shape[1] == 2
-        and points.dtype in POINT_TYPES
-    ):
+    if type(points) is np.ndarray and points.ndim == 2 and points.shape[1] == 2 and points.dtype in POINT_TYPES:
         flags = points.flags
         if flags.c_contiguous and flags.aligned:
             return points
@@ -151,9 +146,7 @@ def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
     if array.size == 0 and array.ndim == 1:
         array = array.reshape(0, 2)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must have shape (n, 2). Got {array.shape} instead."
-        )
+        raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n, 2). Got {array.shape} instead.")
     return np.require(_as_coordinates(array, of=of, name=name), requirements=["C", "A"])
 
 
@@ -228,9 +221,7 @@ def leave_out(points, *, nonfinite: str, of: str):
         The points left and their int64 indices in what was given; (points, None) when all stay.
     """
     if not isinstance(nonfinite, str) or nonfinite not in ("raise", "drop"):
-        raise InvalidInput(
-            f"The 'nonfinite' parameter of {of} must be 'raise' or 'drop'. Got {nonfinite!r} instead."
-        )
+        raise InvalidInput(f"The 'nonfinite' parameter of {of} must be 'raise' or 'drop'. Got {nonfinite!r} instead.")
     masked = isinstance(points, np.ma.MaskedArray) and points.ndim == 2 and np.ma.is_masked(points)
     if not masked and nonfinite == "raise":
         return points, None
@@ -252,11 +243,7 @@ def leave_out(points, *, nonfinite: str, of: str):
 def refuse_nonfinite(array: DeviceArray, *, of: str, name: str = "points"):
     """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one."""
     for chunk in array.chunks:
-        values = (
-            array.host[chunk.start : chunk.start + chunk.count]
-            if array.host is not None
-            else _fetch(array, chunk)
-        )
+        values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -302,9 +289,7 @@ def as_device_values(session, values, *, of: str, name: str = "values", types=No
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in types:
         allowed = ", ".join(t.name for t in types)
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must be one of {allowed}. Got {array.dtype} instead."
-        )
+        raise InvalidInput(f"The '{name}' parameter of {of} must be one of {allowed}. Got {array.dtype} instead.")
     return to_device(session, np.require(array, requirements=["C", "A"]), of=of)
 
 
@@ -378,9 +363,7 @@ def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
     """A ``pyopencl.array.Array`` as a DeviceArray: where it is if kernels can read it there, else a copy."""
     if array.ndim != width or (width == 2 and array.shape[1] != 2):
         wanted = "(n, 2)" if width == 2 else "(n,)"
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must have shape {wanted}. Got {array.shape} instead."
-        )
+        raise InvalidInput(f"The '{name}' parameter of {of} must have shape {wanted}. Got {array.shape} instead.")
     dtype = array.dtype.newbyteorder("=")
     if dtype not in types:  # converted on the host, or refused
         if width == 2:

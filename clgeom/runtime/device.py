@@ -123,9 +123,7 @@ def describe(device) -> DeviceProfile:
         max_alloc_bytes=device.max_mem_alloc_size,
         fp64="cl_khr_fp64" in device.extensions.split(),
         unified_memory=bool(device.host_unified_memory),
-        denormals=bool(
-            device.single_fp_config & 1
-        ),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
+        denormals=bool(device.single_fp_config & 1),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
         quirks=frozenset(quirk for word, quirk, _ in QUIRKS if word in words),
     )
 
@@ -250,9 +248,7 @@ def _imposed(profile, name, limit):
     if limit is None:
         return own
     if not is_integer(limit) or limit < 1:
-        raise InvalidInput(
-            f"The '{name}' parameter of Session must be an integer from 1. Got {short(limit)} instead."
-        )
+        raise InvalidInput(f"The '{name}' parameter of Session must be an integer from 1. Got {short(limit)} instead.")
     return min(own, int(limit))
 
 
@@ -404,9 +400,7 @@ def why_none() -> str:
             f"PoCL shows none where it cannot write to its cache, '{caches.pocl_folder()}': let POCL_CACHE_DIR or "
             "XDG_CACHE_HOME name a folder that can be written. "
         )
-    return (
-        text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
-    )
+    return text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
 
 
 @functools.cache
@@ -470,6 +464,4 @@ def _intel_runtime_found():
         try:
             yield
         finally:
-            del os.environ[
-                "OCL_ICD_VENDORS"
-            ]  # programs that we start shall not inherit a folder that is gone
+            del os.environ["OCL_ICD_VENDORS"]  # programs that we start shall not inherit a folder that is gone

@@ -284,9 +284,7 @@ class _Pace:
         now = time.perf_counter()
         if self.launches - self.at < WATCH_LAUNCHES and now - self.last < WATCH_SECONDS:
             return
-        if (
-            self.waited_for is not None
-        ):  # the launches of one slice ago: the device stays busy with those since
+        if self.waited_for is not None:  # the launches of one slice ago: the device stays busy with those since
             self.waited_for.wait()
             self.watch(self.at / self.total)
         self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches
@@ -305,9 +303,7 @@ def allocate(session, nbytes: int):
 
     limit = session.profile.max_alloc_bytes
     if nbytes > limit:
-        raise DeviceLimit(
-            f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}."
-        )
+        raise DeviceLimit(f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}.")
     try:
         return session.pool.allocate(nbytes, limit)
     except cl.Error as error:

@@ -26,9 +26,7 @@ def shown(text: str, most: int = 60) -> str:
 def first_error(log: str) -> str:
     """The first error in a compiler's log, without the place, on one line."""
     lines = [line.strip() for line in log.splitlines() if line.strip()] or ["nothing"]
-    said = next(
-        (line for line in lines if "error" in line.lower() and "error generated" not in line), lines[0]
-    )
+    said = next((line for line in lines if "error" in line.lower() and "error generated" not in line), lines[0])
     return shown(PLACE.sub("", said), 300)
 
 

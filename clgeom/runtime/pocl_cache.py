@@ -36,9 +36,7 @@ def check_linker(profile) -> None:
     if caches.noted("linker").get("works") == known:
         return
     try:
-        ended = subprocess.run(
-            [linker, "--version"], capture_output=True, timeout=30, text=True, errors="replace"
-        )
+        ended = subprocess.run([linker, "--version"], capture_output=True, timeout=30, text=True, errors="replace")
         said = "" if ended.returncode == 0 else (ended.stderr.strip() or f"exit status {ended.returncode}")
     except (OSError, subprocess.SubprocessError) as error:
         said = str(error)
@@ -103,10 +101,7 @@ def _remove_broken(top) -> int:
     for group in _folders(top):
         for program in _folders(group):
             kernels = (
-                entry
-                for shape in map(_folders, _folders(program))
-                for folder in shape
-                for entry in _files(folder)
+                entry for shape in map(_folders, _folders(program)) for folder in shape for entry in _files(folder)
             )
             if not all(map(_is_whole, kernels)) or _is_empty(program / "program.bc"):
                 shutil.rmtree(program, ignore_errors=True)
@@ -142,7 +137,5 @@ def _is_whole(path) -> bool:
         return True
     if len(header) < 64 or header[:4] != b"\x7fELF":
         return False
-    table, entry, entries = (
-        int.from_bytes(header[at:end], "little") for at, end in ((40, 48), (58, 60), (60, 62))
-    )
+    table, entry, entries = (int.from_bytes(header[at:end], "little") for at, end in ((40, 48), (58, 60), (60, 62)))
     return header[4] != 2 or table + entry * entries <= size

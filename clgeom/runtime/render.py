@@ -25,7 +25,5 @@ def render_text(text: str, kernel: str = "text", **parameters) -> str:
     try:
         body = _compiled(text).render(**parameters)
     except NameError as error:
-        raise KernelBuildError(
-            f"The template of {kernel} needs a parameter that was not given: {error}."
-        ) from error
+        raise KernelBuildError(f"The template of {kernel} needs a parameter that was not given: {error}.") from error
     return sources.inline_headers(body)

@@ -35,16 +35,16 @@ def template(kernel: str) -> str:
 
 
 def kernels() -> tuple[str, ...]:
-    """Names of all kernels, as "family/kernel"."""
-    families = [entry for entry in _root("templates").iterdir() if entry.is_dir()]
-    return tuple(
-        sorted(
-            f"{family.name}/{entry.name.removesuffix('.cl.mako')}"
-            for family in families
-            for entry in family.iterdir()
-            if entry.name.endswith(".cl.mako")
-        )
-    )
+    """Names of all kernels, as "family/kernel"; a family may have parts, as "hull/sieve/tile_hull"."""
+
+    def found(folder, family):
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                yield from found(entry, f"{family}{entry.name}/")
+            elif entry.name.endswith(".cl.mako"):
+                yield family + entry.name.removesuffix(".cl.mako")
+
+    return tuple(sorted(found(_root("templates"), "")))
 
 
 def inline_headers(text: str) -> str:

@@ -27,24 +27,21 @@ from clgeom.runtime.tuning import TABLE
 TRIALS = {
     ("clgeom.primitives.known", "long_loops"): ("primitives/long_loops",),  # and before all others
     ("clgeom.primitives.known", "scans"): ("primitives",),
-    ("clgeom.hull.known", "few_points"): ("hull/tile_hull",),
-    ("clgeom.hull.known", "sieve"): ("hull",),
-    ("clgeom.hull.known", "hoods"): ("wagener",),
-    ("clgeom.hull.known", "octagon"): ("heaphull",),
-    ("clgeom.hull.known", "batches"): ("batch",),
-    ("clgeom.sort.known", "radix"): ("radix",),
-    ("clgeom.sort.known", "shellsorts"): ("shellsort",),
-    ("clgeom.region.known", "points"): ("region",),
-    ("clgeom.region.known", "raster"): (
-        "region/coverage_candidates", "region/coverage_columns", "region/coverage_edges", "region/coverage_extents",
-        "region/coverage_roots", "region/coverage_unite",
-    ),
+    ("clgeom.hull.known", "few_points"): ("hull/sieve/tile_hull",),
+    ("clgeom.hull.known", "sieve"): ("hull/sieve", "hull/lexsort"),
+    ("clgeom.hull.known", "hoods"): ("hull/wagener",),
+    ("clgeom.hull.known", "octagon"): ("hull/heaphull_label",),
+    ("clgeom.hull.known", "batches"): ("hull/batch",),
+    ("clgeom.sorting.known", "radix"): ("sorting/radix",),
+    ("clgeom.sorting.known", "shellsorts"): ("sorting/shellsort",),
+    ("clgeom.region.known", "points"): ("region/arc",),
+    ("clgeom.region.known", "raster"): ("region/coverage",),
     ("clgeom.radio.known", "free_space_loss"): ("radio",),
     ("clgeom.dp.known", "stages"): ("dp",),
-    ("clgeom.dp.known", "tiles"): ("dp/tile_sweep",),
-    ("clgeom.dp.known", "rows"): ("dp/rows_direct", "dp/rows_fused"),
-    ("clgeom.dp.known", "splits"): ("dp/split_empty", "dp/split_finish", "dp/split_product"),
-    ("clgeom.dp.known", "bits"): ("dp/bits_masks", "dp/bits_tiles", "dp/bits_traceback"),
+    ("clgeom.dp.known", "tiles"): ("dp/paths/tile_sweep",),
+    ("clgeom.dp.known", "rows"): ("dp/paths/rows_direct", "dp/paths/rows_fused"),
+    ("clgeom.dp.known", "splits"): ("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"),
+    ("clgeom.dp.known", "bits"): ("dp/paths/bits_masks", "dp/paths/bits_tiles", "dp/paths/bits_traceback"),
 }  # fmt: skip
 ALWAYS = next(iter(TRIALS))
 _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}
@@ -171,7 +168,10 @@ def _kernels_of(trial) -> list:
 
 
 def _trial_of(kernel):
-    return _BY_KERNEL.get(kernel) or _BY_KERNEL.get(kernel.split("/")[0])
+    """The trial of a kernel, or of the innermost of its folders that has one."""
+    while kernel not in _BY_KERNEL and "/" in kernel:
+        kernel = kernel.rpartition("/")[0]
+    return _BY_KERNEL.get(kernel)
 
 
 @functools.cache

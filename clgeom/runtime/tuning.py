@@ -52,233 +52,233 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "heaphull/heaphull_label": {
+    "hull/heaphull_label": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "hull/tile_hull": {"any": Policy("serial", wg_size=1, items_per_thread=2048)},
+    "hull/sieve/tile_hull": {"any": Policy("serial", wg_size=1, items_per_thread=2048)},
     # H200, 1e8 float32 points, normal, in a square, in a disc. 128 groups of 1024 points of the sample: 15 us
-    "hull/sample_extremes": {"any": Policy("group", wg_size=256, items_per_thread=4)},
-    "hull/extreme_polygon": {"any": Policy("group", wg_size=1024)},
+    "hull/sieve/sample_extremes": {"any": Policy("group", wg_size=256, items_per_thread=4)},
+    "hull/sieve/extreme_polygon": {"any": Policy("group", wg_size=1024)},
     # 1024 items: 17 21 25 us
-    "hull/cap_extremes": {"any": Policy("group", wg_size=1024)},
+    "hull/sieve/cap_extremes": {"any": Policy("group", wg_size=1024)},
     # one group of 256 a unit, two of 512, one of 1024: 7 20 29, 7 11 18, 8 11 18 us
-    "hull/polygon_cut": {"any": Policy("group", wg_size=512, groups_per_unit=2)},
+    "hull/sieve/polygon_cut": {"any": Policy("group", wg_size=512, groups_per_unit=2)},
     # 1024 items: 11 28 35 us; with longer lists than now 256, 512 and 1024: 12 65 56, 11 45 38, 12 39 33
-    "hull/tile_hoods": {
+    "hull/sieve/tile_hoods": {
         "nvidia": Policy("group", wg_size=1024, items_per_thread=2),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
-    "hull/sieve": {
+    "hull/sieve/sieve": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
     },
-    "hull/point_keys": {
+    "hull/lexsort/point_keys": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "hull/points_of_keys": {
+    "hull/lexsort/points_of_keys": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "hull/order_mend": {
+    "hull/lexsort/order_mend": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "wagener/hood_blocks": {
+    "hull/wagener/hood_blocks": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=128, items_per_thread=8),
     },
-    "wagener/hood_merge": {
+    "hull/wagener/hood_merge": {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
-    "wagener/hood_layout": {
+    "hull/wagener/hood_layout": {
         "cpu": Policy("group", wg_size=1),
         "any": Policy("group", wg_size=256),
     },
-    "wagener/hood_emit": {
+    "hull/wagener/hood_emit": {
         "cpu": Policy("group", wg_size=1),
         "any": Policy("group", wg_size=128, groups_per_unit=32),
     },
-    "wagener/hood_match_blocks": {
+    "hull/wagener/hood_match_blocks": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    "wagener/hood_match": {
+    "hull/wagener/hood_match": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, groups_per_unit=8),
     },
-    "wagener/hood_list": {
+    "hull/wagener/hood_list": {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
-    "wagener/hood_order": {
+    "hull/wagener/hood_order": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, groups_per_unit=16),
     },
-    "region/arc_cuts": {
+    "region/arc/arc_cuts": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
-    "region/arc_swap": {
+    "region/arc/arc_swap": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "region/arc_hulls": {
+    "region/arc/arc_hulls": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
-    "region/arc_hulls_local": {
+    "region/arc/arc_hulls_local": {
         "cpu": Policy("group", wg_size=1, items_per_thread=64),
         "any": Policy("group", wg_size=64, items_per_thread=20),
     },
-    "region/arc_hulls_blocks": {
+    "region/arc/arc_hulls_blocks": {
         # strips in a tile; PoCL, 2 cores of an EPYC, 16M points: 32 22.8 ms, 64 15.4, 128 11.5, 256 11.6
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
         "any": Policy("group", wg_size=128, items_per_thread=64),
     },
-    "region/arc_offsets": {
+    "region/arc/arc_offsets": {
         "cpu": Policy("group", wg_size=1, items_per_thread=32768),
         "any": Policy("group", wg_size=256),
     },
-    "region/arc_corners": {"any": Policy("group", wg_size=32)},
-    "region/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
-    "region/arc_tangents": {
+    "region/arc/arc_corners": {"any": Policy("group", wg_size=32)},
+    "region/arc/arc_join": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
+    "region/arc/arc_tangents": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
-    "region/arc_tangents_wide": {
+    "region/arc/arc_tangents_wide": {
         "cpu": Policy("serial", wg_size=1),  # arc_tangents instead
         "any": Policy("group", wg_size=32),
     },
-    "region/arc_outline_local": {
+    "region/arc/arc_outline_local": {
         "cpu": Policy("serial", wg_size=1),  # arc_hulls and what follows instead
         # H200, 16M and 64M float32 points, 4 a segment: groups of 64 298 and 1088 us, 128 271 and 942, 256 270 and 943
         "any": Policy("group", wg_size=128),
     },
-    "region/arc_tile_offsets": {"any": Policy("group", wg_size=1024)},
+    "region/arc/arc_tile_offsets": {"any": Policy("group", wg_size=1024)},
     # likewise: 256 and 8 tiles 57 and 153 us, 256 and 4 60 and 186, 512 and 16 59 and 162, 128 and 8 61 and 163
-    "region/arc_place": {"any": Policy("group", wg_size=256, items_per_thread=8)},
-    "region/arc_counts": {
+    "region/arc/arc_place": {"any": Policy("group", wg_size=256, items_per_thread=8)},
+    "region/arc/arc_counts": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "region/arc_emit": {
+    "region/arc/arc_emit": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
     # Batches of hulls: items_per_thread of batch_hulls is the most points of a job. Measured on an H200, 1e6 groups of
     # 64 float32 points, whole call: groups of 32, 64, 128 took 2.20, 2.58, 2.33 ms; with jobs of up to 256
     # points 2.8 ms.
-    "batch/batch_hulls": {
+    "hull/batch/batch_hulls": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=16),
         "any": Policy("group", wg_size=32, items_per_thread=128),
     },
     # Pieces of wg_size * items_per_thread points. H200, sizes as 1 / rank, 64M points, normal and square, float32: 32
     # items of 128 points 2.71 and 3.61 ms, 64 of 32 2.71 and 3.65, of 64 2.79 and 3.25, of 128 2.68 and 3.18, 128 of 64
     # 2.66 and 3.37; by jobs of 128 points each for one work-item, over and over, 5.3 and 7.9.
-    "batch/batch_tiles": {"any": Policy("group", wg_size=64, items_per_thread=128)},
-    "batch/batch_emit": {
+    "hull/batch/batch_tiles": {"any": Policy("group", wg_size=64, items_per_thread=128)},
+    "hull/batch/batch_emit": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=65536),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
-    "batch/batch_cut": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
-    "batch/batch_crowded": {
+    "hull/batch/batch_cut": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
+    "hull/batch/batch_crowded": {
         # the most points of a group
         "cpu": Policy("serial", wg_size=1, items_per_thread=8192),
         # points that take a work-item as long as convex_hull takes for a group. H200, 64M float32 points on circles,
         # sizes as 1 / rank: 512 1323 ms, 1024 1121, 2048 974, 4096 993
         "any": Policy("group", wg_size=32, items_per_thread=2048),
     },
-    "batch/batch_pieces": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
-    "batch/batch_heads": {
+    "hull/batch/batch_pieces": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64)},
+    "hull/batch/batch_heads": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=65536),
         "any": Policy("group", wg_size=256),
     },
-    "batch/batch_sizes": {
+    "hull/batch/batch_sizes": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),
     },
-    "predicates/orient2d_signs": {
+    "hull/orient2d_signs": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=128),
     },
     # Radix sort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 uint32: 2, 4 or 8 groups a unit made no difference.
-    "radix/radix_survey": {
+    "sorting/radix/radix_survey": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
     },
-    "radix/radix_count": {
+    "sorting/radix/radix_count": {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
-    "radix/radix_spine": {
+    "sorting/radix/radix_spine": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
         "any": Policy("group", wg_size=256),
     },
-    "radix/radix_scatter": {
+    "sorting/radix/radix_scatter": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy(
             "group", wg_size=256, items_per_thread=16, groups_per_unit=16
         ),  # items of 4 bytes, see radix_passes.py
     },
-    "radix/radix_segments": {
+    "sorting/radix/radix_segments": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "radix/radix_mark": {
+    "sorting/radix/radix_mark": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
     # Shellsort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 float32, whole call: 256 columns at once 0.15 s, 128
     # 0.15, 64 0.16, 32 0.21; windows of 16384 to 65536 rows and 1 to 4 groups a unit all 0.16. The study's kernels: one
     # item of a CPU plays all of a group's, which are then no barriers apart.
-    "shellsort/shell_codes": {
+    "sorting/shellsort/shell_codes": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    "shellsort/shell_check": {
+    "sorting/shellsort/shell_check": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    "shellsort/shell_auto_columns": {
+    "sorting/shellsort/shell_auto_columns": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
         "any": Policy("group", wg_size=128),
     },
-    "shellsort/shell_auto_windows": {
+    "sorting/shellsort/shell_auto_windows": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=32768, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=32),
     },
-    "shellsort/shell_a": {"any": Policy("group", wg_size=1)},  # as published: each item a group of its own
-    "shellsort/shell_b": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
-    "shellsort/shell_c": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
-    "shellsort/shell_d": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
-    "shellsort/shell_f": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
-    "shellsort/shell_exchange": {"any": Policy("group", wg_size=64)},
+    "sorting/shellsort/shell_a": {"any": Policy("group", wg_size=1)},  # as published: each item a group of its own
+    "sorting/shellsort/shell_b": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "sorting/shellsort/shell_c": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "sorting/shellsort/shell_d": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "sorting/shellsort/shell_f": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "sorting/shellsort/shell_exchange": {"any": Policy("group", wg_size=64)},
     # PoCL, 2 cores of an EPYC, 2048^2 float32: 1, 2, 4, 8 or 16 rows at a time 0.63, 0.48, 0.36, 0.43, 1.2 ms; four
     # levels in one read 2.0, 0.91, 0.92, 1.6, 2.2 ms. 2 groups a unit; 1, 4 or 8 are within 1.5 times of it.
-    "region/coverage_extents": {
+    "region/coverage/coverage_extents": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=4, groups_per_unit=2),
         "any": Policy("group", wg_size=128, items_per_thread=8, groups_per_unit=16),
     },
-    "region/coverage_columns": {
+    "region/coverage/coverage_columns": {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=256),
     },
-    "region/coverage_candidates": {
+    "region/coverage/coverage_candidates": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "region/coverage_edges": {
+    "region/coverage/coverage_edges": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256, groups_per_unit=64),
     },
-    "region/coverage_unite": {
+    "region/coverage/coverage_unite": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "region/coverage_roots": {
+    "region/coverage/coverage_roots": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
@@ -286,42 +286,42 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "dp/graph_cells": {
+    "dp/study/graph_cells": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
     # Dynamic programming, many cells in a word.
-    "dp/bits_masks": {
+    "dp/paths/bits_masks": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
     # PoCL, 2 cores of an EPYC, 65536 x 65536, four letters, GCUPS with 4, 8, 16 words: lcs 71 119 101, edit 49 55 58.
     # H200, 262144 x 262144, groups of 32 with 1, 2, 4 words, of 64 with 1: lcs 2122 2306 2123 1922, edit 1527 1707 1406
     # 1248; tiles of 16, 32 or 64 blocks: within 15 %.
-    "dp/bits_tiles": {
+    "dp/paths/bits_tiles": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8),
         "any": Policy("group", wg_size=32, items_per_thread=2),
     },
-    "dp/bits_traceback": {"any": Policy("group", wg_size=1)},
+    "dp/paths/bits_traceback": {"any": Policy("group", wg_size=1)},
     # Dynamic programming, stage by stage. Small stages go together: up to wg_size * items_per_thread cells each.
-    "dp/row_stage": {
+    "dp/paths/row_stage": {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },
-    "dp/column_stage": {
+    "dp/paths/column_stage": {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },
     # LCS of 16384^2 on the H200: 204 ms with diagonals side by side, 219 ms with rows; 6 us a launch.
     # Diagonals on PoCL, 2 cores of an EPYC: LCS of 2048^2 in 79 ms with diagonals side by side, 29 ms with rows; matrix
     # chain of 512 in 276 and 56 ms.
-    "dp/diagonal_stage": {
+    "dp/paths/diagonal_stage": {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1, layout="ROWS"),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },
     # Groups that reduce together fill stages of up to groups_per_unit cells a compute unit. H200: matrix chain of 1024
     # in 15.6 ms, 183 ms without; 1 x 4000 cells with a minimum over all before in 6.3 and 67 ms.
-    "dp/wide_stage": {
+    "dp/paths/wide_stage": {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=64, groups_per_unit=64),
     },
@@ -329,33 +329,33 @@ TABLE: dict[str, dict[str, Policy]] = {
     # table kept 1.3 1.9 1.8 1.4 GCUPS, last row 2.9 2.8 2.9 2.0.
     # H200, LCS 65536 x 65536, last row: 128 items, 64 steps 9.3 ms, 96 10.2; 256, 64 10.5, 128 9.9. 262144 x 262144:
     # 128, 64 41.5 ms, 128 38.6; 256, 64 45.9. Blocks of 8 x 4 or 4 x 8 are slower. See also `tiles.WRITERS`.
-    "dp/tile_sweep": {
+    "dp/paths/tile_sweep": {
         "cpu": TilePolicy("serial", wg_size=1, block_rows=4, block_columns=8, steps=64, strips=128),
         "any": TilePolicy("group", wg_size=128, block_rows=4, block_columns=4, steps=64),
     },
     # H200, knapsack of 1000 x 1e6, weights to 1000, on the device: 256 x 32 3.0 ms, 512 x 16 2.3, 512 x 20 2.6,
     # 1024 x 8 2.5; margins of a quarter of a tile 3.3, of a half 2.3. Bits by ballot 4.1, by local memory 3.1.
-    "dp/rows_fused": {"any": Policy("group", wg_size=512, items_per_thread=16)},
-    "dp/rows_direct": {
+    "dp/paths/rows_fused": {"any": Policy("group", wg_size=512, items_per_thread=16)},
+    "dp/paths/rows_direct": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    "dp/ticket_probe": {"any": Policy("group", wg_size=64)},
-    "dp/walk_back": {"any": Policy("group", wg_size=1)},
+    "dp/paths/ticket_probe": {"any": Policy("group", wg_size=64)},
+    "dp/table/walk_back": {"any": Policy("group", wg_size=1)},
     # Splits. PoCL, 2 cores of an EPYC, chains of 1000 and 2048, tiles of 32 and 64: 10.4 9.5 ms, 170 128 ms.
-    "dp/split_empty": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
-    "dp/split_product": {
+    "dp/paths/split_empty": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
+    "dp/paths/split_product": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
     # H200, chain of 4096 and 16384, 256, 512, 1024 items: 33 27 25 ms, 340 318 336 ms; with all operands in local
     # memory 512: 12 and 254 ms.
-    "dp/split_finish": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=512)},
-    "dp/read_cells": {
+    "dp/paths/split_finish": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=512)},
+    "dp/table/read_cells": {
         "cpu": Policy("group", wg_size=1, items_per_thread=4096),
         "any": Policy("group", wg_size=128),
     },
-    "dp/recover": {"any": Policy("group", wg_size=1)},
+    "dp/table/recover": {"any": Policy("group", wg_size=1)},
 }
 
 _overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039

@@ -61,9 +61,7 @@ def run(device=None):
         if question.fp64 and not session.profile.fp64:
             continue
         begin = time.perf_counter()
-        ok, detail = _attempt(
-            session, lambda question=question: _compared(next(answers_of(session, [question])))
-        )
+        ok, detail = _attempt(session, lambda question=question: _compared(next(answers_of(session, [question]))))
         yield Outcome(question.name, ok, detail, time.perf_counter() - begin)
 
 
@@ -79,9 +77,7 @@ def _attempt(session, check):
 
 def _compared(answer: Answer) -> str:
     if not answer.agrees(known()[answer.name]):
-        raise AssertionError(
-            f"the answer differs from that of other devices ({answer.digest or answer.numbers})"
-        )
+        raise AssertionError(f"the answer differs from that of other devices ({answer.digest or answer.numbers})")
     return f"digest {answer.digest}" if answer.bound is None else f"within {answer.bound:g}"
 
 

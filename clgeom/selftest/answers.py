@@ -57,9 +57,7 @@ class Answer:
         if self.bound is None:
             return self.digest == other.digest
         mine, theirs = np.array(self.numbers), np.array(other.numbers)
-        return mine.shape == theirs.shape and bool(
-            np.allclose(mine, theirs, rtol=self.bound, atol=0, equal_nan=True)
-        )
+        return mine.shape == theirs.shape and bool(np.allclose(mine, theirs, rtol=self.bound, atol=0, equal_nan=True))
 
 
 def answers_of(session, questions=None):
@@ -128,9 +126,7 @@ def points(kind, n, dtype) -> np.ndarray:
     dtype = np.dtype(dtype)
     u, v = uniform(n, 1), uniform(n, 2)
     if kind == "bell":
-        u, v = (
-            (uniform(n, s) + uniform(n, s + 1) + uniform(n, s + 2) + uniform(n, s + 3)) / 4 for s in (3, 7)
-        )
+        u, v = ((uniform(n, s) + uniform(n, s + 1) + uniform(n, s + 2) + uniform(n, s + 3)) / 4 for s in (3, 7))
     elif kind == "circle":
         t, far = 2 * u - 1, np.where(v < 0.5, -1.0, 1.0)
         u, v = far * (1 - t * t) / (1 + t * t), far * 2 * t / (1 + t * t)
@@ -142,9 +138,7 @@ def points(kind, n, dtype) -> np.ndarray:
         v = u
     scale = 2.0**31 if dtype.kind == "i" else 1.0
     if dtype.kind == "i":
-        return np.clip(np.floor(np.stack([u, v], axis=1) * scale - 2**30), -(2.0**31), 2.0**31 - 1).astype(
-            dtype
-        )
+        return np.clip(np.floor(np.stack([u, v], axis=1) * scale - 2**30), -(2.0**31), 2.0**31 - 1).astype(dtype)
     return np.stack([u, v], axis=1).astype(dtype)
 
 
@@ -188,7 +182,7 @@ def _hulls(kind, dtype, filter, session):
 
 
 def _batches(dtype, session):
-    from clgeom.hull.batch import convex_hulls
+    from clgeom.hull.batch.hulls import convex_hulls
 
     sizes = np.tile([0, 1, 2, 3, 17, 64, 100, 129, 1000, 5003], 2)
     offsets = np.append(0, np.cumsum(sizes))
@@ -207,16 +201,14 @@ def _labels(dtype, session):
 
 
 def _hoods(dtype, session):
-    from clgeom.hull.hoods import lower_hood, upper_hood
+    from clgeom.hull.wagener.hoods import lower_hood, upper_hood
 
     found = []
     for kind in KINDS:
         cloud = points(kind, 5003, dtype)
         cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
         for method in ("published", "runs"):
-            found += [
-                hood(cloud, method=method, device=session).vertices for hood in (upper_hood, lower_hood)
-            ]
+            found += [hood(cloud, method=method, device=session).vertices for hood in (upper_hood, lower_hood)]
     return found
 
 
@@ -224,9 +216,7 @@ def _signs(dtype, session):
     from clgeom.hull.predicates import orient2d
 
     clouds = [points(kind, 30_000, dtype) for kind in KINDS]
-    return [
-        orient2d(cloud[:10_000], cloud[10_000:20_000], cloud[20_000:], device=session) for cloud in clouds
-    ]
+    return [orient2d(cloud[:10_000], cloud[10_000:20_000], cloud[20_000:], device=session) for cloud in clouds]
 
 
 _hull_questions()
@@ -237,15 +227,13 @@ _hull_questions()
 
 def _sort_questions():
     for dtype in ("uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64"):
-        question(f"sort, argsort, sort_by_key {dtype}", fp64=dtype == "float64")(
-            functools.partial(_sorts, dtype)
-        )
+        question(f"sort, argsort, sort_by_key {dtype}", fp64=dtype == "float64")(functools.partial(_sorts, dtype))
     for variant in ("0", "A", "D", "E", "F", "auto"):
         question(f"shellsort {variant}")(functools.partial(_shellsort, variant))
 
 
 def _sorts(dtype, session):
-    from clgeom.sort.radix import argsort, sort, sort_by_key
+    from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 
     found = []
     for n in (1, 1000, 40_009):
@@ -257,7 +245,7 @@ def _sorts(dtype, session):
 
 
 def _shellsort(variant, session):
-    from clgeom.sort.shellsort import shellsort
+    from clgeom.sorting.shellsort.sort import shellsort
 
     n = 100_003 if variant == "auto" else 3001
     return [shellsort(keys(dtype, n), variant=variant, device=session).keys for dtype in ("int32", "uint32")]
@@ -276,7 +264,7 @@ def _region_questions():
 
 
 def _regions(dtype, session):
-    from clgeom.region.arc import adaptive_region
+    from clgeom.region.arc.adaptive import adaptive_region
 
     found = []
     for kind in KINDS[:5]:
@@ -287,12 +275,10 @@ def _regions(dtype, session):
 
 
 def _coverage(session):
-    from clgeom.region.coverage import coverage_regions
+    from clgeom.region.coverage.regions import coverage_regions
 
     rows, columns = np.ogrid[:150, :210]
-    hills = [
-        ((rows - a) * (rows - a) + (columns - b) * (columns - b)) % 997 for a, b in ((40, 30), (90, 170))
-    ]
+    hills = [((rows - a) * (rows - a) + (columns - b) * (columns - b)) % 997 for a, b in ((40, 30), (90, 170))]
     maps = np.stack(hills).astype(np.float32)
     found = []
     for options in ({"parts": False}, {"holes": 0}, {"parts": False, "segments": 8}):
@@ -312,7 +298,8 @@ _region_questions()
 
 def equations():
     """A table by tiles (NOSE, parameters a, b), one by rows (RUD, w), one by splits (SONE, p)."""
-    from clgeom.dp import equation, maximum, min_over, where
+    from clgeom.dp import maximum, min_over, where
+    from clgeom.dp.language import equation
 
     @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
     def common(M, i, j, a, b):
@@ -384,12 +371,11 @@ question("radio float64", fp64=True, bound=1e-13)(functools.partial(_loss, "floa
 
 @question("dp.fill with division, float32", bound=1e-6)
 def _division(session):
-    from clgeom.dp import equation, fill, sqrt, where
+    from clgeom.dp import fill, sqrt, where
+    from clgeom.dp.language import equation
 
     @equation(pattern="RUD", dtype="float32")
     def smooth(M, i, j):
-        return where(
-            i == 0, 1 + j * 0.25, where(j == 0, 1.0, sqrt(M[i - 1, j] * M[i - 1, j - 1]) / (1 + j % 3))
-        )
+        return where(i == 0, 1 + j * 0.25, where(j == 0, 1.0, sqrt(M[i - 1, j] * M[i - 1, j - 1]) / (1 + j % 3)))
 
     return fill(smooth, (8, 40), device=session).numpy()[-1]

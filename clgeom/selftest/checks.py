@@ -13,8 +13,10 @@ import numpy as np
 CHECKS: list = []
 
 
-def checks(*kernels):
-    """Enter a function into CHECKS as the check of these kernels."""
+def checks(*families):
+    """Enter a function into CHECKS as the check of these kernels, named as "family: kernel kernel ..."."""
+    named = (family.split(": ") for family in families)
+    kernels = tuple(f"{folder}/{kernel}" for folder, names in named for kernel in names.split())
 
     def enter(function):
         CHECKS.append((kernels, function))
@@ -36,7 +38,7 @@ def _same(got, expected, what):
         raise AssertionError(f"{what}: got {np.asarray(got)!r}, expected {np.asarray(expected)!r}")
 
 
-@checks("primitives/extremes_partial", "primitives/extremes_final")
+@checks("primitives: extremes_partial extremes_final")
 def _extremes(session):
     from clgeom.primitives.extremes import OCTAGON_AXES, extremes, key_type
     from clgeom.runtime.arrays import as_device_points
@@ -56,7 +58,7 @@ def _extremes(session):
     return "8 directions of 50,021 points"
 
 
-@checks("primitives/reduce_tiles")
+@checks("primitives: reduce_tiles")
 def _reduce(session):
     from clgeom.primitives.reduce import reduce
 
@@ -66,7 +68,7 @@ def _reduce(session):
     return "5 operators on 50,021 values"
 
 
-@checks("primitives/scan_totals", "primitives/scan_tiles", "primitives/set_value")
+@checks("primitives: scan_totals scan_tiles set_value")
 def _scan(session):
     from clgeom.primitives.scan import exclusive_scan, inclusive_scan
 
@@ -78,7 +80,7 @@ def _scan(session):
     return "sums of 50,021 values"
 
 
-@checks("primitives/long_loops")
+@checks("primitives: long_loops")
 def _loops(session):
     from clgeom.primitives.known import long_loops
 
@@ -86,7 +88,7 @@ def _loops(session):
     return "loops of up to 70,000 rounds"
 
 
-@checks("primitives/compact_count", "primitives/compact_scatter")
+@checks("primitives: compact_count compact_scatter")
 def _compact(session):
     from clgeom.primitives.compact import partition
 
@@ -96,7 +98,7 @@ def _compact(session):
     return "4 classes of 50,021 labels"
 
 
-@checks("primitives/gather_rows")
+@checks("primitives: gather_rows")
 def _gather(session):
     from clgeom.primitives.gather import gather_plan
     from clgeom.runtime.arrays import as_device_points, as_device_values
@@ -116,7 +118,7 @@ def _gather(session):
     return "20,011 rows of 5,003"
 
 
-@checks("primitives/copy_strided")
+@checks("primitives: copy_strided")
 def _strided(session):
     import pyopencl.array as cl_array
 
@@ -128,7 +130,7 @@ def _strided(session):
     return "rows and columns of 2,107 big-endian numbers"
 
 
-@checks("predicates/orient2d_signs")
+@checks("hull: orient2d_signs")
 def _orient2d(session):
     from clgeom.hull.predicates import orient2d, orientation, predicate_parameters, witnesses
 
@@ -142,12 +144,10 @@ def _orient2d(session):
         expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
         _same(orient2d(a, b, c, device=session), expected, str(np.dtype(dtype)))
         paths.append("filter" if predicate_parameters(session, dtype)["filtered"] else "integers only")
-    return (
-        f"witnesses right; {', '.join(f'{np.dtype(t)}: {path}' for t, path in zip(_types(session), paths))}"
-    )
+    return f"witnesses right; {', '.join(f'{np.dtype(t)}: {path}' for t, path in zip(_types(session), paths))}"
 
 
-@checks("heaphull/heaphull_label")
+@checks("hull: heaphull_label")
 def _heaphull(session):
     from clgeom.hull.heaphull import heaphull_filter
     from clgeom.hull.predicates import orientation
@@ -158,27 +158,15 @@ def _heaphull(session):
         corners = points[found.octagon].tolist()
         sample = np.concatenate([np.arange(100), *found.queues])
         for i in sample.tolist():
-            inside = all(
-                orientation(a, b, points[i].tolist()) > 0 for a, b in zip(corners, corners[1:] + corners[:1])
-            )
-            assert inside == (found.labels[i] == 0), (
-                f"{np.dtype(dtype)}: label of point {i} is {found.labels[i]}"
-            )
+            inside = all(orientation(a, b, points[i].tolist()) > 0 for a, b in zip(corners, corners[1:] + corners[:1]))
+            assert inside == (found.labels[i] == 0), f"{np.dtype(dtype)}: label of point {i} is {found.labels[i]}"
     return "labels of 20,011 points"
 
 
-@checks(
-    "hull/sieve",
-    "hull/tile_hull",
-    "hull/sample_extremes",
-    "hull/extreme_polygon",
-    "hull/cap_extremes",
-    "hull/polygon_cut",
-    "hull/tile_hoods",
-)
+@checks("hull/sieve: sieve tile_hull sample_extremes extreme_polygon cap_extremes polygon_cut tile_hoods")
 def _sieve(session):
     from clgeom.hull.heaphull import hull_of_few
-    from clgeom.hull.sieve import sieved_hull
+    from clgeom.hull.sieve.sieve import sieved_hull
     from clgeom.runtime.arrays import to_device
     from clgeom.runtime.policies import Policy
     from clgeom.runtime.tuning import override
@@ -187,20 +175,15 @@ def _sieve(session):
         points = _cloud(20_011, dtype)
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
         for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
-            with override({"hull/sieve": shape}):
+            with override({"hull/sieve/sieve": shape}):
                 found = sieved_hull(to_device(session, points, of="selftest"), keep=False)
             _same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
 
 
 @checks(
-    "hull/point_keys",
-    "hull/points_of_keys",
-    "hull/order_mend",
-    "wagener/hood_blocks",
-    "wagener/hood_merge",
-    "wagener/hood_layout",
-    "wagener/hood_emit",
+    "hull/lexsort: point_keys points_of_keys order_mend",
+    "hull/wagener: hood_blocks hood_merge hood_layout hood_emit",
 )
 def _hull(session):
     from clgeom.hull.convex import convex_hull
@@ -214,11 +197,11 @@ def _hull(session):
     return "hull of 20,011 points"
 
 
-@checks("batch/batch_heads")
+@checks("hull/batch: batch_heads")
 def _heads(session):
     import pyopencl.array as cl_array
 
-    from clgeom.hull.batch import convex_hulls_by_label
+    from clgeom.hull.batch.hulls import convex_hulls_by_label
 
     points, labels = _cloud(5_003, np.float32), np.random.default_rng(9).integers(0, 300, 5_003) * 7
     host = convex_hulls_by_label(points, labels, device=session)
@@ -229,19 +212,16 @@ def _heads(session):
     return f"{len(batch)} labels of 5,003 points"
 
 
-@checks(
-    "batch/batch_hulls", "batch/batch_emit", "batch/batch_sizes", "batch/batch_cut", "batch/batch_pieces",
-    "batch/batch_crowded", "batch/batch_tiles",
-)  # fmt: skip
+@checks("hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles")
 def _batch(session):
-    from clgeom.hull.batch import convex_hulls
+    from clgeom.hull.batch.hulls import convex_hulls
     from clgeom.hull.heaphull import hull_of_few
     from clgeom.runtime.tuning import TABLE, override
 
     sizes = np.array([0, 1, 2, 3, 17, 64, 100, 1000, 5_003])
     offsets = np.append(0, np.cumsum(np.tile(sizes, 3)))
-    shapes = {kernel: rows["any"] for kernel, rows in TABLE.items() if kernel.startswith("batch/")}
-    shapes["batch/batch_crowded"] = replace(shapes["batch/batch_crowded"], items_per_thread=1 << 20)
+    shapes = {kernel: rows["any"] for kernel, rows in TABLE.items() if kernel.startswith("hull/batch/")}
+    shapes["hull/batch/batch_crowded"] = replace(shapes["hull/batch/batch_crowded"], items_per_thread=1 << 20)
     for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, shapes)]:
         points = _cloud(int(offsets[-1]), dtype)
         points[offsets[-2] :, 0] = np.arange(offsets[-2] - offsets[-1], 0)  # crowded: a parabola
@@ -255,10 +235,10 @@ def _batch(session):
     return f"{len(offsets) - 1} hulls of up to 5,003 points"
 
 
-@checks("wagener/hood_match_blocks", "wagener/hood_match", "wagener/hood_list", "wagener/hood_order")
+@checks("hull/wagener: hood_match_blocks hood_match hood_list hood_order")
 def _hoods(session):
     from clgeom.hull.heaphull import hull_of_few
-    from clgeom.hull.hoods import lower_hood, upper_hood
+    from clgeom.hull.wagener.hoods import lower_hood, upper_hood
 
     for dtype in _types(session):
         points = _cloud(5_011, dtype)
@@ -273,12 +253,9 @@ def _hoods(session):
     return "both hoods of 5,011 points"
 
 
-@checks(
-    "radix/radix_survey", "radix/radix_count", "radix/radix_spine", "radix/radix_scatter", "radix/radix_segments",
-    "radix/radix_mark",
-)  # fmt: skip
+@checks("sorting/radix: radix_survey radix_count radix_spine radix_scatter radix_segments radix_mark")
 def _radix(session):
-    from clgeom.sort.radix import argsort, sort
+    from clgeom.sorting.radix.sort import argsort, sort
 
     rng = np.random.default_rng(6)
     for dtype in (np.uint8, np.float32, np.int64):
@@ -296,12 +273,11 @@ def _radix(session):
 
 
 @checks(
-    "shellsort/shell_0", "shellsort/shell_a", "shellsort/shell_b", "shellsort/shell_c", "shellsort/shell_d",
-    "shellsort/shell_e", "shellsort/shell_f", "shellsort/shell_codes", "shellsort/shell_auto_columns",
-    "shellsort/shell_auto_windows", "shellsort/shell_check", "shellsort/shell_exchange",
-)  # fmt: skip
+    "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
+    "shell_auto_columns shell_auto_windows shell_check shell_exchange",
+)
 def _shellsort(session):
-    from clgeom.sort.shellsort import VARIANTS, shellsort
+    from clgeom.sorting.shellsort.sort import VARIANTS, shellsort
 
     keys = np.random.default_rng(7).normal(size=3_001).astype(np.float32)
     for variant in VARIANTS:
@@ -312,7 +288,7 @@ def _shellsort(session):
     return "every variant on 3,001 keys, auto on 100,003"
 
 
-@checks("radio/path_loss")
+@checks("radio: path_loss")
 def _path_loss(session):
     from clgeom.radio import free_space, walfisch_ikegami
 
@@ -329,14 +305,12 @@ def _path_loss(session):
 
 
 @checks(
-    "region/arc_swap", "region/arc_cuts", "region/arc_hulls", "region/arc_hulls_local", "region/arc_tangents",
-    "region/arc_counts", "region/arc_offsets", "region/arc_emit", "region/arc_hulls_blocks", "region/arc_corners",
-    "region/arc_join", "region/arc_tangents_wide", "region/arc_outline_local", "region/arc_tile_offsets",
-    "region/arc_place",
-)  # fmt: skip
+    "region/arc: arc_swap arc_cuts arc_hulls arc_hulls_local arc_tangents arc_counts arc_offsets arc_emit "
+    "arc_hulls_blocks arc_corners arc_join arc_tangents_wide arc_outline_local arc_tile_offsets arc_place",
+)
 def _region(session):
     from clgeom.hull.convex import convex_hull
-    from clgeom.region.arc import adaptive_region
+    from clgeom.region.arc.adaptive import adaptive_region
 
     for dtype in _types(session):
         points = _cloud(5_011, dtype)
@@ -344,8 +318,7 @@ def _region(session):
         _same(adaptive_region(points, 1, device=session).polygon, whole, f"{np.dtype(dtype)}, one segment")
         for axis in ("x", "y"):
             found = [
-                adaptive_region(points, 900, axis=axis, kernel=kernel, device=session)
-                for kernel in ("naive", "local")
+                adaptive_region(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
             ]
             assert found[0].contains(points).all(), f"{np.dtype(dtype)}: a region along {axis} lost a point"
             _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
@@ -361,11 +334,11 @@ def _region(session):
 
 
 @checks(
-    "region/coverage_extents", "region/coverage_columns", "region/coverage_candidates", "region/coverage_edges",
-    "region/coverage_unite", "region/coverage_roots",
-)  # fmt: skip
+    "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite "
+    "coverage_roots",
+)
 def _coverage(session):
-    from clgeom.region.coverage import coverage_regions
+    from clgeom.region.coverage.regions import coverage_regions
 
     rows, columns = np.ogrid[:90, :130]
     disc, ring = np.hypot(rows - 40, columns - 30), np.hypot(rows - 45, columns - 95)
@@ -383,9 +356,9 @@ def _coverage(session):
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
 
 
-@checks("dp/bits_masks", "dp/bits_tiles", "dp/bits_traceback")
+@checks("dp/paths: bits_masks bits_tiles bits_traceback")
 def _bits(session):
-    from clgeom.dp.problems.bits import Pair
+    from clgeom.dp.paths.bits import Pair
 
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
@@ -394,25 +367,21 @@ def _bits(session):
         best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
         lengths = np.concatenate([[0], np.maximum.accumulate(best)])
         near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
-        distances = np.arange(len(b) + 1) + np.minimum.accumulate(
-            np.concatenate([[i], near]) - np.arange(len(b) + 1)
-        )
+        distances = np.arange(len(b) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(b) + 1))
     for problem, value, wasted in (("lcs", lengths[-1], (1,)), ("edit", distances[-1], (1, 2, 3))):
         found, steps = Pair(session, problem, a, b).steps(1 << 16)
         _same(found, value, problem)
         matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
         _same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
-        _same(
-            ((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}"
-        )
+        _same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
     return "two sequences of 1,500 and 2,300 symbols"
 
 
-@checks("dp/graph_cells")
+@checks("dp/study: graph_cells")
 def _graph(session):
-    from clgeom.dp.equation import Equation
-    from clgeom.dp.graph import dependency_graph, fill_by_stages
-    from clgeom.dp.infer import infer_pattern
+    from clgeom.dp.analysis.infer import infer_pattern
+    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.study.graph import dependency_graph, fill_by_stages
 
     equation = Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
     graph = dependency_graph(equation, (9, 11), device=session)
@@ -427,7 +396,10 @@ def _graph(session):
     return "a table of 9 x 11"
 
 
-@checks("dp/row_stage", "dp/column_stage", "dp/diagonal_stage", "dp/read_cells")
+@checks(
+    "dp/paths: row_stage column_stage diagonal_stage",
+    "dp/table: read_cells",
+)
 def _stages(session):
     from clgeom.dp import LAYOUTS, PATTERNS, Equation, fill
 
@@ -440,8 +412,7 @@ def _stages(session):
                 inside = [(i + a, j + b) for a, b in near if 0 <= i + a < n and 0 <= j + b < m]
                 expected[i, j] = (7 * i + 3 * j + sum(expected[at] for at in inside)) % 1009
         terms = [
-            f"(i + {a} >= 0 && i + {a} < n && j + {b} >= 0 && j + {b} < m ? M(i + {a}, j + {b}) : 0)"
-            for a, b in near
+            f"(i + {a} >= 0 && i + {a} < n && j + {b} >= 0 && j + {b} < m ? M(i + {a}, j + {b}) : 0)" for a, b in near
         ]
         text = f"(7 * i + 3 * j + {' + '.join(terms)}) % 1009".replace("+ -", "- ")
         equation = Equation(text, pattern=name)
@@ -452,7 +423,7 @@ def _stages(session):
     return "8 patterns, 4 layouts of 37 x 53 cells"
 
 
-@checks("dp/wide_stage")
+@checks("dp/paths: wide_stage")
 def _wide(session):
     from clgeom.dp import Equation, fill, min_over, where
     from clgeom.runtime.policies import Policy
@@ -464,13 +435,13 @@ def _wide(session):
     expected = np.zeros(200, np.int32)
     for j in range(1, 200):
         expected[j] = min(expected[k] + (j - k) ** 2 % 11 for k in range(j))
-    with override({"dp/wide_stage": Policy("group", wg_size=64, groups_per_unit=8)}):
+    with override({"dp/paths/wide_stage": Policy("group", wg_size=64, groups_per_unit=8)}):
         table = fill(Equation(cell, pattern="CLR"), (1, 200), path="stages", device=session)
     _same(table.row(0), expected, "minima")
     return "200 cells of up to 199 terms"
 
 
-@checks("dp/recover")
+@checks("dp/table: recover")
 def _recover(session):
     from clgeom.dp import Equation, fill
 
@@ -482,27 +453,24 @@ def _recover(session):
 
 
 @checks(
-    "dp/tile_sweep", "dp/walk_back", "dp/rows_fused", "dp/rows_direct", "dp/split_empty", "dp/split_product",
-    "dp/split_finish", "dp/ticket_probe",
-)  # fmt: skip
+    "dp/paths: tile_sweep rows_fused rows_direct split_empty split_product split_finish ticket_probe",
+    "dp/table: walk_back",
+)
 def _paths(session):
-    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, walk_back, where, which_max
-    from clgeom.dp.tickets import are_safe
+    from clgeom.dp import argmin_over, fill, index, maximum, min_over, walk_back, where, which_max
+    from clgeom.dp.language import equation
+    from clgeom.dp.paths.tickets import are_safe
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
     def common(M, i, j, x, y):
         up, left = M[i - 1, j], M[i, j - 1]
         apart = (maximum(up, left), 1 + which_max(up, left))
-        return where(
-            (i == 0) | (j == 0), (0, 0), where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart)
-        )
+        return where((i == 0) | (j == 0), (0, 0), where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart))
 
     @equation(parameters={"w": "int32[]"}, pattern="RUD")
     def sack(M, i, j, w):
         without, weight = M[i - 1, j], w[i - 1]
-        return where(
-            i == 0, 0, where(j < weight, without, maximum(without, M[i - 1, j - weight] + 3 * weight % 7))
-        )
+        return where(i == 0, 0, where(j < weight, without, maximum(without, M[i - 1, j - weight] + 3 * weight % 7)))
 
     @equation(parameters={"p": "int32[]"}, pattern="SONE")
     def chain(M, i, j, p):
@@ -530,9 +498,7 @@ def _paths(session):
             if are_safe(session) and not session.profile.is_cpu:
                 once = fill(eq, shape, launches="single", device=session, **given)
                 _same(once.numpy(), expected.numpy(), "tiles in one launch")
-            way = walk_back(
-                eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given
-            )
+            way = walk_back(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
             _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
             _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
     return "tiles, rows, splits and a walk back against stages"

@@ -53,9 +53,7 @@ def localisation():
                 for ring in region.rings:
                     ax.plot(*np.vstack([ring, ring[:1]]).T, color=colour, linewidth=0.9)
             row, column = places[k]
-            ax.plot(
-                transform[0] * column + transform[2], transform[4] * row + transform[5], "^", color=colour
-            )
+            ax.plot(transform[0] * column + transform[2], transform[4] * row + transform[5], "^", color=colour)
         for part in answer.parts:
             ax.fill(*np.asarray(part.exterior.coords).T, color="#d1495b", alpha=0.75, zorder=5)
         ax.plot(*answer.centroid, "k+", markersize=11, zorder=6)

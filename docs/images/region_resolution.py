@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from clgeom import coverage_regions
 from clgeom.radio import coverage_map
-from clgeom.region.contours import mask_polygons
+from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.metrics import hull_of, measure
 
 LEVEL, SIDE, MAPS = -85.0, 512, 5
@@ -48,9 +48,7 @@ def measured():
     found = {way: np.empty((MAPS, len(SEGMENTS), 4)) for way in WAYS}
     hulls = []
     for seed in range(MAPS):
-        power = coverage_map(
-            (SIDE, SIDE), pixel=PIXEL, sigma=4, correlation=600, power=40.0, seed=seed
-        ).values
+        power = coverage_map((SIDE, SIDE), pixel=PIXEL, sigma=4, correlation=600, power=40.0, seed=seed).values
         mask = power >= LEVEL
         exact = mask_polygons(mask)
         hulls.append(measure(hull_of(mask), mask, hausdorff=False, polygons=exact).superfluous_of_mask)

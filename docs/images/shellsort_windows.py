@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from clgeom.sort.gaps import displacement, gaps_for
+from clgeom.sorting.shellsort.gaps import displacement, gaps_for
 
 INK, QUIET, HALO, CORE, OUT = "#22303c", "#c9d3db", "#f0d6a8", "#8fb996", "#d1495b"
 GAP = 5

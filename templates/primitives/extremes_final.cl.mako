@@ -10,7 +10,7 @@
 #include "portable.h"
 typedef ${real} real_t;
 typedef ${key} key_t;
-#include "extreme.h"
+#include "geometry/extreme.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
 #define DIRECTIONS ${2 * len(axes)}

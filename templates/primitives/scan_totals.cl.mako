@@ -12,7 +12,7 @@ typedef ${state} state_t;
 #define WG_SIZE ${wg_size}
 #define NEUTRAL ((state_t)(${neutral}))
 inline state_t combine(state_t a, state_t b) { return ${combine}; }
-#include "scan_tile.h"
+#include "group/scan_tile.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void scan_totals(global const value_t *values, const ulong start, const ulong n, const ulong first_tile, global state_t *totals)

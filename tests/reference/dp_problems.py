@@ -148,9 +148,7 @@ def las_vegas(p, plays, chips, goal):
     def best(left, have):
         if left == 0:
             return Fraction(int(have >= goal))
-        return max(
-            p * best(left - 1, have + bet) + (1 - p) * best(left - 1, have - bet) for bet in range(have + 1)
-        )
+        return max(p * best(left - 1, have + bet) + (1 - p) * best(left - 1, have - bet) for bet in range(have + 1))
 
     return best(plays, chips)
 
@@ -179,9 +177,7 @@ def assembly_line(stations, transfers, entry, leave):
 
 
 def assignment(costs):
-    return min(
-        sum(row[column] for row, column in zip(costs, order)) for order in permutations(range(len(costs)))
-    )
+    return min(sum(row[column] for row, column in zip(costs, order)) for order in permutations(range(len(costs))))
 
 
 def covering(sizes, kinds):
@@ -198,9 +194,7 @@ def deadline_scheduling(profits, deadlines):
     best = 0
     for size in range(len(profits) + 1):
         for jobs in combinations(range(len(profits)), size):
-            if all(
-                slot <= deadlines[k] for slot, k in enumerate(sorted(jobs, key=lambda k: deadlines[k]), 1)
-            ):
+            if all(slot <= deadlines[k] for slot, k in enumerate(sorted(jobs, key=lambda k: deadlines[k]), 1)):
                 best = max(best, sum(profits[k] for k in jobs))
     return best
 
@@ -268,8 +262,7 @@ def curve_fitting(x, y, segments):
 
     n = len(x)
     return min(
-        sum(error(lo, hi) for lo, hi in zip((0, *cuts), (*cuts, n)))
-        for cuts in combinations(range(1, n), segments - 1)
+        sum(error(lo, hi) for lo, hi in zip((0, *cuts), (*cuts, n))) for cuts in combinations(range(1, n), segments - 1)
     )
 
 

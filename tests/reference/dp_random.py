@@ -77,9 +77,7 @@ class Drawn:
         if kind == "not":
             return dp.where(~inside, self.leaf(), self.M[a, b])
         if kind == "nested":
-            return dp.where(
-                (a >= 0) & (a < self.n), dp.where((b < 0) | (b >= self.m), 1, self.M[a, b]), self.leaf()
-            )
+            return dp.where((a >= 0) & (a < self.n), dp.where((b < 0) | (b >= self.m), 1, self.M[a, b]), self.leaf())
         return dp.where(inside, self.M[a, b], self.leaf())
 
     def joined(self, a, b):
@@ -93,11 +91,7 @@ class Drawn:
         kind = self.one_of("i", "j", "constant", "w", "p")
         if kind == "constant":
             return self.draw(st.integers(-20, 20)) * (0.25 if self.floats else 1)
-        return (
-            {"i": self.i, "j": self.j, "p": self.p}[kind]
-            if kind != "w"
-            else self.w[(self.i * 3 + self.j) % 8]
-        )
+        return {"i": self.i, "j": self.j, "p": self.p}[kind] if kind != "w" else self.w[(self.i * 3 + self.j) % 8]
 
     def number(self, depth):
         """An expression that reads no cell."""
@@ -167,9 +161,7 @@ def splits(draw):
         "float32" if dtype == "float32" else "int32",
     )
     # k runs from lo + a to hi + b - 1, and the operands are M[i, k + left] and M[k + right, j]
-    ends = [
-        (a, b, left, right) for a in (0, 1) for b in (0, 1) for left in (-1, 0, 1) for right in (-1, 0, 1)
-    ]
+    ends = [(a, b, left, right) for a in (0, 1) for b in (0, 1) for left in (-1, 0, 1) for right in (-1, 0, 1)]
 
     def is_right(a, b, left, right):
         if pattern == "NESO":
@@ -200,8 +192,8 @@ def splits(draw):
 
 def in_c(equation):
     """The same in OpenCL C."""
-    from clgeom.dp import text
-    from clgeom.dp.parameters import taken
+    from clgeom.dp.codegen import text
+    from clgeom.dp.language.parameters import taken
 
     body = text.body_of(equation.value, None, taken=taken(equation.parameters))
     return dp.Equation(

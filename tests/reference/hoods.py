@@ -15,9 +15,7 @@ def stages(points, side, *, collinear="drop") -> list[list[list[int]]]:
     exact = scaled_integers(points) if len(points) else []
     found, size = [], 1
     while len(exact):
-        found.append(
-            [_chain(exact[at : at + size], side, collinear, at) for at in range(0, len(exact), size)]
-        )
+        found.append([_chain(exact[at : at + size], side, collinear, at) for at in range(0, len(exact), size)])
         if size >= len(exact):
             break
         size *= 2

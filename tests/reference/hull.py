@@ -52,9 +52,7 @@ def dimension(points) -> int:
 
 def area(points, vertices) -> Fraction:
     """Exact area of the polygon of these vertices."""
-    corners = [
-        tuple(Fraction(v) for v in p) for p in np.asarray(points)[np.asarray(vertices, dtype=int)].tolist()
-    ]
+    corners = [tuple(Fraction(v) for v in p) for p in np.asarray(points)[np.asarray(vertices, dtype=int)].tolist()]
     twice = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(corners, corners[1:] + corners[:1]))
     return twice / 2
 
@@ -114,18 +112,14 @@ def certify(points, vertices, *, collinear="drop") -> None:
         assert h == min(last + 1, 2)
         if h == 2:
             a, b = points[vertices]
-            assert not signs_fast(*np.broadcast_arrays(a, b, points)).any(), (
-                "two vertices, but not all on a line"
-            )
+            assert not signs_fast(*np.broadcast_arrays(a, b, points)).any(), "two vertices, but not all on a line"
             assert collinear == "drop" or last == 1
         return
     lower, upper = vertices[: turn + 1], np.append(vertices[turn:], vertices[0])
     allowed = (0, 1) if collinear == "keep" else (1,)
     before, after = np.roll(vertices, 1), np.roll(vertices, -1)
     turns = signs_fast(points[before], points[vertices], points[after])
-    if (
-        turns.any() or collinear == "drop"
-    ):  # else all are kept on one line, which the two chains below confirm
+    if turns.any() or collinear == "drop":  # else all are kept on one line, which the two chains below confirm
         assert np.isin(turns, allowed).all(), "not convex"
         assert (turns == 1).sum() >= 3, "no area"
     kept = np.zeros(last + 1, bool)

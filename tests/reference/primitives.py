@@ -46,9 +46,7 @@ def reduce_in_order(values, combine, *, commutative=True):
     """
     values = np.asarray(values)
     while True:
-        tiles = [
-            _reduce_tile(values[i : i + 4096], combine, commutative) for i in range(0, len(values), 4096)
-        ]
+        tiles = [_reduce_tile(values[i : i + 4096], combine, commutative) for i in range(0, len(values), 4096)]
         values = np.array(tiles, dtype=values.dtype)
         if len(values) == 1:
             return values[0]
@@ -88,9 +86,7 @@ def scan_in_order(values, combine, start, *, exclusive):
     for k in range(8):
         before, sums = sums, combine(sums, cells[:, :, k])
         inside[:, :, k] = before if exclusive else sums
-    real = (np.arange(tiles * 2048) < n).reshape(
-        cells.shape
-    )  # the padding takes no part, not even as a neutral
+    real = (np.arange(tiles * 2048) < n).reshape(cells.shape)  # the padding takes no part, not even as a neutral
     runs = np.full((tiles, 256), start, values.dtype)
     for k in range(8):
         runs = np.where(real[:, :, k], combine(runs, cells[:, :, k]), runs)

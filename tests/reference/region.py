@@ -28,9 +28,7 @@ def cuts(points, segments, *, by="count") -> list[int]:
         if by == "count":
             found.append(xs.index(xs[k * n // segments]))
         else:
-            found.append(
-                next((i for i in range(n) if k == 0 or distances[i] * segments >= k * distances[-1]), n)
-            )
+            found.append(next((i for i in range(n) if k == 0 or distances[i] * segments >= k * distances[-1]), n))
     return [*found, n]
 
 
@@ -107,8 +105,6 @@ def neighbour(value, dtype, direction):
     near = dtype.type(float(value))
     while Fraction(float(near)) * direction < value * direction:
         near = np.nextafter(near, dtype.type(direction * np.inf))
-    while (
-        Fraction(float(np.nextafter(near, dtype.type(-direction * np.inf)))) * direction >= value * direction
-    ):
+    while Fraction(float(np.nextafter(near, dtype.type(-direction * np.inf)))) * direction >= value * direction:
         near = np.nextafter(near, dtype.type(-direction * np.inf))
     return Fraction(float(near))

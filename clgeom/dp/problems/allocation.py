@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import maximum, minimum, where
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
@@ -73,9 +73,7 @@ def allotment(costs, total, *, device=None) -> Allocation:
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
     """
-    costs = arguments.numbers(costs, "costs", of="allotment", ndim=2, infinite=True, empty=False).astype(
-        float
-    )
+    costs = arguments.numbers(costs, "costs", of="allotment", ndim=2, infinite=True, empty=False).astype(float)
     total = arguments.whole(total, "total", of="allotment", most=arguments.INT32 - 1)
     users = len(costs)
     shape, upto = (users + 1, total + 1), costs.shape[1] - 1
@@ -360,9 +358,7 @@ def integer_program_equation(dtype="int64") -> Equation:
         return where(last, 0, value), where(last, -1, amount)
 
     types = {"p": f"{dtype}[]", "upto": "int32[,]", "step": "int32[]"}
-    return Equation(
-        best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program"
-    )
+    return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
 
 
 def integer_program(profits, rows, limits, *, device=None) -> Allocation:
@@ -402,14 +398,10 @@ def integer_program(profits, rows, limits, *, device=None) -> Allocation:
     )
     free = ~(rows > 0).any(axis=0) & (profits > 0)
     if free.any():
-        raise arguments.wrong(
-            of, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}"
-        )
+        raise arguments.wrong(of, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
     columns = int(np.prod([int(limit) + 1 for limit in limits], dtype=object))
     if columns > 1 << 26:
-        raise InvalidInput(
-            f"The 'limits' parameter of {of} is too large: {columns:,} combinations may be left."
-        )
+        raise InvalidInput(f"The 'limits' parameter of {of} is too large: {columns:,} combinations may be left.")
     strides = np.concatenate([np.cumprod((limits + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
     left = np.arange(columns)[:, None] // strides % (limits + 1)
     upto = np.zeros((n + 1, columns), np.int32)

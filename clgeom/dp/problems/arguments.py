@@ -119,11 +119,7 @@ def sequence(value, name, *, of) -> np.ndarray:
         letters = array.astype(f"{array.dtype.kind}1")  # native, and no longer than they are
         return letters.view(np.uint32 if array.dtype.kind == "U" else np.uint8).astype(np.uint32)
     if array.ndim != 1 or array.dtype.kind not in "iub":
-        what = (
-            f"an array of {array.dtype}, shape {array.shape}"
-            if isinstance(array, np.ndarray)
-            else repr(value)
-        )
+        what = f"an array of {array.dtype}, shape {array.shape}" if isinstance(array, np.ndarray) else repr(value)
         raise wrong(of, name, "text, bytes, or a one-dimensional array of integers or letters", what)
     if array.dtype in (np.uint8, np.bool_):
         return np.ascontiguousarray(array).view(np.uint8)
@@ -137,8 +133,6 @@ def alike(a, b) -> tuple[np.ndarray, np.ndarray]:
         return a, b
     if np.uint64 in (a.dtype, b.dtype) and np.int64 in (a.dtype, b.dtype):
         symbols = {}
-        return tuple(
-            np.array([symbols.setdefault(int(x), len(symbols)) for x in s], np.int64) for s in (a, b)
-        )
+        return tuple(np.array([symbols.setdefault(int(x), len(symbols)) for x in s], np.int64) for s in (a, b))
     dtype = np.promote_types(a.dtype, b.dtype)
     return a.astype(dtype), b.astype(dtype)

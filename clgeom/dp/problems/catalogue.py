@@ -44,9 +44,7 @@ CATALOGUE = (
     Problem("Matrix Chain Multiplication", "SONE", "matrix_chain", "chains.matrix_chain_equation"),
     Problem("Edit Distance", "NOSE", "edit_distance", "sequences.EDIT_DISTANCE"),
     Problem("Optimal Allotment", "RDU", "allotment", "allocation.ALLOTMENT"),
-    Problem(
-        "Optimal Alphabetic Radix-Code Tree", "SONE", "alphabetic_tree", "chains.alphabetic_tree_equation"
-    ),
+    Problem("Optimal Alphabetic Radix-Code Tree", "SONE", "alphabetic_tree", "chains.alphabetic_tree_equation"),
     Problem("Assembly Line Balancing", "RDU", "assembly_line", "ways.STAGECOACH"),
     Problem("Optimal Assignment", "RDU", "assignment", "allocation.ASSIGNMENT"),
     Problem("Optimal Binary Search Tree", "SONE", "search_tree", "chains.search_tree_equation"),

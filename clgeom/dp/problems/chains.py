@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import where
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
@@ -69,9 +69,7 @@ def alphabetic_tree_equation(dtype="int64") -> Equation:
 def search_tree_equation(dtype="int64") -> Equation:
     """The functional equation of `search_tree`; p and q are sums of weights from the left."""
     types = {"p": f"{dtype}[]", "q": f"{dtype}[]"}
-    return Equation(
-        _search_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="search_tree"
-    )
+    return Equation(_search_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="search_tree")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import maximum, where, which_max
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import maximum, where, which_max
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
@@ -41,9 +41,7 @@ def integer_knapsack_equation(dtype="int32") -> Equation:
         return where(i == 0, 0, value), where(i == 0, 0, count)
 
     types = {"w": "int32[]", "v": f"{dtype}[]"}
-    return Equation(
-        best, dtype=dtype, parameters=types, pattern="RUD", decisions="index", name="integer_knapsack"
-    )
+    return Equation(best, dtype=dtype, parameters=types, pattern="RUD", decisions="index", name="integer_knapsack")
 
 
 #: The way back from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the
@@ -164,9 +162,7 @@ def _arguments(values, weights, capacity, *, of, least=0, many=False):
         return values, weights, capacity, "float64"
     bound = sum(map(int, values)) * (max(capacity, 1) if many else 1)
     if bound > arguments.INT64:
-        raise InvalidInput(
-            f"The 'values' parameter of {of} is too large: the best value may not fit 64 bits."
-        )
+        raise InvalidInput(f"The 'values' parameter of {of} is too large: the best value may not fit 64 bits.")
     return values, weights, capacity, "int32" if bound <= arguments.INT32 else "int64"
 
 

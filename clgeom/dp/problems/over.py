@@ -1,6 +1,6 @@
 """The best over an index, and where it is: one loop for both."""
 
-from clgeom.dp.functions import argmax_over, argmin_over, index, max_over, min_over
+from clgeom.dp.language.functions import argmax_over, argmin_over, index, max_over, min_over
 
 
 def least(lo, hi, expr):

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import where
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
@@ -66,9 +66,7 @@ def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
         raise arguments.wrong("binomial", "dtype", "'int32' or 'int64'", repr(dtype))
     if k > n:
         return Binomial(n, k, 0)
-    fewer = min(
-        k, n - k
-    )  # the same value, and the largest of the columns that are left: no cell overflows first
+    fewer = min(k, n - k)  # the same value, and the largest of the columns that are left: no cell overflows first
     if fewer > 66 or math.comb(n, fewer) > np.iinfo(dtype).max:
         raise InvalidInput(f"The binomial coefficient C({n}, {k}) does not fit {dtype}.")
     if fewer == 0:

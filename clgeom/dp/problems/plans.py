@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import maximum, minimum, where
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
@@ -124,17 +124,11 @@ def investment(returns, money, *, device=None) -> Allocation:
     gains = np.maximum(returns - np.arange(offered + 1), 0).max(axis=1)
     most_money = money + sum(map(int, gains))
     if (years + 1) * (most_money + 1) > MOST_CELLS:
-        raise InvalidInput(
-            f"The 'returns' parameter of {of} is too large: there may be {most_money:,} in the end."
-        )
+        raise InvalidInput(f"The 'returns' parameter of {of} is too large: there may be {most_money:,} in the end.")
     # a return beyond all that there can be is as good as that
     back = np.minimum(returns, most_money).astype(np.int32)
-    table = fill(
-        INVESTMENT, (years + 1, most_money + 1), back=back, offered=offered, keep="decisions", device=device
-    )
-    return _walk(
-        table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x]))
-    )
+    table = fill(INVESTMENT, (years + 1, most_money + 1), back=back, offered=offered, keep="decisions", device=device)
+    return _walk(table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x])))
 
 
 def _production(M, i, j, c, demand, holding, capacity, n, m):
@@ -186,17 +180,13 @@ def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> A
     costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
     if len(costs) != months:
         raise arguments.wrong(of, "costs", "a row for each of 'demands'", f"{len(costs)} rows")
-    holding = arguments.numbers(
-        holding, "holding", of=of, size=(months, "as many numbers as 'demands'")
-    ).astype(float)
+    holding = arguments.numbers(holding, "holding", of=of, size=(months, "as many numbers as 'demands'")).astype(float)
     warehouse = arguments.whole(warehouse, "warehouse", of=of, most=1 << 20)
     stock = arguments.whole(stock, "stock", of=of, most=warehouse)
     given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding}
     shape = months + 1, warehouse + 1
     table = fill(PRODUCTION, shape, **given, capacity=costs.shape[1] - 1, keep="decisions", device=device)
-    return _walk(
-        table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i]))
-    )
+    return _walk(table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i])))
 
 
 # Customers ------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import maximum, minimum, where, which_max, which_min
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
+from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.bits import Pair
 from clgeom.dp.problems.tables import fill, walk_back
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
@@ -183,9 +183,7 @@ def _way(session, problem, equation, a, b, *, wanted, method):
     walk = walk_back(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
     i, j = walk.cells[-1]  # at the edge of the table, where one way is left
     inside = walk.decisions[: len(walk) - 1] if i == 0 or j == 0 else walk.decisions
-    return int(walk.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(
-        np.uint8
-    )
+    return int(walk.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
 
 
 def _taken(a, indices):

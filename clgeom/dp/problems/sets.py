@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import maximum, where
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import maximum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least

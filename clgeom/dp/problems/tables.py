@@ -2,8 +2,8 @@
 
 import functools
 
-from clgeom.dp import fill as _fill
-from clgeom.dp import walk
+from clgeom.dp.filling import fill as _fill
+from clgeom.dp.table import walk
 
 #: Without the check before a fill: the equations are held to their definitions by tests, and arguments are checked.
 fill = functools.partial(_fill, check=False)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clgeom.dp.equation import Equation
-from clgeom.dp.functions import max_over, maximum, min_over, minimum, where, which_max
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import max_over, maximum, min_over, minimum, where, which_max
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
@@ -78,8 +78,7 @@ def _through_layers(equation, legs, of, device):
     if isinstance(legs, (str, bytes)) or not np.iterable(legs):
         raise arguments.wrong(of, "legs", "a sequence of tables", repr(legs)[:60])
     legs = [
-        arguments.numbers(leg, f"legs[{k}]", of=of, ndim=2, infinite=True, empty=False)
-        for k, leg in enumerate(legs)
+        arguments.numbers(leg, f"legs[{k}]", of=of, ndim=2, infinite=True, empty=False) for k, leg in enumerate(legs)
     ]
     if not legs:
         raise arguments.wrong(of, "legs", "at least one table", "none")
@@ -129,12 +128,8 @@ def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -
     ends = []
     for name, value in (("entry", entry), ("leave", leave)):
         value = np.zeros(lines) if value is None else value
-        ends.append(
-            arguments.numbers(value, name, of=of, size=(lines, f"{lines} numbers, one for each line"))
-        )
-    transfers = (
-        np.asarray(transfers, float).reshape(lines, 0) if n == 1 and np.size(transfers) == 0 else transfers
-    )
+        ends.append(arguments.numbers(value, name, of=of, size=(lines, f"{lines} numbers, one for each line")))
+    transfers = np.asarray(transfers, float).reshape(lines, 0) if n == 1 and np.size(transfers) == 0 else transfers
     transfers = arguments.numbers(
         transfers, "transfers", of=of, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
     )
@@ -357,13 +352,9 @@ def replacement(costs, *, device=None) -> Allocation:
     Allocation
         `choice`: the times at which a machine is sold; the last is n.
     """
-    costs = arguments.numbers(costs, "costs", of="replacement", ndim=2, infinite=True, empty=False).astype(
-        float
-    )
+    costs = arguments.numbers(costs, "costs", of="replacement", ndim=2, infinite=True, empty=False).astype(float)
     if costs.shape[0] != costs.shape[1] or len(costs) < 2:
-        raise arguments.wrong(
-            "replacement", "costs", "square, with at least two rows", f"shape {costs.shape}"
-        )
+        raise arguments.wrong("replacement", "costs", "square, with at least two rows", f"shape {costs.shape}")
     n = len(costs) - 1
     table = fill(REPLACEMENT, (1, n + 1), c=costs, keep="decisions", device=device)
     value = float(table.corner)
@@ -433,9 +424,7 @@ def shortest_paths(lengths, source=0, *, device=None) -> Paths:
     # one column more than paths have edges: if anything is shorter there, a circle makes it so
     last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
     if not np.array_equal(last[:, n - 1], last[:, n]):
-        raise InvalidInput(
-            "The 'lengths' parameter of shortest_paths must be free of circles of negative length."
-        )
+        raise InvalidInput("The 'lengths' parameter of shortest_paths must be free of circles of negative length.")
     hops = (last == last[:, -1:]).argmax(axis=1)  # the fewest edges of a shortest path
     before = np.full(n, -1)
     for node in np.flatnonzero((hops > 0) & np.isfinite(last[:, -1])):

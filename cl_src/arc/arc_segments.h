@@ -1,0 +1,88 @@
+// arc/arc_segments.h: segments of candidates, and the corners of their hulls. The includer has portable.h.
+//
+//   candidates | region 0: segment 0 | segment 1 | ..  | region 1: ..          (x, y), ascending x in a region
+//   cuts       [ first candidate of segment 0 | of segment 1 | .. | how many candidates ]
+//   corners    [ lower side: as candidates, left-justified in each segment .. | upper side .. ]      candidates
+//   ranges     [ lower side: (first, last) place in corners of the side | .. | upper side .. ]       (1, 0): empty
+//
+// A region has `segments` segments, numbered on from one region to the next. Segments may be empty. Cuts ascend, but of
+// candidates that are wrongly said to be in order they need not: then a segment that would end before it begins is empty.
+
+// Declares begin, end, stride: a work-item's share of `all` numbers, side by side or in steps.
+#define ARC_SHARE(all, side_by_side)                                                                              \
+    const ulong share = ((all) + get_global_size(0) - 1) / get_global_size(0);                                     \
+    const ulong begin = (side_by_side) ? min(get_global_id(0) * share, (ulong)(all)) : get_global_id(0);           \
+    const ulong end = (side_by_side) ? min(begin + share, (ulong)(all)) : (all);                                   \
+    const ulong stride = (side_by_side) ? 1 : get_global_size(0);
+
+inline int arc_is_empty(global const uint *cuts, uint s) { return cuts[s] >= cuts[s + 1]; }
+
+// The segment after s in its region that is not empty, or `end`, one past the last of the region.
+inline uint arc_next(global const uint *cuts, uint s, uint end)
+{
+    const uint begin = cuts[s + 1];
+    if (begin == cuts[end])
+        return end;
+    uint lo = s + 1, hi = end - 1;            // the last segment that begins there
+    if (cuts[lo + 1] > begin)
+        return lo;
+    while (lo < hi) {
+        const uint mid = lo + (hi - lo + 1) / 2;
+        if (cuts[mid] == begin)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+// The segment that a tile which ends there needs besides its own: the next that is not empty; `segments` if there is none.
+inline uint arc_halo(global const uint *cuts, uint tile_end, uint segments)
+{
+    return tile_end < segments ? arc_next(cuts, tile_end - 1, segments) : segments;
+}
+
+// The last segment before a tile that is not empty; `segments` if there is none.
+inline uint arc_previous(global const uint *cuts, uint tile, uint segments)
+{
+    const uint end = cuts[tile];
+    if (tile == 0 || cuts[0] == end)
+        return segments;
+    uint lo = 0, hi = tile - 1;               // the last segment that begins before
+    if (cuts[hi] < end)
+        return hi;
+    while (lo < hi) {
+        const uint mid = lo + (hi - lo + 1) / 2;
+        if (cuts[mid] < end)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+// What is known of a segment's place in the outline, for each side: the corners that tangents touch, and their far ends.
+#define LINK_Q 0          // place in corners where the tangent from the left touches; its first one without a tangent
+#define LINK_P 1          // where the tangent to the right touches; its last one without a tangent
+#define LINK_FROM 2       // candidate at the other end of the tangent from the left
+#define LINK_TO 3         // candidate at the other end of the tangent to the right
+
+// Vertices of segment and side i (of `segments` of each side): the corners from q to p, or one where the tangents cross
+// (p left of q; as published, both). From 2 * segments on: 1 where a segment is not empty.
+inline uint arc_count(global const uint *cuts, global const uint *links, uint segments, uint i, uint in_valley)
+{
+    const uint block = (i >= segments) + (i >= 2 * segments), s = i - block * segments, empty = arc_is_empty(cuts, s);
+    if (block == 2)
+        return !empty;
+    const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];      // no matter what, if empty
+    return empty ? 0 : q <= p ? p - q + 1 : in_valley;
+}
+
+// Offset i of those that arc_offsets leaves, in chunks of so many; of a scan, chunk is greater than all i.
+inline uint arc_offset(global const uint *offsets, global const uint *sums, uint chunk, uint i)
+{
+    uint offset = offsets[i];
+    for (uint c = 0; c < i / chunk; ++c)
+        offset += sums[c];
+    return offset;
+}

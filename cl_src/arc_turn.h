@@ -1,6 +1,0 @@
-// arc_turn.h: TURN of hood.h as a function, for compilers that inline each of its calls. The includer has orient2d.h, point_t.
-inline int arc_turn(uint side, point_t a, point_t b, point_t c)
-{
-    const int turn = orient2d(a.x, a.y, b.x, b.y, c.x, c.y);
-    return side ? -turn : turn;
-}

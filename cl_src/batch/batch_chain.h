@@ -1,0 +1,56 @@
+// batch/batch_chain.h: from the sorted points of one group to its hull, by one work-item. The includer has portable.h,
+// geometry/orient2d.h, real_t, point_t, KEEP, hood/hood.h, and these:
+//
+//   chain_t                what the macros need of the group, `c`
+//   CHAIN_ENTRY(c, k)      the point in place k of the sorted ones, distinct in position, as a number
+//   CHAIN_POINT(c, e)      its coordinates
+//   CHAIN_GET(c, s), CHAIN_SET(c, s, e)          place s of the lower hood's stack
+//   CHAIN_GET_UPPER(c, n, s), CHAIN_SET_UPPER    of the upper one's, for n points; may be that of point n - 1 - s, for
+//                                                points are only read from right to left then
+// The lower stack has as many places as there are points.
+
+// Andrew's monotone chain: from left to right the lower hood, from right to left the upper one. The hull's corners are
+// left in the lower stack, counter-clockwise from the first point; returns how many. `flat`: they are on one line.
+inline uint item_chain(const chain_t c, uint count, int *flat)
+{
+    const uint steps = 2 * count - 1;              // the last one comes back to the first point, and only takes away
+    uint size = 0, lower = 0;
+    point_t below = 0, top = 0;                    // the two points on top
+    for (uint step = 0; step < steps; ++step) {
+        const int up = step >= count;
+        const uint entry = CHAIN_ENTRY(c, up ? steps - 1 - step : step);
+        const point_t p = CHAIN_POINT(c, entry);
+        if (step == count) {
+            lower = size;
+            size = 1;
+            CHAIN_SET_UPPER(c, count, 0, CHAIN_GET(c, lower - 1));
+        }
+        while (size > 1) {
+            const int turn = orient2d(below.x, below.y, top.x, top.y, p.x, p.y);
+            if (IS_CORNER(turn))
+                break;
+            --size;
+            top = below;
+            if (size > 1)
+                below = CHAIN_POINT(c, up ? CHAIN_GET_UPPER(c, count, size - 2) : CHAIN_GET(c, size - 2));
+        }
+        if (step + 1 < steps || count == 1) {
+            if (up)
+                CHAIN_SET_UPPER(c, count, size, entry);
+            else
+                CHAIN_SET(c, size, entry);
+            ++size;
+            below = top;
+            top = p;
+        }
+    }
+    if (count == 1)
+        lower = size;
+    *flat = count <= 2 || lower + size - 1 > count;            // every point is on the way there and on the way back
+    if (!*flat)
+        for (uint s = 1; s < size; ++s)
+            CHAIN_SET(c, lower + s - 1, CHAIN_GET_UPPER(c, count, s));
+    lower += *flat ? 0 : size - 1;
+    *flat |= lower <= 2;
+    return lower;
+}

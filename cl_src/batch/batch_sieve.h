@@ -1,0 +1,39 @@
+// batch/batch_sieve.h: which points of a group are certainly strictly inside its hull. The includer has portable.h, geometry/orient2d.h
+// and real_t.
+//
+// Take the extreme points in eight directions, or any others, as corners of a closed polygon. A point strictly left of
+// every edge that is longer than zero is seen to turn one way only while it looks along the polygon, all around at least
+// once; so it is strictly inside the corners' hull, whether they were the true extremes or not.
+//
+// u and v are coordinates from a place in the group, a point or its lower left, each with a relative error of at most
+// e = 2^-24 and a little; U and V are the group's width and height. A difference of corners, ex = bu - au, is off by 3 e U
+// at most, so the product ex v by 5 e U V, rounding included; so is each of the four products of
+// (ex v - ey u) - (ex av - ey au); both differences are rounded by 2 e U V, and the sum of one and the bound below by
+// little more: 26 e U V in all, and less than 1.01 times that with terms of higher order. What is above 32 e U V as
+// computed is above 0. Products that underflow, flushed or not, lose less than the rest of that if U and V are in the
+// range below. Floats will do for points in double, too: what they leave is exact again.
+typedef float filter_t;
+#define SIEVE_LOSS 0x1p-19f         // 32 * 2^-24
+#define SIEVE_LOW 0x1p-40f
+#define SIEVE_HIGH 0x1p60f
+#define SIEVE_EDGES 8
+#define SIEVE_FROM 8                // fewer points are not worth it
+
+// A point is inside when ex v - ey u > bound for every edge.
+typedef struct { filter_t ex[SIEVE_EDGES], ey[SIEVE_EDGES], bound[SIEVE_EDGES]; } sieve_t;
+
+// The edges of corners given counter-clockwise from the rightmost; 0 where the group is too thin, wide or small.
+inline int sieve_edges(sieve_t *sieve, const filter_t *u, const filter_t *v)
+{
+    const filter_t wide = u[0] - u[4], high = v[2] - v[6], loss = SIEVE_LOSS * wide * high;
+    if (!(wide >= SIEVE_LOW && wide <= SIEVE_HIGH && high >= SIEVE_LOW && high <= SIEVE_HIGH))
+        return 0;
+    for (uint k = 0; k < SIEVE_EDGES; ++k) {
+        const uint next = (k + 1) % SIEVE_EDGES;
+        const filter_t ex = u[next] - u[k], ey = v[next] - v[k];
+        sieve->ex[k] = ex;
+        sieve->ey[k] = ey;
+        sieve->bound[k] = ex == 0 && ey == 0 ? (filter_t)-1 : (ex * v[k] - ey * u[k]) + loss;
+    }
+    return 1;
+}

@@ -1,0 +1,81 @@
+// dp/dp_math.h: arithmetic of traced equations. The first written of equals wins; whole division is Python's.
+// min and max of equations in C: some compilers for CPUs call the built-in functions, one value at a time.
+#define DP_MIN(x, y) ((y) < (x) ? (y) : (x))
+#define DP_MAX(x, y) ((x) < (y) ? (y) : (x))
+
+#define DP_MINMAX(type)                                                                     \
+    inline type dp_min_##type(const type a, const type b) { return b < a ? b : a; }         \
+    inline type dp_max_##type(const type a, const type b) { return b > a ? b : a; }
+
+#define DP_WHOLE(type, unsigned_type)                                                       \
+    DP_MINMAX(type)                                                                         \
+    inline type dp_abs_##type(const type a) { return a < 0 ? (type)(0 - (unsigned_type)a) : a; } \
+    inline type dp_floordiv_##type(const type a, const type b)                              \
+    {                                                                                       \
+        if (b == 0 || b == -1) return (type)(b * (unsigned_type)a); /* never overflows */   \
+        const type quotient = a / b;                                                        \
+        return quotient - (a % b != 0 && ((a < 0) != (b < 0)));                             \
+    }                                                                                       \
+    inline type dp_mod_##type(const type a, const type b)                                   \
+    {                                                                                       \
+        if (b == 0 || b == -1) return 0;                                                    \
+        const type rest = a % b;                                                            \
+        return rest != 0 && ((rest < 0) != (b < 0)) ? rest + b : rest;                      \
+    }                                                                                       \
+    inline type dp_shl_##type(const type a, const type count) /* 0 for a negative count */  \
+    {                                                                                       \
+        return count < 0 || count >= 8 * (type)sizeof(type) ? 0 : (type)((unsigned_type)a << count); \
+    }                                                                                       \
+    inline type dp_shr_##type(const type a, const type count)                               \
+    {                                                                                       \
+        return count < 0 ? 0 : a >> min(count, (type)(8 * sizeof(type) - 1));               \
+    }
+
+DP_WHOLE(int, uint)
+DP_WHOLE(long, ulong)
+
+// Beyond their type integers wrap around, which only unsigned ones do in C.
+#define DP_WRAP(type, unsigned_type)                                                                          \
+    inline type dp_wrap_add_##type(const type a, const type b) { return (type)((unsigned_type)a + (unsigned_type)b); } \
+    inline type dp_wrap_sub_##type(const type a, const type b) { return (type)((unsigned_type)a - (unsigned_type)b); } \
+    inline type dp_wrap_mul_##type(const type a, const type b) { return (type)((unsigned_type)a * (unsigned_type)b); } \
+    inline type dp_wrap_neg_##type(const type a) { return (type)(0 - (unsigned_type)a); }
+DP_WRAP(int, uint)
+DP_WRAP(long, ulong)
+
+// Floats as integers, cut towards zero; what lies beyond is the nearest there is, and NaN is 0.
+#define DP_CAST(type, real, lowest, highest, beyond)                                        \
+    inline type dp_cast_##type##_##real(const real x)                                       \
+    {                                                                                       \
+        return x != x ? 0 : x >= beyond ? highest : x <= -beyond ? lowest : (type)x;        \
+    }
+DP_CAST(int, float, INT_MIN, INT_MAX, 0x1p31f)
+DP_CAST(long, float, LONG_MIN, LONG_MAX, 0x1p63f)
+#if CLGEOM_FP64
+DP_CAST(int, double, INT_MIN, INT_MAX, 0x1p31)
+DP_CAST(long, double, LONG_MIN, LONG_MAX, 0x1p63)
+#endif
+
+// An index moved into 0 .. size - 1, for cells whose values nobody uses.
+inline int dp_inside(const long index, const int size)
+{
+    return (int)(index < 0 || size == 0 ? 0 : index >= size ? size - 1 : index);
+}
+DP_MINMAX(float)
+inline float dp_abs_float(const float a) { return fabs(a); }
+
+// float32: correctly rounded by the device (then kernels are built for that), or by way of double, which is exact enough
+#if CLGEOM_FP64 && !defined(DP_ROUNDED_DIVIDE)
+inline float dp_div_float(const float a, const float b) { return (float)((double)a / (double)b); }
+inline float dp_sqrt_float(const float a) { return (float)sqrt((double)a); }
+#else
+inline float dp_div_float(const float a, const float b) { return a / b; }
+inline float dp_sqrt_float(const float a) { return sqrt(a); }
+#endif
+
+#if CLGEOM_FP64
+DP_MINMAX(double)
+inline double dp_abs_double(const double a) { return fabs(a); }
+inline double dp_div_double(const double a, const double b) { return a / b; }
+inline double dp_sqrt_double(const double a) { return sqrt(a); }
+#endif

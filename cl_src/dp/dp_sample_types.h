@@ -1,0 +1,10 @@
+// dp/dp_sample_types.h: what sample equations share with those that kernels include.
+typedef int stored_t;
+typedef int cell_t;
+typedef int index_t;
+#define DP_WIDENED 0
+#define DP_HAS_DECISION 0
+#define DP_DECISION(p)
+#define DP_STORED_DECISION(d) (d)
+#define DP_KERNEL_PARAMETERS
+#define DP_ARGUMENTS

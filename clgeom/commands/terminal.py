@@ -1,0 +1,186 @@
+"""What commands share: options, facts, tables, JSON, times, progress. Light to import, for every command does."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import math
+import re
+import sys
+import time
+
+import click
+
+from clgeom.errors import InvalidInput
+
+device_option = click.option(
+    "--device",
+    metavar="NAME",
+    help="Part of a device's name, platform or kind; default: $CLGEOM_DEVICE, else the fastest.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines; null is NaN or infinity.")
+
+
+def columns_option(help):
+    """The option ``--columns X,Y``; the command gets a list of two texts or None."""
+    return click.option("--columns", metavar="X,Y", callback=_two_columns, help=help)
+
+
+def _two_columns(ctx, param, value):
+    if value is None:
+        return None
+    columns = value.split(",")
+    if len(columns) != 2 or not all(column.strip() for column in columns):
+        raise click.BadParameter(f"'{value}' must be two columns, as X,Y.")
+    return columns
+
+
+#: How messages of functions begin, which name a parameter as Python calls it.
+PARAMETER = re.compile(r"The '(\w+)' parameter of \w+ (?=must|is)")
+
+
+def named_options(**others):
+    """A decorator for commands: what functions say of a parameter is said of the option that it comes from.
+
+    Options that are called as the parameter are found; `others` are for those that are not, such as
+    ``levels="option --level"``.
+    """
+
+    def decorate(command):
+        @functools.wraps(command)
+        def wrapper(*args, **kwargs):
+            try:
+                return command(*args, **kwargs)
+            except InvalidInput as error:
+                options = click.get_current_context().command.params
+                named = {o.name: f"option {max(o.opts, key=len)}" for o in options if isinstance(o, click.Option)}
+                named |= others
+
+                def words(found):
+                    name = named.get(found.group(1))
+                    return found.group() if name is None else f"The {name} "
+
+                said = PARAMETER.sub(words, str(error), count=1)
+                if said == str(error):
+                    raise
+                raise type(error)(said) from error
+
+        return wrapper
+
+    return decorate
+
+
+def timed(function, *args, **kwargs):
+    """What the function returns, and the seconds it took."""
+    start = time.perf_counter()
+    result = function(*args, **kwargs)
+    return result, time.perf_counter() - start
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def device_words(session) -> str:
+    return f"{session.profile.name} ({session.profile.platform}, {session.profile.kind})"
+
+
+def print_facts(*facts):
+    """Lines of a name and a value each."""
+    for name, value in facts:
+        click.echo(f"{name:<10} {value}")
+
+
+def print_json(value):
+    """Print a value as JSON, null for what is no finite number."""
+    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def print_table(headings, rows):
+    """A table; a heading that starts with ">" is of a column of numbers. Never cut off when it goes to a file."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        numbers = heading.startswith(">")
+        table.add_column(heading.lstrip(">"), justify="right" if numbers else "left", no_wrap=numbers)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=240)
+    console.print(table, highlight=False, markup=False)
+
+
+def print_phases(phases):
+    """The table behind ``--profile``."""
+    rows = [
+        (
+            phase.name,
+            "" if phase.seconds is None else f"{phase.seconds * 1e6:,.1f}",
+            f"{phase.bytes_moved / 1e6:,.2f}",
+            f"{phase.bytes_moved / phase.seconds / 1e9:,.1f}" if phase.seconds else "",
+            f"{phase.global_size:,}",
+            f"{phase.local_size:,}",
+            phase.policy.variant,
+            f"{phase.policy.items_per_thread:,}",
+        )
+        for phase in phases
+    ]
+    print_table(("phase", ">us", ">MB", ">GB/s", ">work-items", ">per group", "variant", ">items each"), rows)
+
+
+def phases_as_json(phases) -> list[dict]:
+    return [
+        {
+            "name": phase.name,
+            "seconds": phase.seconds,
+            "bytes_moved": int(phase.bytes_moved),
+            "global_size": int(phase.global_size),
+            "local_size": int(phase.local_size),
+            "policy": str(phase.policy),
+        }
+        for phase in phases
+    ]
+
+
+@contextlib.contextmanager
+def progress(what, *, hidden=False):
+    """A callable (done, in all) that draws a bar on a terminal, for work longer than half a second."""
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    begun = time.perf_counter()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(escape(what), total=None)
+
+    def advance(done, total):
+        if time.perf_counter() - begun > 0.5 and not bar.live.is_started:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()

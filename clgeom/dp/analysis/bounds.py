@@ -1,0 +1,198 @@
+"""Bounds of values, found before a fill: whether integers can go beyond their type."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.analysis.sums import indices_of
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.trace import LIMITS, neutral
+
+NO = (None, None)  # a range of which nothing is known
+
+
+def overflow(job) -> str:
+    """ "impossible" if no integer of this fill can go beyond its type, as far as ranges can tell; else "possible".
+
+    Ranges of cells grow from stage to stage. Where a value takes at most one cell at a time (sums of a cell and what
+    reads none, minima, maxima, branches), a stage adds no more than the first one did; so the last range is known.
+    """
+    equation = job.equation
+    if equation.dtype.kind == "f":
+        return "impossible"
+    if not equation.traced:
+        return "possible"
+    stages = job.stop - job.start
+    known = _known(job.shape, job.values)
+    degree = _degree(equation.value)
+    if degree is None or degree > 1:
+        return "possible"
+    cells = (0, 0)
+    for _ in range(2):
+        before = cells
+        cells = _join(cells, _range(equation.value, known, cells)[0])
+        if cells == NO:
+            return "possible"
+    growth = (min(cells[0] - before[0], 0), max(cells[1] - before[1], 0))
+    last = (cells[0] + stages * growth[0], cells[1] + stages * growth[1])
+    value, fits = _range(equation.value, known, last)
+    return "impossible" if fits and value != NO else "possible"
+
+
+def indices_fit(equation, shape, values) -> bool:
+    """Whether no integer that indices and conditions are made of can go beyond its type, as far as ranges can tell.
+
+    Of a traced equation. Fast paths take such integers for sums, which do not wrap around.
+    """
+    roots, (n, m) = equation.roots, shape
+    found = equation.__dict__.setdefault("_indices", {})
+    if not found:
+        found["nodes"] = indices_of(*roots)
+    known, loops, made = _known(shape, values), _loops(roots), {}
+    for part in walk(*roots) if found["nodes"] else ():
+        bounds = _of_node(part, made, known, NO, loops)
+        if part.op == "add" and {arg.op for arg in part.args} == {"i", "j"}:
+            bounds = 0, n + m - 2
+        fits = bounds != NO and part.type in LIMITS and _within(bounds, part.type)
+        if part in found["nodes"] and not fits:
+            return False
+        made[part] = LIMITS[part.type] if part.type in LIMITS and not fits else bounds
+    return True
+
+
+def _known(shape, values):
+    n, m = shape
+    known = {"i": (0, n - 1), "j": (0, m - 1), "n": (n, n), "m": (m, m)}
+    for name, value in values.items():
+        value = np.asarray(value)
+        if value.dtype.kind in "iu" and value.size:
+            known[name] = (int(value.min()), int(value.max()))
+    return known
+
+
+def _degree(expr):
+    """How many cells a value adds up at most; None when it does else with them."""
+    made = {}
+    for part in walk(expr):
+        below = [made[a] for a in part.args]
+        if part.op == "cell":
+            made[part] = 1 if below == [0, 0] else None
+        elif part.op == "where":
+            made[part] = None if None in below[1:] else max(below[1:])
+        elif part.op in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "which_min", "which_max"):
+            made[part] = 0  # 0 and 1, and small numbers, whatever they are made of
+        elif None in below:
+            made[part] = None
+        elif part.op in ("min", "max"):
+            made[part] = max(below)
+        elif part.op == "add":
+            made[part] = sum(below)
+        elif part.op == "sub":
+            made[part] = None if below[1] else below[0]
+        elif part.op == "reduce" and part.data in ("min", "max"):
+            made[part] = max(below[3:])
+        elif part.op == "argreduce":
+            made[part] = 0
+        else:
+            made[part] = 0 if not any(below) else None
+    return made[expr]
+
+
+def _join(a, b):
+    if a == NO or b == NO:
+        return NO
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _within(bounds, type):
+    return LIMITS[type][0] <= bounds[0] and bounds[1] <= LIMITS[type][1]
+
+
+def _range(expr, known, cells):
+    """((lowest, highest), whether no operation below goes beyond its type), for cells within `cells`."""
+    made, fits = {}, True
+    loops = _loops((expr,))
+    for part in walk(expr):
+        made[part] = _of_node(part, made, known, cells, loops)
+        if part.op == "index":
+            continue
+        if part.type in LIMITS and part.op in ("add", "sub", "mul", "neg", "abs", "shl", "reduce", "cast"):
+            fits = fits and made[part] != NO and _within(made[part], part.type)
+    return made[expr], fits
+
+
+def _loops(roots):
+    return {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
+
+
+def _of_node(part, made, known, cells, loops):
+    """The range of a node from those of what is below; an index has that of its loop."""
+    if part.op == "index":
+        ends = [_range(end, known, cells)[0] for end in loops[part]] if part in loops else [NO]
+        return NO if NO in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))
+    return _part(part, [made[a] for a in part.args], known, cells)
+
+
+def _part(part, args, known, cells):
+    op = part.op
+    if part.type == "bool":
+        return 0, 1
+    if part.type not in LIMITS:
+        return NO
+    if op == "const":
+        return part.data, part.data
+    if op in ("i", "j", "n", "m"):
+        return known[op]
+    if op in ("parameter", "load"):
+        return known.get(part.data, NO)
+    if op == "cell":
+        return cells
+    if op == "where":
+        return _join(args[1], args[2])
+    if op in ("which_min", "which_max"):
+        return 0, len(args) - 1
+    if op == "cast" and part.args[0].type not in LIMITS:
+        if part.args[0].type == "bool":
+            return 0, 1
+        return LIMITS[part.type]  # floats go to the nearest integer
+    if NO in args:
+        return NO
+    if op == "add":
+        return args[0][0] + args[1][0], args[0][1] + args[1][1]
+    if op == "sub":
+        return args[0][0] - args[1][1], args[0][1] - args[1][0]
+    if op == "mul":
+        corners = [x * y for x in args[0] for y in args[1]]
+        return min(corners), max(corners)
+    if op == "neg":
+        return -args[0][1], -args[0][0]
+    if op == "abs":
+        return 0 if args[0][0] <= 0 <= args[0][1] else min(map(abs, args[0])), max(map(abs, args[0]))
+    if op == "min":
+        return min(args[0][0], args[1][0]), min(args[0][1], args[1][1])
+    if op == "max":
+        return max(args[0][0], args[1][0]), max(args[0][1], args[1][1])
+    if op == "cast":
+        return args[0]
+    if op == "bitnot":
+        return -args[0][1] - 1, -args[0][0] - 1
+    if op == "bitand" and max(args[0][0], args[1][0]) >= 0:
+        return 0, min(high for low, high in args if low >= 0)
+    if op in ("bitor", "bitxor") and min(args[0][0], args[1][0]) >= 0:
+        return 0, (1 << max(high.bit_length() for _, high in args)) - 1
+    if op in ("shl", "shr") and 0 <= args[1][0] and args[1][1] < 64:
+        corners = [x << y if op == "shl" else x >> y for x in args[0] for y in args[1]]
+        return min(corners), max(corners)
+    if op == "mod" and args[1][0] > 0:
+        return 0, args[1][1] - 1
+    if op == "reduce" and part.data in ("min", "max"):
+        bounds = args[3]
+        for more in args[4:]:
+            bounds = _join(bounds, more)
+        if len(args) == 4 and args[2][0] <= args[1][1]:  # it may be empty
+            empty = neutral(part.data, part.type)
+            bounds = _join(bounds, (empty, empty))
+        return bounds
+    if op == "argreduce":
+        return -1, max(args[2][1] - 1, -1)
+    return NO

@@ -1,0 +1,418 @@
+"""Which patterns an equation keeps to: proven from what was traced, or probed by watching it read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.dp.analysis.bounds import indices_fit
+from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.sums import affine, combine
+from clgeom.dp.codegen.text import Block, Writer
+from clgeom.dp.job import check_shape, given_values, some_values
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.plain_c import nodes_of
+from clgeom.dp.language.trace import Expr
+from clgeom.dp.patterns import PATTERNS
+from clgeom.errors import InvalidInput
+from clgeom.runtime.policies import ceil_div
+
+#: Names of the regions around a cell, by the signs of (row - own row, column - own column).
+REGIONS = {
+    (-1, -1): "up-left", (-1, 0): "up", (-1, 1): "up-right", (0, -1): "left", (0, 0): "itself", (0, 1): "right",
+    (1, -1): "down-left", (1, 0): "down", (1, 1): "down-right",
+}  # fmt: skip
+SIGNS = frozenset((-1, 0, 1))
+
+
+@dataclass(frozen=True)
+class PatternFit:
+    """A pattern that an equation keeps to, and how much of a table of some shape it fills at a time.
+
+    Attributes
+    ----------
+    pattern : str
+    stages : int
+        How many there are, one after the other.
+    widest : int
+        Cells of the largest stage.
+    mean : float
+        Cells of a stage on average.
+    """
+
+    pattern: str
+    stages: int
+    widest: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What `infer_pattern` found.
+
+    Attributes
+    ----------
+    patterns : tuple of PatternFit
+        All that are legal, fewest stages first.
+    best : str or None
+        The first of them; None if there is none.
+    regions : tuple of str
+        Where the equation may read: "up", "up-left" ...
+    proven : bool
+        Whether this holds for every table: else it is what was seen, and evidence only.
+    evidence : str
+        What was looked at.
+    """
+
+    patterns: tuple[PatternFit, ...]
+    best: str | None
+    regions: tuple[str, ...]
+    proven: bool
+    evidence: str
+
+    def __str__(self):
+        legal = ", ".join(f"{fit.pattern} ({fit.stages:,} stages of {fit.mean:,.4g} cells)" for fit in self.patterns)
+        return f"{'proven' if self.proven else 'probed'}: {legal or 'no pattern'}; {self.evidence}"
+
+
+def infer_pattern(equation, shape, *, method="auto", values=None, device=None, **parameters) -> Inference:
+    """Which of the eight patterns an equation keeps to.
+
+    Parameters
+    ----------
+    equation : Equation
+    shape : tuple of int
+        Rows and columns of the table to fill: how many cells each pattern fills at a time depends on it.
+    method : {"auto", "prove", "probe"}
+        "prove": from the expressions of a traced equation, and from the range of the parameters given. "probe": watch
+        it read, on a small table and in cells of the whole one with made-up neighbours. "auto": prove if it can.
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
+    device : str, pyopencl.Device or Session, optional
+        To probe on.
+    **parameters
+        Of the equation. A proof needs none, but may say more with them.
+
+    Returns
+    -------
+    Inference
+
+    Raises
+    ------
+    InvalidInput
+        If `method` is "prove" and the equation is in OpenCL C, unless that is a simple one (see docs/dp.rst), or reads
+        at i and j plus constants only. Or if the indices may wrap around with these parameters.
+    DependencyError
+        If a probe reads a cell outside the table, or one that depends on itself.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> equation = dp.Equation(lambda M, i, j: dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1]))
+    >>> dp.infer_pattern(equation, (5, 9)).best
+    'NOSE'
+    """
+    if not isinstance(equation, Equation):
+        raise InvalidInput(
+            f"The first parameter of infer_pattern must be a dp.Equation. Got {type(equation).__name__} instead."
+        )
+    n, m = check_shape(shape, of="infer_pattern")
+    if method not in ("auto", "prove", "probe"):
+        raise InvalidInput(
+            f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
+        )
+    given = given_values(values, parameters, of="infer_pattern")
+    parameters = some_values(equation, given, of="infer_pattern")
+    nodes = nodes_of(equation)
+    provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
+    given = len(parameters) == len(equation.parameters)
+    if provable and equation.traced and given and not indices_fit(equation, (n, m), parameters):
+        if method == "prove":
+            raise InvalidInput(
+                f"The pattern of {equation.name} cannot be proven: with these parameters, integers in its indices or "
+                "conditions may go beyond their type."
+            )
+        provable = False
+    if method == "prove" and not provable:
+        raise InvalidInput(
+            "The 'method' parameter of infer_pattern is 'prove', which needs an equation in Python, or a simple one in "
+            "OpenCL C, or one that reads at i and j plus constants only."
+        )
+    if method != "probe" and provable:
+        pairs, sharp = (_near(equation.reach), True) if nodes is None else proven_regions(nodes, parameters)
+        if sharp or method == "prove" or any(pairs <= region(name) for name in PATTERNS):
+            evidence = "from the expressions of all reads" + ("" if sharp else ", some of which may go several ways")
+            return _inference(pairs, n, m, True, evidence)
+    pairs, evidence = probed_regions(equation, (n, m), parameters, device)
+    return _inference(pairs, n, m, False, evidence)
+
+
+def region(name) -> frozenset[tuple[int, int]]:
+    """The signs of (row - own row, column - own column) that a pattern allows."""
+    return frozenset(pair for pair in REGIONS if PATTERNS[name].allows(*pair))
+
+
+def fits(pairs, n, m) -> tuple[PatternFit, ...]:
+    """The patterns that allow all these regions, fewest stages first."""
+    found = []
+    for name, pattern in PATTERNS.items():
+        if pairs <= region(name):
+            stages = pattern.stages(n, m)
+            widest = {"R": m, "C": n}.get(name[0], min(n, m))
+            found.append(PatternFit(name, stages, widest, n * m / stages))
+    return tuple(sorted(found, key=lambda fit: fit.stages))
+
+
+def _inference(pairs, n, m, proven, evidence):
+    found = fits(pairs, n, m)
+    names = tuple(name for pair, name in REGIONS.items() if pair in pairs)
+    return Inference(found, found[0].pattern if found else None, names, proven, evidence)
+
+
+def _near(reach):
+    return frozenset((int(np.sign(di)), int(np.sign(dj))) for di, dj in reach.offsets)
+
+
+# Proofs -----------------------------------------------------------------------------------------------------------
+
+
+def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
+    """The regions that a traced equation may read, and whether each read lies in one that is known for certain.
+
+    What holds where a read is done is known from the conditions around it, the bounds of its indices, and the
+    smallest and largest elements of the parameters given.
+    """
+    ranges = _parameter_ranges(parameters or {})
+    pairs, sharp = set(), True
+    for cell, facts in _reads(equation.computed, ranges):
+        rows = _signs(_difference(cell.args[0], "i"), facts)
+        columns = _signs(_difference(cell.args[1], "j"), facts)
+        sharp = sharp and len(rows) == len(columns) == 1
+        pairs |= {(r, c) for r in rows for c in columns}
+    return frozenset(pairs), sharp
+
+
+def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
+    """A read that is proven to lie where a pattern allows none, as text in C; None if there is no proof of one.
+
+    Reads that are proven never to be done, in a table of this shape if one is given, do not count.
+    """
+    wrong, of_shape = set(), ()
+    for axis, size in zip("nm", shape or ()):
+        of_shape += {axis: 1, None: -size}, {axis: -1, None: size}
+    for cell, facts in _reads(nodes.computed, _parameter_ranges(parameters or {})):
+        facts += of_shape
+        rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
+        allowed = any(pattern.allows(r, c) for r in rows for c in columns)
+        if not allowed and not _contradict(facts):
+            wrong.add(cell)
+    first = next((part for part in walk(*nodes.computed) if part in wrong), None)
+    return None if first is None else Writer((first,), wraps=None).write(first, Block())[0]
+
+
+def _contradict(facts) -> bool:
+    """Whether sums cannot all be not negative at once, as far as that is found."""
+    return any(_holds(combine({None: -1}, fact, -1), facts) for fact in facts)
+
+
+def _parameter_ranges(parameters):
+    ranges = {}
+    for name, value in parameters.items():
+        array = np.asarray(value)
+        if array.dtype.kind in "iub" and array.size:
+            ranges[name] = int(array.min()), int(array.max())
+    return ranges
+
+
+#: Ways through an equation, with other facts each, that a proof looks at; there may be two for each of its conditions.
+MOST_WAYS = 2_000
+
+
+def _reads(roots, ranges):
+    """(cell node, facts that hold where it is read) for each way to each read.
+
+    Of ways beyond `MOST_WAYS` only what holds everywhere is taken to be known.
+    """
+    standing = _standing_facts()
+    leads = set()  # nodes with a read below, or one themselves
+    for part in walk(*roots):
+        if part.op == "cell" or not leads.isdisjoint(part.args):
+            leads.add(part)
+    stack = [(root, standing) for root in roots if root is not None]
+    seen = set()
+    while stack:
+        part, facts = stack.pop()
+        if part not in leads:
+            continue
+        if len(seen) > MOST_WAYS:
+            facts = standing
+        key = (id(part), frozenset(frozenset(form.items()) for form in facts))
+        if key in seen:
+            continue
+        seen.add(key)
+        facts = _with_atoms(part, facts, ranges)
+        if part.op == "cell":
+            yield part, facts
+        if part.op == "where":
+            condition, yes, no = part.args
+            stack.append((condition, facts))
+            known = _with_atoms(condition, facts, ranges, deep=True)
+            stack.append((yes, known + _facts(condition, True, known)))
+            stack.append((no, known + _facts(condition, False, known)))
+        elif part.op in ("and", "or"):
+            first, second = part.args
+            known = _with_atoms(first, facts, ranges, deep=True)
+            stack.append((first, facts))
+            stack.append((second, known + _facts(first, part.op == "and", known)))
+        elif part.op in ("reduce", "argreduce"):
+            k, lo, hi, body, *empty = part.args
+            stack += [(other, facts) for other in (lo, hi, *empty)]
+            known = _with_atoms(hi, _with_atoms(lo, facts, ranges, deep=True), ranges, deep=True)
+            low, high, own = _form(lo), _form(hi), {_atom(k): 1}
+            bounds = [] if low is None else [combine(own, low, -1)]
+            if high is not None:
+                bounds.append(combine(combine(high, own, -1), {None: 1}, -1))
+            stack.append((body, known + tuple(bounds)))
+        else:
+            stack += [(arg, facts) for arg in part.args]
+
+
+def _atom(expr):
+    """What stands for an atom of a sum: the name of an index of the table, else the node."""
+    return expr.op if isinstance(expr, Expr) and expr.op in ("i", "j", "n", "m") else expr
+
+
+def _form(expr):
+    total = affine(expr)
+    if total is None:
+        return None
+    form = {}
+    for atom, coefficient in total.items():
+        form = combine(form, {_atom(atom): coefficient}, 1)
+    return form
+
+
+def _difference(expr, axis):
+    form = _form(expr)
+    return None if form is None else combine(form, {axis: 1}, -1)
+
+
+def _standing_facts():
+    """0 <= i < n and 0 <= j < m: sums that are not negative."""
+    return ({"i": 1}, {"n": 1, "i": -1, None: -1}, {"j": 1}, {"m": 1, "j": -1, None: -1})
+
+
+def _with_atoms(part, facts, ranges, deep=False):
+    """The facts, and those of the parameters and remainders in an expression."""
+    parts = walk(part) if deep or part.op == "cell" else (part,)
+    more = []
+    for atom in parts:
+        if atom.op in ("load", "parameter") and atom.data in ranges:
+            low, high = ranges[atom.data]
+            more += [{atom: 1, None: -low}, {atom: -1, None: high}]
+        elif atom.op == "mod" and atom.args[1].op == "const" and atom.args[1].data > 0:
+            more += [{atom: 1}, {atom: -1, None: atom.args[1].data - 1}]
+        elif atom.op == "bitand":
+            masks = [arg.data for arg in atom.args if arg.op == "const" and arg.data >= 0]
+            more += [{atom: 1}, {atom: -1, None: masks[0]}] if masks else []
+    return facts + tuple({a: c for a, c in fact.items() if c} for fact in more)
+
+
+def _facts(condition, holds, facts):
+    """Sums that are not negative if a condition holds, or if it does not."""
+    op = condition.op
+    if op == "not":
+        return _facts(condition.args[0], not holds, facts)
+    if (op, holds) in (("and", True), ("or", False)):
+        first = _facts(condition.args[0], holds, facts)
+        return first + _facts(condition.args[1], holds, facts + first)
+    if op not in OPPOSITE:
+        return ()
+    op = op if holds else OPPOSITE[op]
+    a, b = map(_form, condition.args)
+    if a is None or b is None:
+        return ()
+    more, one = combine(a, b, -1), {None: 1}  # a - b
+    less = combine({}, more, -1)
+    if op == "ne":  # all on one side of it: then at least one away
+        if _holds(more, facts):
+            return (combine(more, one, -1),)
+        return (combine(less, one, -1),) if _holds(less, facts) else ()
+    return {
+        "lt": (combine(less, one, -1),), "le": (less,), "gt": (combine(more, one, -1),), "ge": (more,),
+        "eq": (more, less),
+    }[op]  # fmt: skip
+
+
+OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+def _signs(form, facts) -> frozenset[int]:
+    """The signs that a sum may have."""
+    if form is None:
+        return SIGNS
+    if not form:
+        return frozenset((0,))
+    below, above = combine({}, form, -1), form
+    one = {None: 1}
+    if _holds(combine(above, one, -1), facts):
+        return frozenset((1,))
+    if _holds(combine(below, one, -1), facts):
+        return frozenset((-1,))
+    up, down = _holds(above, facts), _holds(below, facts)
+    return SIGNS - ({-1} if up else set()) - ({1} if down else set())
+
+
+def _holds(form, facts, depth=4) -> bool:
+    """Whether a sum is surely not negative: if, less multiples of sums that are not, it is a number that is not.
+
+    Each step takes away what cancels the first atom; a few suffice for what people write.
+    """
+    atom = next((a for a in form if a is not None), None)
+    if atom is None:
+        return form.get(None, 0) >= 0
+    if depth == 0:
+        return False
+    c = form[atom]
+    for fact in facts:
+        f = fact.get(atom, 0)
+        if f * c > 0:
+            scaled = {a: abs(f) * x for a, x in form.items()}
+            if _holds(combine(scaled, fact, -abs(c)), facts, depth - 1):
+                return True
+    return False
+
+
+# Probes -----------------------------------------------------------------------------------------------------------
+
+#: A probed table has so many rows and columns at most; cells looked at in the whole table; seeds of made-up values.
+PROBED_SIDE, PROBED_CELLS, SEEDS = 24, 4096, 3
+
+
+def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset, str]:
+    """The regions that an equation was seen to read, and what was looked at.
+
+    The first rows and columns as a table of their own, filled as cells become ready; and cells spread over the whole
+    table, whose neighbours hold made-up values, so that reads far away are seen and branches on values are taken.
+    """
+    from clgeom.dp.study.graph import dependency_graph, probe_cells
+
+    n, m = shape
+    small = min(n, PROBED_SIDE), min(m, PROBED_SIDE)
+    graph = dependency_graph(equation, small, values=parameters, device=device, of="infer_pattern")
+    cells = _spread(n, m)
+    masks = probe_cells(equation, shape, cells, seeds=SEEDS, values=parameters, device=device)
+    seen = int(np.bitwise_or.reduce(masks))
+    pairs = graph.regions | {pair for bit, pair in enumerate(REGIONS) if seen >> bit & 1}
+    words = f"seen on a table of {small[0]} x {small[1]} and in {len(cells):,} cells of {n} x {m}; no proof"
+    return frozenset(pairs), words
+
+
+def _spread(n, m):
+    """Numbers of cells all over a table: corners, edges, and evenly between."""
+    side = int(PROBED_CELLS**0.5)
+    rows = np.unique(np.linspace(0, n - 1, min(n, max(side, ceil_div(PROBED_CELLS, m)))).astype(np.int64))
+    columns = np.unique(np.linspace(0, m - 1, min(m, max(side, ceil_div(PROBED_CELLS, n)))).astype(np.int64))
+    return (rows[:, None] * m + columns[None, :]).ravel()

@@ -1,0 +1,449 @@
+"""Reads outside the table, proven for its shape before the fill.
+
+A read is done where the conditions on the way to it hold. Conditions and indices that are sums of integer multiples of
+i, j and the indices of reductions are inequalities between integers, with n, m and whole parameters as constants.
+Their solutions are looked for by Fourier-Motzkin elimination: what has none among the real numbers never happens, and
+what is found is put in, so it happens for certain. Where coefficients are 1 or -1, as people write them, one of the two
+is always the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.dp.analysis.sums import affine, combine
+from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.language.trace import LIMITS, deep_enough
+from clgeom.dp.paths import stages
+
+#: Ways through an equation that are followed, and inequalities that an elimination may make.
+MOST_WAYS, MOST_FACTS = 400, 120
+#: Values of a variable that are tried, from its lowest one; one is enough where coefficients are 1 or -1.
+TRIES = 16
+OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+#: Rows, columns and cells next to borders of conditions that are looked at.
+MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 16, 256, 4_096
+
+
+@dataclass(frozen=True)
+class Way:
+    """What holds on a way to a node: bounds of variables, and sums that are not negative. `sure`: whether that is all
+    there is to hold."""
+
+    box: dict
+    facts: tuple = ()
+    sure: bool = True
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A cell that reads outside the table, and what it reads."""
+
+    cell: tuple[int, int]
+    read: tuple[int, int]
+
+
+def first_read(job, nodes) -> Outside | None:
+    """A cell of the earliest stage in which a read is proven to go outside the table, None where none is proven."""
+    return Reads(job, nodes).first()
+
+
+def check(job, nodes) -> None:
+    """Raise `DependencyError` for a read that is proven to go outside the table. Once for each shape and numbers."""
+    kept = job.equation.__dict__.setdefault("_inside", set())
+    numbers = tuple((k, int(v)) for k, v in job.values.items() if not v.ndim and v.dtype.kind in "iu")
+    key = (job.pattern.name, job.shape, job.start, job.stop, numbers)
+    if key in kept:
+        return
+    with deep_enough(job.equation.name):
+        found = first_read(job, nodes)
+    if found is not None:
+        raise stages.fault(job, found.cell, stages.RANGE, *found.read)
+    if len(kept) >= MOST_WAYS:
+        kept.clear()
+    kept.add(key)
+
+
+class Reads:
+    """The reads of an equation in a table of some shape."""
+
+    def __init__(self, job, nodes):
+        self.job, self.nodes = job, nodes
+        n, m = job.shape
+        self.constants = {"n": n, "m": m}
+        for name, value in job.values.items():
+            if not value.ndim and value.dtype.kind in "iu":
+                self.constants[name] = int(value)
+        self.forms, self.ranges = {}, {}
+        self.loops = {}
+        for part in walk(*nodes.computed):
+            if part.op in ("reduce", "argreduce"):
+                self.loops.setdefault(part.args[0], []).append(part.args[1:3])
+        self.table = {"i": (0, n - 1), "j": (0, m - 1)}
+
+    # --- what is a sum
+
+    def form(self, expr):
+        """A node as a sum of multiples of variables; None for others, and for what may go beyond its type."""
+        if expr not in self.forms:
+            self.forms[expr] = None  # an index cannot bound itself
+            found = self._form(expr)
+            if found is not None:
+                low, high = span(found, self.box_of(found))
+                least, most = LIMITS[expr.type]
+                found = found if least <= low and high <= most else None
+            self.forms[expr] = found
+        return self.forms[expr]
+
+    def _form(self, expr):
+        op, args = expr.op, expr.args
+        if expr.type not in LIMITS:
+            return None
+        if op == "const":
+            return {None: expr.data} if expr.data else {}
+        if op in ("n", "m") or op == "parameter" and expr.data in self.constants:
+            value = self.constants[op if op in ("n", "m") else expr.data]
+            return {None: value} if value else {}
+        if op in ("i", "j"):
+            return {op: 1}
+        if op == "index":
+            return None if self.range_of(expr) is None else {expr: 1}
+        if op == "cast" and args[0].type in LIMITS:
+            return self.form(args[0])
+        if op not in ("add", "sub", "neg", "mul"):
+            return None
+        forms = [self.form(arg) for arg in args]
+        if None in forms:
+            return None
+        if op == "neg":
+            return combine({}, forms[0], -1)
+        if op != "mul":
+            return combine(*forms, 1 if op == "add" else -1)
+        for by, other in (forms, forms[::-1]):
+            if not set(by) - {None}:
+                return combine({}, other, by.get(None, 0))
+        return None
+
+    def range_of(self, index):
+        """The lowest and highest value of an index of reductions, whatever the cell; None if that is not known."""
+        if index not in self.ranges:
+            self.ranges[index] = None
+            ends = [(self.form(lo), self.form(hi)) for lo, hi in self.loops.get(index, ())]
+            if ends and not any(None in pair for pair in ends):
+                low = min(span(lo, self.box_of(lo))[0] for lo, _ in ends)
+                high = max(span(hi, self.box_of(hi))[1] for _, hi in ends)
+                self.ranges[index] = low, max(high - 1, low)
+        return self.ranges[index]
+
+    def box_of(self, form):
+        """Bounds of the variables of a sum."""
+        return {v: self.table[v] if v in self.table else self.range_of(v) for v in form if v is not None}
+
+    # --- ways to reads
+
+    def with_fact(self, way, fact):
+        """The way on which a sum is not negative as well; None if that cannot be."""
+        variables = [v for v in fact if v is not None]
+        new = [v for v in variables if v not in way.box]
+        if new:
+            way = replace(way, box={**way.box, **{v: self.range_of(v) for v in new}})
+        low, high = span(fact, way.box)
+        if high < 0:
+            return None
+        if low >= 0:
+            return way
+        if len(variables) > 1:
+            return replace(way, facts=(*way.facts, fact))
+        (v,), rest = variables, fact.get(None, 0)
+        (least, most), by = way.box[v], fact[variables[0]]
+        bounds = (max(least, -(rest // by)), most) if by > 0 else (least, min(most, rest // -by))
+        return replace(way, box={**way.box, v: bounds}) if bounds[0] <= bounds[1] else None
+
+    def with_facts(self, way, *facts):
+        for fact in facts:
+            way = None if way is None else self.with_fact(way, fact)
+        return () if way is None else (way,)
+
+    def where(self, condition, holds, way):
+        """The ways on which a condition holds, or does not."""
+        op = condition.op
+        if op == "const":
+            return (way,) if bool(condition.data) == holds else ()
+        if op == "not":
+            return self.where(condition.args[0], not holds, way)
+        if op in ("and", "or"):
+            first, second = condition.args
+            if (op == "and") == holds:
+                return [w for one in self.where(first, holds, way) for w in self.where(second, holds, one)]
+            later = [w for one in self.where(first, not holds, way) for w in self.where(second, holds, one)]
+            return [*self.where(first, holds, way), *later]
+        if op in OPPOSITE:
+            a, b = map(self.form, condition.args)
+            if a is not None and b is not None:
+                return self.compared(op if holds else OPPOSITE[op], combine(a, b, -1), way)
+        return (replace(way, sure=False),)
+
+    def compared(self, op, more, way):
+        """The ways on which a sum compares like this with 0."""
+        less = combine({}, more, -1)
+        above, below = combine(more, {None: 1}, -1), combine(less, {None: 1}, -1)
+        if op == "eq":
+            return self.with_facts(way, more, less)
+        if op == "ne":
+            return [*self.with_facts(way, below), *self.with_facts(way, above)]
+        return self.with_facts(way, {"lt": below, "le": less, "gt": above, "ge": more}[op])
+
+    def all(self):
+        """(cell node, way) for each way to each read, as many as are followed."""
+        leads = set()
+        for part in walk(*self.nodes.computed):
+            if part.op == "cell" or not leads.isdisjoint(part.args):
+                leads.add(part)
+        whole = Way(dict(self.table))
+        stage = stage_form(self.job)
+        start = combine(stage, {None: 1}, -self.job.start)
+        stop = combine(combine({}, stage, -1), {None: 1}, self.job.stop - 1)
+        stack = [(root, way) for root in self.nodes.computed for way in self.with_facts(whole, start, stop)]
+        seen = set()
+        while stack and len(seen) < MOST_WAYS:
+            part, way = stack.pop()
+            key = (part, frozenset(way.box.items()), tuple(map(_key, way.facts)), way.sure)
+            if part not in leads or key in seen:
+                continue
+            seen.add(key)
+            if part.op == "cell":
+                yield part, way
+            if part.op == "where":
+                condition, yes, no = part.args
+                stack.append((condition, way))
+                stack += [(yes, one) for one in self.where(condition, True, way)] if yes in leads else []
+                stack += [(no, one) for one in self.where(condition, False, way)] if no in leads else []
+            elif part.op in ("and", "or"):
+                first, second = part.args
+                stack.append((first, way))
+                if second in leads:
+                    stack += [(second, one) for one in self.where(first, part.op == "and", way)]
+            elif part.op in ("reduce", "argreduce"):
+                k, lo, hi, body, *empty = part.args
+                stack += [(lo, way), (hi, way)]
+                low, high = self.form(lo), self.form(hi)
+                if low is None or high is None:
+                    stack += [(other, replace(way, sure=False)) for other in (body, *empty)]
+                    continue
+                one, own = {None: 1}, {k: 1}
+                if self.range_of(k) is not None:
+                    inside = way
+                    if k in way.box:  # the index of a loop around this one, which hides that
+                        box = {v: b for v, b in way.box.items() if v is not k}
+                        inside = Way(box, tuple(f for f in way.facts if k not in f), False)
+                    bounds = combine(own, low, -1), combine(combine(high, own, -1), one, -1)
+                    stack += [(body, w) for w in self.with_facts(inside, *bounds)]
+                stack += [(other, w) for other in empty for w in self.with_facts(way, combine(low, high, -1))]
+            else:
+                stack += [(arg, way) for arg in part.args]
+
+    def suspects(self):
+        """(cell node, way on which it is outside the table) wherever bounds alone do not exclude that."""
+        for part, way in self.all():
+            for arg, size in zip(part.args, self.job.shape):
+                form = self.form(arg)
+                if form is None:
+                    continue
+                before = combine(combine({}, form, -1), {None: 1}, -1)
+                for fact in (before, combine(form, {None: 1}, -size)):
+                    for one in self.with_facts(way, fact):
+                        yield part, one
+
+    def first(self) -> Outside | None:
+        found = []
+        for part, way in self.suspects():
+            if way.sure and (values := solved(way)) is not None:
+                found.append((part, self._earliest(way, values)))
+        if not found:
+            return None
+        stage = self.job.pattern.stage_of
+
+        def order(one):
+            i, j = one[1]["i"], one[1]["j"]
+            return stage(i, j, *self.job.shape), i, j
+
+        part, values = min(found, key=order)
+        read = tuple(value_of(self.form(arg), values) for arg in part.args if self.form(arg) is not None)
+        if len(read) < 2:  # the other index is not known here
+            at = [self.form(arg) for arg in part.args]
+            read = tuple(values[v] if f is None else value_of(f, values) for f, v in zip(at, "ij"))
+        return Outside((values["i"], values["j"]), read)
+
+    def _earliest(self, way, values):
+        """Values of the variables in the earliest stage."""
+        form = stage_form(self.job)
+        low, high = self.job.start, value_of(form, values)
+        while low < high:
+            middle = (low + high) // 2
+            fact = combine({None: middle} if middle else {}, form, -1)
+            better = next((v for w in self.with_facts(way, fact) if (v := solved(w)) is not None), None)
+            if better is None:
+                low = middle + 1
+            else:
+                values, high = better, value_of(form, better)
+        return values
+
+
+def _key(form):
+    return frozenset(form.items())
+
+
+def stage_form(job):
+    """The stage of a cell as a sum."""
+    n, m = job.shape
+    form = {"rows": {"i": 1}, "columns": {"j": 1}, "nose": {"i": 1, "j": 1}}.get(
+        job.pattern.kind, combine({"i": -1, "j": 1}, {None: 1}, n - 1)
+    )
+    return combine(combine({}, form, -1), {None: 1}, job.stages - 1) if job.pattern.reverse else form
+
+
+# Inequalities -----------------------------------------------------------------------------------------------------
+
+
+def span(form, box) -> tuple[int, int]:
+    """(lowest, highest) value of a sum whose variables are in a box."""
+    low = high = form.get(None, 0)
+    for v, by in form.items():
+        if v is not None:
+            ends = by * box[v][0], by * box[v][1]
+            low, high = low + min(ends), high + max(ends)
+    return low, high
+
+
+def value_of(form, values) -> int:
+    return form.get(None, 0) + sum(by * values[v] for v, by in form.items() if v is not None)
+
+
+def solved(way) -> dict | None:
+    """Whole values of the variables of a way, the lowest i first; None if none were found."""
+    names = ["i", "j", *(v for v in way.box if not isinstance(v, str))]  # nodes are not to be compared by ==
+    facts = list(way.facts)
+    for v, (low, high) in way.box.items():
+        facts += [_shifted({v: 1}, -low), _shifted({v: -1}, high)]
+    systems = []
+    for v in reversed(names):
+        here, facts = [f for f in facts if v in f], [f for f in facts if v not in f]
+        systems.append((v, here))
+        lower, upper = [f for f in here if f[v] > 0], [f for f in here if f[v] < 0]
+        made = [combine(combine({}, a, -b[v]), b, a[v]) for a in lower for b in upper]
+        if any(set(f) <= {None} and f.get(None, 0) < 0 for f in made):
+            return None
+        facts += [f for f in made if set(f) - {None}]
+        if len(facts) > MOST_FACTS:
+            return None
+    return _assigned(systems[::-1], {})
+
+
+def _shifted(form, by):
+    return combine(form, {None: 1}, by) if by else form
+
+
+def _assigned(systems, values):
+    if not systems:
+        return values
+    (v, facts), *later = systems
+    low, high = None, None
+    for fact in facts:
+        rest = fact.get(None, 0) + sum(by * values[u] for u, by in fact.items() if u in values)
+        if fact[v] > 0:
+            bound = -(rest // fact[v])
+            low = bound if low is None else max(low, bound)
+        else:
+            bound = rest // -fact[v]
+            high = bound if high is None else min(high, bound)
+    for value in range(low, min(high + 1, low + TRIES)):
+        found = _assigned(later, {**values, v: value})
+        if found is not None:
+            return found
+    return None
+
+
+# Borders of conditions --------------------------------------------------------------------------------------------
+
+#: What keeps an index from being solved for.
+NOT_SOLVED = ("cell", "index", "reduce", "argreduce")
+
+
+def borders(job, nodes):
+    """Where conditions change, and where reads leave the table, as far as the host can tell without cells: rows,
+    columns, and cells (i, j) where that depends on both."""
+    n, m = job.shape
+    rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
+    env = {"n": n, "m": m, **job.values}
+    for way in _suspects(job, nodes):
+        values = solved(way)
+        if values is not None:
+            rows.append(values["i"])
+            columns.append(values["j"])
+    for form in _compared(nodes, job.shape):
+        own = {atom.op: atom for atom in form if atom is not None and atom.op in ("i", "j")}
+        rest = {atom: by for atom, by in form.items() if atom is None or atom.op not in ("i", "j")}
+        if any(atom is not None and depends_on(atom, NOT_SOLVED) for atom in rest):
+            continue
+        for axis, along, length in (("j", "i", n), ("i", "j", m)):
+            if axis not in own or any(a is not None and depends_on(a, (axis,)) for a in rest):
+                continue
+            others = {**rest, own[along]: form[own[along]]} if along in own else rest
+            fixed = not any(a is not None and depends_on(a, (along,)) for a in others)
+            lines = np.unique(np.linspace(0, length - 1, 1 if fixed else MOST_OF_A_BORDER).astype(np.int64))
+            at = _solved_for(form[own[axis]], others, {**env, along: lines})
+            if fixed:
+                near = int(at[0]) + np.arange(-1, 2)
+                (columns if axis == "j" else rows).extend(near.tolist())
+                continue
+            for step in (0, -1, 1):
+                pair = lines, at + step
+                cells.append(pair if axis == "j" else pair[::-1])
+    i, j = (np.concatenate(part) for part in zip(*cells))
+    inside = (0 <= i) & (i < n) & (0 <= j) & (j < m)
+    return _lines(rows, n), _lines(columns, m), (i[inside][:MOST_CELLS], j[inside][:MOST_CELLS])
+
+
+def _suspects(job, nodes):
+    """Ways on which a read may be outside, some of whose conditions are not known."""
+    found = []
+    for _, way in Reads(job, nodes).suspects():
+        found.append(way)
+        if len(found) == MOST_LINES // 2:
+            break
+    return found
+
+
+def _compared(nodes, shape):
+    """Sums that change their sign where a condition changes, or a read leaves the table."""
+    for part in walk(*nodes.computed):
+        if part.op in OPPOSITE:
+            a, b = map(affine, part.args)
+            if a is not None and b is not None:
+                yield combine(a, b, -1)
+        elif part.op == "cell":
+            for arg, size in zip(part.args, shape):
+                form = affine(arg)
+                if form is not None:
+                    yield form
+                    yield combine(form, {None: 1}, -size)
+
+
+def _solved_for(by, rest, env):
+    """Where by * x + rest is 0, rounded down; outside every table where it is far away."""
+    made, total = {}, 0
+    for atom, factor in rest.items():
+        value = 1 if atom is None else evaluate(atom, env, made)
+        total = total + factor * np.asarray(value, np.float64)
+    lines = next((env[axis] for axis in ("i", "j") if axis in env), np.zeros(1))
+    at = np.floor(-total / by) + np.zeros(len(lines))
+    at = np.where(np.abs(at) < 2.0**40, at, -2.0)
+    return at.astype(np.int64)
+
+
+def _lines(found, size):
+    """A few lines of a table, the first and last of those found."""
+    lines = np.unique([at for at in found if 0 <= at < size]).astype(np.int64)
+    return np.concatenate([lines[: MOST_LINES // 2], lines[MOST_LINES // 2 :][-MOST_LINES // 2 :]])

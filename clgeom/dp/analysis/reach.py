@@ -1,0 +1,280 @@
+"""How far an equation reads: what the fast paths are chosen by.
+
+A reach is proven where every read of the equation can be seen and is affine in the indices; else it may be declared
+by the user, and the fast paths trap reads beyond it on the device.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.dp.analysis.sums import affine, combine
+from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.language.trace import Expr, widest
+from clgeom.errors import InvalidInput, short
+
+
+@dataclass(frozen=True)
+class Near:
+    """Every read is ``M(i + di, j + dj)`` for one of a few constant offsets."""
+
+    offsets: tuple[tuple[int, int], ...]
+
+    def __post_init__(self):
+        try:
+            offsets = sorted({(operator.index(di), operator.index(dj)) for di, dj in self.offsets})
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                "The 'offsets' parameter of Near must be pairs of integers (di, dj). "
+                f"Got {short(self.offsets)} instead."
+            ) from None
+        object.__setattr__(self, "offsets", tuple(offsets))
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """Every read is in row ``i + step`` (step is -1 or 1), in columns ``j + low`` to ``j + high``.
+
+    Parameters
+    ----------
+    step : int
+    low, high : int, Expr, function of (rows, parameters), or None
+        A number; an expression of i and parameters (of traced equations); a function that gives, for an array of rows
+        and the parameters by name, an array; None: any column on that side.
+    """
+
+    step: int
+    low: object = None
+    high: object = None
+
+    def __post_init__(self):
+        if self.step not in (-1, 1):
+            raise InvalidInput(f"The 'step' parameter of Row must be -1 or 1. Got {short(self.step)} instead.")
+        for name, bound in (("low", self.low), ("high", self.high)):
+            whole = isinstance(bound, (int, np.integer)) and not isinstance(bound, bool)
+            if not (bound is None or whole or isinstance(bound, Expr) or callable(bound)):
+                raise InvalidInput(
+                    f"The {name!r} parameter of Row must be an integer, a function of rows and parameters, or None. "
+                    f"Got {short(bound)} instead."
+                )
+
+    def bounds(self, rows, values: dict, shape=(0, 0)):
+        """(low, high) for these rows: int64 arrays, None where there is no bound."""
+        rows = np.asarray(rows, np.int64)
+        env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
+
+        def of(name, bound):
+            if bound is None:
+                return None
+            if isinstance(bound, Expr):
+                bound = evaluate(bound, env, made)
+            elif callable(bound):
+                found = np.asarray(bound(rows, values))
+                if found.dtype.kind not in "iu" or found.shape not in ((), rows.shape):
+                    raise InvalidInput(
+                        f"The {name!r} function of Row must give an integer for each row, shape {rows.shape}. "
+                        f"Got {found.dtype} of shape {found.shape} instead."
+                    )
+                bound = found
+            return np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64)
+
+        return of("low", self.low), of("high", self.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The value is made of one reduction over k of ``M(i, k + left) + M(k + right, j) + term(i, j, k)``.
+
+    `node` is that reduction in the equation; `op` is "min" or "max"; `lo`, `hi` bound k; `term` is None for none;
+    `outer` are the constant offsets read outside the reduction.
+    """
+
+    op: str
+    node: Expr
+    left: int
+    right: int
+    term: Expr | None
+    lo: Expr
+    hi: Expr
+    outer: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Far:
+    """Anything else: one launch per stage."""
+
+
+def reach_of(*roots: Expr):
+    """The reach that the nodes of a traced equation prove."""
+    cells = [part for part in walk(*roots) if part.op == "cell"]
+    offsets = [(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells]
+    if all(isinstance(x, int) for pair in offsets for x in pair):
+        return Near(tuple(offsets))
+    return _row(roots, cells, offsets) or _split(roots, cells) or Far()
+
+
+def offset(expr: Expr, axis: str):
+    """How far an index is from i or j: a number, a sum as `sums.affine` has it, or None."""
+    total = affine(expr)
+    if total is None:
+        return None
+    own = [atom for atom in total if atom is not None and atom.op == axis]
+    if not own or total[own[0]] != 1:
+        return total
+    rest = {atom: c for atom, c in total.items() if atom is not own[0]}
+    return rest.get(None, 0) if not rest or set(rest) == {None} else rest
+
+
+def _row(roots, cells, offsets):
+    """Row reach: every read one row up, or every read one row down."""
+    steps = {di for di, _ in offsets if isinstance(di, int)}
+    if len(steps) != 1 or not steps <= {-1, 1} or not all(isinstance(di, int) for di, _ in offsets):
+        return None
+    ranges = {part.args[0]: part.args[1:3] for part in walk(*roots) if part.op in ("reduce", "argreduce")}
+    lows, highs = zip(*(_columns(c.args[1], ranges) for c in cells))
+    return Row(steps.pop(), _outermost("min", lows), _outermost("max", highs))
+
+
+def _columns(expr, ranges):
+    """(low, high) of an index of columns relative to j, as expressions of i and parameters or numbers."""
+    total = affine(expr)
+    if total is None:
+        return None, None
+    total = _minus_j(total)
+    return _extreme(total, ranges, -1), _extreme(total, ranges, 1)
+
+
+def _minus_j(total):
+    total = dict(total)
+    j = next((atom for atom in total if atom is not None and atom.op == "j"), None)
+    if j is None:
+        return {**total, "j": -1}  # a column of its own: never bounded relative to j
+    total[j] -= 1
+    if total[j] == 0:
+        del total[j]
+    return total
+
+
+def _extreme(total, ranges, side):
+    """The largest (side 1) or smallest (side -1) value of a sum over all its indices, or None."""
+    for _ in range(8):
+        k = next((atom for atom in total if isinstance(atom, Expr) and atom.op == "index"), None)
+        if k is None:
+            break
+        if k not in ranges:
+            return None
+        factor = total.pop(k)
+        lo, hi = ranges[k]
+        bound = affine(hi) if factor * side > 0 else affine(lo)
+        if bound is None:
+            return None
+        if factor * side > 0:
+            bound = combine(bound, {None: 1}, -1)
+        total = combine(total, bound, factor)
+    atoms = [atom for atom in total if atom is not None]
+    if any(isinstance(a, str) or depends_on(a, ("j", "cell", "index", "reduce", "argreduce")) for a in atoms):
+        return None
+    if not atoms:
+        return total.get(None, 0)
+    expr = None
+    for atom, coefficient in total.items():
+        term = Expr("const", (), "long", coefficient) if atom is None else atom
+        if atom is not None and coefficient != 1:
+            term = Expr("mul", (atom, Expr("const", (), "long", coefficient)), "long", None)
+        expr = term if expr is None else Expr("add", (expr, term), "long", None)
+    return expr
+
+
+def _outermost(op, bounds):
+    """The least or largest of bounds, None when one is."""
+    if any(b is None for b in bounds):
+        return None
+    numbers = [b for b in bounds if isinstance(b, int)]
+    exprs = [b for b in bounds if not isinstance(b, int)]
+    best = (min if op == "min" else max)(numbers) if numbers else None
+    if not exprs:
+        return best
+    result = None if best is None else Expr("const", (), "long", best)
+    for expr in exprs:
+        result = expr if result is None else Expr(op, (result, expr), "long", None)
+    return result
+
+
+def _split(roots, cells):
+    """Split reach: one reduction whose body is M(i, k + a) + M(k + b, j) + what reads no cell; the rest reads near."""
+    found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
+    nodes = [part for part in found if part.op == "reduce"]
+    if len(nodes) != 1 or nodes[0].data not in ("min", "max"):
+        return None
+    node = nodes[0]
+    k, lo, hi, body = node.args[:4]
+    if any(part.data != node.data or _keys(part) != _keys(node) for part in found):
+        return None
+    if any(depends_on(x, ("cell", "index")) for x in (lo, hi)) or len(node.args) > 4:
+        return None
+    terms = _summands(body)
+    if body.type in ("float", "double") and not _in_order(body):
+        return None  # floats are added as written: (M + M) + term
+    reads = [t for t in terms if t.op == "cell"]
+    others = [t for t in terms if t.op != "cell"]
+    if len(reads) != 2 or any(depends_on(t, ("cell", "reduce")) for t in others):
+        return None
+    left = right = None
+    for read in reads:
+        row, column = offset(read.args[0], "i"), offset(read.args[1], "j")
+        if row == 0 and left is None and (at := _index_offset(read.args[1], k)) is not None:
+            left = at
+        elif column == 0 and right is None and (at := _index_offset(read.args[0], k)) is not None:
+            right = at
+    if left is None or right is None:
+        return None
+    outer = [part for root in roots for part in _outside(root, body) if part.op == "cell"]
+    offsets = [(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in outer]
+    if not all(isinstance(x, int) for pair in offsets for x in pair):
+        return None
+    term = None
+    for t in others:
+        term = t if term is None else Expr("add", (term, t), widest((term, t)), None)
+    return Split(node.data, node, left, right, term, lo, hi, tuple(sorted(set(offsets))))
+
+
+def _keys(part):
+    return tuple(map(id, part.args[:4]))
+
+
+def _in_order(body):
+    """Whether a sum of floats is M + M, or that plus one term which reads no cell."""
+    if body.op != "add":
+        return False
+    inner = [arg for arg in body.args if depends_on(arg, ("cell",))]
+    if len(inner) == 1:  # and a term
+        inner = inner[0].args if inner[0].op == "add" else ()
+    return len(inner) == 2 and all(arg.op == "cell" for arg in inner)
+
+
+def _summands(expr):
+    if expr.op == "add":
+        return [t for arg in expr.args for t in _summands(arg)]
+    return [expr]
+
+
+def _index_offset(expr, k):
+    """c for an index that is k + c, else None."""
+    total = affine(expr)
+    if total is None or total.get(k) != 1 or set(total) - {k, None}:
+        return None
+    return total.get(None, 0)
+
+
+def _outside(root, body):
+    """The nodes of `root` that can be reached without going through `body`."""
+    seen, stack = set(), [root]
+    while stack:
+        part = stack.pop()
+        if part is not body and id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            stack.extend(part.args)

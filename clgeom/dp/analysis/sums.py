@@ -1,0 +1,143 @@
+"""Sums of integer multiples: what an index is made of, and which conditions its range decides.
+
+A sum is a dictionary {atom: coefficient}, its constant under None: ``2 * i - k + 3`` is {i: 2, k: -1, None: 3}.
+"""
+
+from __future__ import annotations
+
+import math
+
+from clgeom.dp.language.nodes import depends_on, walk, with_args
+from clgeom.dp.language.trace import LIMITS, Expr, settled
+
+
+def affine(expr: Expr) -> dict | None:
+    """The expression as a sum of integer multiples.
+
+    Whatever is no sum, difference or integer multiple is an atom; so is what is made of cells, which may wrap around.
+    None for expressions that are no integers. That these sums do not wrap around is for `bounds.indices_fit` to say.
+    """
+    if expr.type not in LIMITS:
+        return None
+    total = _affine(expr)
+    if expr.op not in DIVIDED or total is None or not any(map(_of_cells, total)):
+        return total
+    return {expr: 1}
+
+
+#: Operators that sums are made of.
+DIVIDED = frozenset(("add", "sub", "neg", "mul"))
+
+
+def _of_cells(atom):
+    return atom is not None and atom.op not in LEAVES and depends_on(atom, ("cell",))
+
+
+def indices_of(*roots) -> frozenset:
+    """The sums, differences, products and negations that `affine` looks into, of all that paths take for sums:
+    indices, ends of loops and sides of comparisons."""
+    found = set()
+
+    def visit(expr):
+        if expr not in found and expr.op in DIVIDED | {"cast"} and affine(expr) != {expr: 1}:
+            found.add(expr)
+            for arg in expr.args:
+                visit(arg)
+
+    for part in walk(*roots):
+        if part.op in INDEXED:
+            for arg in part.args[1:3] if part.op in ("reduce", "argreduce") else part.args:
+                if arg.type in LIMITS:
+                    visit(arg)
+    return frozenset(part for part in found if part.op in DIVIDED)
+
+
+INDEXED = frozenset(("cell", "load", "reduce", "argreduce", "lt", "le", "gt", "ge", "eq", "ne"))
+LEAVES = frozenset(("i", "j", "n", "m", "index", "parameter", "const"))
+
+
+def _affine(expr):
+    if expr.op == "const":
+        return {None: expr.data} if expr.data else {}
+    if expr.op in ("add", "sub"):
+        a, b = map(affine, expr.args)
+        return None if a is None or b is None else combine(a, b, 1 if expr.op == "add" else -1)
+    if expr.op == "neg":
+        a = affine(expr.args[0])
+        return None if a is None else combine({}, a, -1)
+    if expr.op == "cast":
+        inner = expr.args[0]
+        return affine(inner) if inner.type in LIMITS and not narrows(expr) else {expr: 1}
+    if expr.op == "mul":
+        for by, other in (expr.args, expr.args[::-1]):
+            if by.op == "const":
+                a = affine(other)
+                return None if a is None else combine({}, a, by.data)
+    return {expr: 1}
+
+
+def narrows(expr) -> bool:
+    """Whether a cast may lose bits of an integer."""
+    return expr.op == "cast" and (expr.args[0].type, expr.type) == ("long", "int")
+
+
+def combine(a: dict, b: dict, factor: int) -> dict:
+    """a + factor * b, of sums."""
+    total = dict(a)
+    for atom, coefficient in b.items():
+        total[atom] = total.get(atom, 0) + factor * coefficient
+        if total[atom] == 0:
+            del total[atom]
+    return total
+
+
+def range_of(total: dict, known: dict) -> tuple:
+    """(lowest, highest) value of a sum, infinite where there is no bound.
+
+    `known` has (lowest, highest) by the operators of atoms, such as "i" and "j"; None where there is no bound.
+    """
+    low = high = 0
+    for atom, factor in total.items():
+        least, most = (1, 1) if atom is None else known.get(atom.op, (None, None))
+        ends = -math.inf if least is None else least, math.inf if most is None else most
+        ends = sorted(factor * end for end in ends)
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def simplify(expr: Expr, known: dict) -> Expr:
+    """The expression without the conditions that are decided by what is `known`, as `range_of` takes it."""
+    made = {}
+    for part in walk(expr):
+        made[part] = _decided(with_args(part, tuple(made[a] for a in part.args)), known)
+    return made[expr]
+
+
+def _decided(part, known):
+    """The node, or what it is known to be."""
+    op, args = part.op, part.args
+    answer = None
+    if op in ("lt", "le", "gt", "ge", "eq", "ne"):
+        answer = _compared(op, *args, known)
+    elif op == "not" and args[0].op == "const":
+        answer = not args[0].data
+    if answer is not None:
+        return Expr("const", (), "bool", answer)
+    if op == "where" and args[0].op == "const":
+        return args[1] if args[0].data else args[2]
+    side = settled(op, *args) if op in ("and", "or") else None
+    return part if side is None else side
+
+
+def _compared(op, a, b, known) -> bool | None:
+    """Whether a comparison holds, None where what is known leaves that open."""
+    a, b = affine(a), affine(b)
+    if a is None or b is None:
+        return None
+    low, high = range_of(combine(a, b, -1), known)
+    apart, equal = low > 0 or high < 0, low == high == 0
+    holds, fails = {
+        "lt": (high < 0, low >= 0), "le": (high <= 0, low > 0), "gt": (low > 0, high <= 0),
+        "ge": (low >= 0, high < 0), "eq": (equal, apart), "ne": (apart, equal),
+    }[op]  # fmt: skip
+    return True if holds else False if fails else None

@@ -1,0 +1,472 @@
+"""The check before a fill: a few cells of the table itself, computed with every trap on.
+
+Traced equations, and simple ones in C, are computed on the host: the first stages of the table, cell after cell where
+those have few, and cells all over it and next to the borders of conditions. What a cell reads is known where the trial
+has computed it before; what follows from other cells is not known, and nothing is said of what may not happen. So
+whatever is found is wrong for certain.
+
+Other equations in C are computed on the device, by the kernels of ``check=True``: the first stages, and a few cells of
+later ones up to their first read of another cell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.dp.analysis import outside
+from clgeom.dp.analysis.sums import narrows
+from clgeom.dp.analysis.work import work_of
+from clgeom.dp.job import Job
+from clgeom.dp.language.nodes import NUMPY, ON_ARRAYS, cast
+from clgeom.dp.language.plain_c import nodes_of
+from clgeom.dp.language.trace import LIMITS, deep_enough, neutral, widest
+from clgeom.dp.language.users_c import has_loop
+from clgeom.dp.paths import stages
+from clgeom.dp.table.table import CellStore
+from clgeom.errors import EquationWarning, KernelBuildError
+from clgeom.runtime import launch
+from clgeom.runtime.launch import Plan
+from clgeom.runtime.tuning import select
+
+#: What a trial on the host may cost: each node that is computed counts 1, and 1 more for so many cells. Measured, 15 us
+#: each; stages come first, and half of it at most.
+MOST_STEPS, CELLS_OF_STEP = 800, 2048
+#: Cells of a stage, and most of them if a stage has more: the first, the last, and some between.
+STAGE_CELLS, EDGE_CELLS = 256, 16
+#: Elements of a reduction that are looked at for a cell, and for all cells.
+LOOP_EDGE, LOOP_CELLS = 8, 1 << 12
+#: Rows and columns at each end of the table, and how many are spread between: cells where they cross are looked at.
+ENDS, SPREAD = 2, 4
+#: On the device: cells of the first stages, how many of these at the most, memory for them in cells (two long ones are
+#: computed if they fit), and what all cells may cost.
+TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
+#: Trials that a session remembers.
+MOST_REMEMBERED = 4_096
+
+
+def check(job: Job) -> None:
+    """Raise the error for what a trial finds, once for each equation, shape, and shapes of its parameters."""
+    key = _key(job)
+    done = job.session.__dict__.setdefault("dp_trials", {})
+    if key in done:
+        return
+    nodes = nodes_of(job.equation)
+    with deep_enough(job.equation.name):
+        if nodes is not None:
+            on_host(job, nodes)
+        else:
+            on_device(job)
+    with job.session.lock:
+        if len(done) >= MOST_REMEMBERED:
+            done.clear()
+        done[key] = True
+
+
+def _key(job):
+    given = tuple(
+        (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
+        for name, value in job.values.items()
+    )
+    return (
+        job.equation.text(),
+        job.equation.decisions,
+        job.pattern.name,
+        job.shape,
+        job.start,
+        job.stop,
+        given,
+    )
+
+
+# On the host ------------------------------------------------------------------------------------------------------
+
+
+def on_host(job: Job, nodes) -> Trial:
+    """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for what they do."""
+    trial = Trial(job, nodes)
+    for stage in range(job.start, job.stop):
+        count = job.pattern.count(stage, *job.shape)
+        before = trial.steps
+        trial.compute(*job.pattern.cells_at(stage, _places(count), *job.shape), keep=True)
+        if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
+            break  # another like this one would be too much
+    else:
+        trial.report()
+        if trial.complete:
+            return trial
+    trial.report()
+    trial.compute(*_spread(job, nodes))
+    trial.report()
+    return trial
+
+
+def _places(count):
+    """Places of a stage: all, or its ends and some between."""
+    if count <= STAGE_CELLS:
+        return np.arange(count)
+    between = np.linspace(0, count - 1, EDGE_CELLS).astype(np.int64)
+    return np.unique(np.concatenate([np.arange(EDGE_CELLS), between, count - 1 - np.arange(EDGE_CELLS)]))
+
+
+def _spread(job, nodes):
+    """Rows and columns of cells all over the table, and next to borders of conditions, of stages that are filled."""
+    lines = []
+    *borders, (own_i, own_j) = outside.borders(job, nodes)
+    for size, more in zip(job.shape, borders):
+        ends = np.arange(min(ENDS + 1, size))
+        between = np.linspace(0, size - 1, SPREAD + 2).astype(np.int64)
+        lines.append(np.unique(np.concatenate([ends, between, size - 1 - ends, more])))
+    grid = np.meshgrid(*lines, indexing="ij")
+    i, j = (np.concatenate([part.ravel(), own]) for part, own in zip(grid, (own_i, own_j)))
+    stage = job.pattern.stage_of(i, j, *job.shape)
+    filled = (job.start <= stage) & (stage < job.stop)
+    return i[filled], j[filled]
+
+
+class Trial:
+    """Cells that were computed, and the first fault of all."""
+
+    def __init__(self, job: Job, nodes):
+        self.job, self.nodes = job, nodes
+        self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
+        # numbers of cells, ascending, their values, and whether these are known
+        self.numbers = np.empty(0, np.int64)
+        self.values = np.empty(0, nodes.dtype)
+        self.known = np.empty(0, bool)
+        self.faults, self.doubts, self.steps = [], [], 0
+
+    def compute(self, i, j, *, keep=False) -> None:
+        """Compute cells, none of which may read another; `keep`: others may."""
+        i, j = np.asarray(i, np.int64), np.asarray(j, np.int64)
+        if not len(i):
+            return
+        lanes = Lanes(self, i, j)
+        every = np.arange(len(i))
+        with np.errstate(all="ignore"):
+            for root in self.nodes.eager:
+                lanes.value(root, every)
+            values, known = lanes.value(self.nodes.value, every)
+            if self.nodes.decision is not None:
+                self._look_at_decisions(lanes, *lanes.value(self.nodes.decision, every))
+        if keep:
+            numbers = np.concatenate([self.numbers, i * self.job.shape[1] + j])
+            order = np.argsort(numbers, kind="stable")
+            self.numbers = numbers[order]
+            self.values = np.concatenate([self.values, values.astype(self.nodes.dtype)])[order]
+            self.known = np.concatenate([self.known, known])[order]
+
+    def _look_at_decisions(self, lanes, values, known):
+        count = self.nodes.decisions
+        least, most = (-1, max(self.job.shape)) if count == "index" else (0, count - 1)
+        wrong = np.flatnonzero(known & ((values < least) | (values > most)))
+        lanes.note(stages.DECISION, wrong, values[wrong])
+
+    def cell(self, a, b):
+        """(value, whether it is known) of cells inside the table."""
+        found = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
+        numbers = a * self.job.shape[1] + b
+        if len(self.numbers):
+            at = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+            here = self.numbers[at] == numbers
+            found = np.where(here, self.values[at], 0).astype(self.values.dtype), here & self.known[at]
+        before = self.job.pattern.stage_of(a, b, *self.job.shape) < self.job.start  # these are 0
+        return found[0], found[1] | before
+
+    def report(self) -> None:
+        """Raise the error for the fault of the earliest stage; warn of what goes on as documented."""
+        job = self.job
+
+        def place(fault):
+            return job.pattern.stage_of(*fault[1], *job.shape), fault[1]
+
+        if self.faults:
+            kind, cell, a, b = min(self.faults, key=place)
+            raise stages.fault(job, cell, kind, a, b)
+        if self.doubts:
+            kind, cell, a, b = min(self.doubts, key=place)
+            words = {
+                stages.OVERFLOW: "and wraps around, as integers do",
+                stages.DIVISION: "and takes the quotient and the remainder to be 0",
+                stages.SHIFT: "and takes the result to be 0",
+            }[kind]
+            said = str(stages.fault(job, cell, kind, a, b)).rstrip(".")
+            warnings.warn(
+                f"{said}, {words}. If that is meant, fill it with check=False.", EquationWarning, stacklevel=5
+            )
+            self.doubts.clear()
+
+
+class Lanes:
+    """Values of nodes in many cells at once, each computed in those only that are sure to ask for it.
+
+    Parameters
+    ----------
+    trial : Trial
+    i, j : ndarray of int64
+    parent : Lanes, optional
+        A loop's cells have a lane for each k; `of` says which lane of the parent they belong to.
+    """
+
+    def __init__(self, trial, i, j, parent=None, of=None, indices=None):
+        self.trial, self.i, self.j, self.parent, self.of = trial, i, j, parent, of
+        self.indices = indices or {}
+        self.made = {}
+
+    def value(self, node, lanes):
+        """(values, whether they are known) of a node in these lanes."""
+        op = node.op
+        if op == "const":
+            return np.full(len(lanes), node.data, _kind(node)), np.ones(len(lanes), bool)
+        if op in ("i", "j"):
+            return (self.i if op == "i" else self.j)[lanes], np.ones(len(lanes), bool)
+        if op in ("n", "m"):
+            return np.full(len(lanes), self.trial.job.shape[op == "m"]), np.ones(len(lanes), bool)
+        if op == "parameter":
+            value = self.trial.job.values[node.data]
+            value = int(value) if node.type in LIMITS else value
+            return np.full(len(lanes), value), np.ones(len(lanes), bool)
+        if op == "index":
+            return self.indices[node][lanes], np.ones(len(lanes), bool)
+        if node not in self.made:
+            size = len(self.i)
+            self.made[node] = np.zeros(size, _kind(node)), np.zeros(size, bool), np.zeros(size, bool)
+        values, known, done = self.made[node]
+        left = lanes[~done[lanes]]
+        if len(left):
+            found = self._computed(node, left)
+            values[left], known[left] = found
+            done[left] = True
+        return values[lanes], known[lanes]
+
+    def _computed(self, node, lanes):
+        op, args = node.op, node.args
+        self.trial.steps += 1 + len(lanes) // CELLS_OF_STEP
+        if op == "where":
+            return self._choice(node, lanes)
+        if op in ("and", "or"):
+            return self._logical(node, lanes)
+        if op in ("reduce", "argreduce"):
+            return self._reduction(node, lanes)
+        pairs = [self.value(arg, lanes) for arg in args]
+        values, known = [v for v, _ in pairs], np.logical_and.reduce([k for _, k in pairs])
+        if op == "cell":
+            return self._cell(*values, known, lanes)
+        if op == "load":
+            return self._load(node, values, known, lanes)
+        if op in ("which_min", "which_max"):
+            best, at = values[0], np.zeros(len(lanes), np.int64)
+            for place, value in enumerate(values[1:], 1):
+                better = value < best if op == "which_min" else value > best
+                best, at = np.where(better, value, best), np.where(better, place, at)
+            return at, known
+        if op == "cast":
+            found = cast(values[0], node.type).astype(_kind(node))
+            if narrows(node):
+                self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+            return found, known
+        if op in ("floordiv", "mod"):
+            zero = values[1] == 0
+            self._doubt(stages.DIVISION, lanes[known & zero])
+            found = ON_ARRAYS[op](values[0], np.where(zero, 1, values[1]))
+            return self._whole(node, np.where(zero, 0, found), known, lanes), known
+        if op in ("shl", "shr"):
+            self._doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
+        type = widest(args)
+        if type in ("float", "double"):
+            values = [v.astype(NUMPY[type]) for v in values]
+        found = ON_ARRAYS[op](*values)
+        if node.type in LIMITS:
+            if node.type == "long" and op in ("add", "sub", "mul", "neg", "shl"):
+                rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values)) if op != "shl" else None
+                far = np.abs(rough) > 2.0**63 if op != "shl" else (found >> np.clip(values[1], 0, 63)) != values[0]
+                self._doubt(stages.OVERFLOW, lanes[known & far])
+            return self._whole(node, found, known, lanes), known
+        return found, known
+
+    def _whole(self, node, values, known, lanes):
+        """Integers as their type has them."""
+        if node.type != "int":
+            return values
+        wrapped = values.astype(np.int32).astype(np.int64)
+        self._doubt(stages.OVERFLOW, lanes[known & (wrapped != values)])
+        return wrapped
+
+    def _choice(self, node, lanes):
+        condition, *sides = node.args
+        test, sure = self.value(condition, lanes)
+        values, known = np.zeros(len(lanes), _kind(node)), np.zeros(len(lanes), bool)
+        for side, taken in zip(sides, (sure & test, sure & ~test)):
+            at = np.flatnonzero(taken)
+            if len(at):
+                values[at], known[at] = self.value(side, lanes[at])
+        return values, known
+
+    def _logical(self, node, lanes):
+        decides = node.op == "or"
+        values, known = self.value(node.args[0], lanes)
+        values, known = values.astype(bool), known.copy()
+        asked = np.flatnonzero(known & (values != decides))
+        if len(asked):
+            values[asked], known[asked] = self.value(node.args[1], lanes[asked])
+        return values, known
+
+    def _reduction(self, node, lanes):
+        k, lo, hi, body, *empty = node.args
+        (first, sure), (end, other) = self.value(lo, lanes), self.value(hi, lanes)
+        values, known = np.zeros(len(lanes), _kind(node)), sure & other
+        counts = np.where(known, np.maximum(end - first, 0), 0)
+        each = int(max(min(LOOP_CELLS // max(len(lanes), 1), counts.max(initial=0)), 2))
+        short = counts <= each
+        of, ks = _places_of_loops(counts, short, each)
+        if not len(of):
+            values[:] = neutral(node.data, body.type) if node.op == "reduce" else -1
+        else:
+            ks += first[of]
+            parents = lanes[of]
+            inner = Lanes(self.trial, self.i[parents], self.j[parents], self, parents)
+            inner.indices = {index: at[parents] for index, at in self.indices.items()}
+            inner.indices[k] = ks
+            # what does not change with k has been computed, or will be, for the cell
+            found, there = inner.value(body, np.arange(len(ks)))
+            bad = np.zeros(len(lanes), bool)
+            np.logical_or.at(bad, of, ~there)
+            known = known & short & ~bad
+            values = self._reduced(node, body, found, of, ks, lanes)
+        none = np.flatnonzero((counts == 0) & sure & other)
+        if empty and node.op == "reduce" and len(none):
+            values[none], known[none] = self.value(empty[0], lanes[none])
+        return values, known
+
+    def _reduced(self, node, body, found, of, ks, lanes):
+        """Least, largest or sum of what the loops of lanes give, in the order of k; or where that is."""
+        size = len(lanes)
+        if node.data == "sum":
+            total = np.zeros(size, found.dtype)
+            np.add.at(total, of, found)  # one after the other, in this order
+            if body.type == "int":
+                total = self._whole(body, total, np.ones(size, bool), lanes)
+            return total
+        start = neutral(node.data, body.type)
+        best, at = np.full(size, start, found.dtype), np.full(size, -1, np.int64)
+        (np.fmin if node.data == "min" else np.fmax).at(best, of, found)
+        if node.op == "reduce":
+            return best
+        equal = np.flatnonzero(found == best[of])[::-1]
+        at[of[equal]] = ks[equal]  # the first of them is written last
+        return at
+
+    def _cell(self, a, b, known, lanes):
+        job, (n, m) = self.trial.job, self.trial.job.shape
+        i, j = self.i[lanes], self.j[lanes]
+        outside = known & ((a < 0) | (a >= n) | (b < 0) | (b >= m))
+        forbidden = known & ~outside & ~_allowed(job.pattern, a - i, b - j)
+        self.note(stages.RANGE, lanes[outside], a[outside], b[outside])
+        self.note(stages.PATTERN, lanes[forbidden], a[forbidden], b[forbidden])
+        inside = np.flatnonzero(known & ~outside & ~forbidden)
+        values, sure = np.zeros(len(lanes), self.trial.values.dtype), np.zeros(len(lanes), bool)
+        if len(inside):
+            values[inside], sure[inside] = self.trial.cell(a[inside], b[inside])
+        return values, sure
+
+    def _load(self, node, indices, known, lanes):
+        array = self.trial.job.values[node.data]
+        inside = known.copy()
+        for at, size in zip(indices, array.shape):
+            wrong = np.flatnonzero(inside & ((at < 0) | (at >= size)))
+            self.note(stages.INDEX, lanes[wrong], at[wrong], np.full(len(wrong), size))
+            inside[wrong] = False
+        values, at = np.zeros(len(lanes), _kind(node)), np.flatnonzero(inside)
+        values[at] = array[tuple(index[at] for index in indices)]
+        return values, inside
+
+    def note(self, kind, lanes, a=None, b=None, into=None):
+        """Note what is wrong in these lanes: the one of the earliest stage."""
+        if len(lanes):
+            i, j = self.i[lanes], self.j[lanes]
+            first = int(np.lexsort((j, i, self.trial.job.pattern.stage_of(i, j, *self.trial.job.shape)))[0])
+            what = (0 if x is None else int(x[first]) for x in (a, b))
+            into = self.trial.faults if into is None else into
+            into.append((kind, (int(i[first]), int(j[first])), *what))
+
+    def _doubt(self, kind, lanes, a=None):
+        self.note(kind, lanes, a, into=self.trial.doubts)
+
+
+def _kind(node):
+    """The type of a node's values here: integers have room to go beyond theirs."""
+    return np.int64 if node.type in LIMITS else NUMPY[node.type]
+
+
+def _places_of_loops(counts, short, each):
+    """(loop, place in it): all places of short loops, in order; of others the first, the last and some between."""
+    all_of = np.repeat(np.flatnonzero(short), counts[short])
+    starts = np.repeat(np.cumsum(counts[short]) - counts[short], counts[short])
+    long = np.flatnonzero(~short)
+    edge = np.arange(min(LOOP_EDGE, max(each // 3, 1)))
+    last = counts[long][:, None] - 1
+    some = np.concatenate([0 * last + edge, last * edge // len(edge), last - edge], axis=1)
+    of = np.concatenate([all_of, np.repeat(long, some.shape[1])])
+    return of, np.concatenate([np.arange(len(all_of)) - starts, some.ravel()])
+
+
+def _allowed(pattern, di, dj):
+    """`Pattern.allows` for arrays."""
+    signs = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if pattern.allows(r, c)]
+    r, c = np.sign(di), np.sign(dj)
+    return np.logical_or.reduce([(r == a) & (c == b) for a, b in signs])
+
+
+# On the device ----------------------------------------------------------------------------------------------------
+
+
+def on_device(job: Job) -> None:
+    """Compute cells of an equation in C, by one small program."""
+    try:
+        _first_stages(job, trapped=True)
+    except KernelBuildError:
+        try:
+            _first_stages(job, trapped=False)
+        except KernelBuildError:
+            return  # the fill itself says what is wrong
+
+
+def _first_stages(job, *, trapped):
+    """As many whole stages from the first one on as are few cells, then some cells of later ones."""
+    _, counts = stages.counts_of(job, job.start, min(job.stop, job.start + TRIAL_STAGES))
+    cells = np.cumsum(counts)
+    each = work_of(job.equation).most(max(job.shape))
+    width = int({"rows": job.shape[1], "columns": job.shape[0]}.get(job.pattern.kind, min(job.shape)))
+    session, dtype = job.session, job.equation.dtype
+    held = min(HELD_CELLS, session.profile.max_alloc_bytes // dtype.itemsize)
+    fits = (cells <= TRIAL_CELLS) & (TRIAL_STAGES * width <= held)
+    fits |= (np.arange(len(cells)) < 2) & (2 * width <= held)
+    fits &= cells * each <= TRIAL_OPERATIONS
+    whole = int(fits.sum())
+    ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
+    buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
+    store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
+    policy, buffers = select(session.profile, stages.KERNELS[job.pattern.kind], dtype, ring * width), {}
+    quiet = replace(job, watch=None, profile=False, phases=[])
+    step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
+    if whole:
+        planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
+        found = quiet.run(Plan(launch.Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
+        stages.raise_first(quiet, step, found, buffers)
+    if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
+        return  # what is read there is not known, and a loop may wait for it
+    some = np.unique(np.linspace(job.start + whole, job.stop - 1, 3).astype(np.int64))
+    _, counts = stages.counts_of(job, job.start, job.stop)
+    args = list(step.step.args)
+    args[step.places[0] + 5] = np.int32(0)  # what was computed before is not known
+    unknown = step._replace(step=replace(step.step, args=tuple(args)))
+    rows = []
+    for stage in some:
+        count = int(counts[stage - job.start])
+        edge = min(count, EDGE_CELLS)
+        rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
+    numbers = np.array(rows, np.int64)
+    found = quiet.run(Plan(launch.Series(unknown.step, step.places, numbers, np.ones(len(rows), np.int64))), **buffers)
+    stages.raise_first(quiet, unknown, found, buffers, known=0)

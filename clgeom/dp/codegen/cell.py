@@ -1,0 +1,190 @@
+"""The function of one cell: what every kernel of the family includes of an equation.
+
+    types, macros             DP_KERNEL_PARAMETERS, DP_ARGUMENTS, DP_DECISION(p) ..: what kernels pass on
+    helpers                   functions of the user
+    dp_split_term             of a reduction that is left to a product of tiles
+    dp_range, dp_body         of a reduction that is left to a group
+    dp_cell                   the value of cell (i, j), and its decision
+
+Nodes become C in `text`. What a kernel defines before, and how it calls these, is in `Equation.text`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from clgeom.dp.analysis.reach import Split
+from clgeom.dp.analysis.sums import indices_of
+from clgeom.dp.codegen import text, traps
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.parameters import arguments, declarations, taken
+from clgeom.dp.language.trace import CELL_TYPES, LIMITS, Expr, neutral
+from clgeom.dp.language.users_c import calls_are_pure
+
+INDICES = "const int i, const int j, const int n, const int m"
+
+
+def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> str:
+    """The text that a kernel includes; the parameters are those of `Equation.text`."""
+    cell = CELL_TYPES[equation.dtype.name]
+    widened = checked is True and not equation.traced and cell == "int"  # 32-bit overflow shows in 64 bits
+    has_decision, index = equation.decisions is not None, equation.decisions == "index"
+    lines = [
+        f"typedef {cell} stored_t;",
+        f"typedef {'long' if widened else cell} cell_t;",
+        "typedef int index_t;",
+        f"#define DP_WIDENED {int(widened)}",
+        f"#define DP_HAS_DECISION {int(has_decision)}",
+        f"#define DP_DECISION(p) {', p' if has_decision else ''}",
+        f"#define DP_STORED_DECISION(d) {'((d) + 1)' if index else '(d)'}",
+        f"#define DP_BAD_DECISION(d) {'(d) + 1u > max(n, m) + 1u' if index else f'(d) >= {equation.decisions}u'}",
+        *_what_kernels_pass(equation),
+    ]
+    given, context = {}, ""
+    if split:
+        lines.append(_split_term(equation, clamped))
+        given = _left_out(part for part in walk(*equation.roots) if part.op in ("reduce", "argreduce"))
+    if wide:
+        lines += _range_and_body(equation, wraps)
+        given = _left_out(equation.wide.twins)
+        context = f", const {equation.wide.node.type} dp_split, const int dp_split_k"
+    trapped = trapped and checked and not equation.traced
+    body = _body(equation, bool(checked), given, trapped=trapped, wraps=wraps)
+    lines.append(cell_function(equation, body, context=context, trapped=trapped))
+    return "\n".join(lines) + "\n"
+
+
+def recovery_text(equation, body: str, resumed: bool) -> str:
+    """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``."""
+    head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size"
+    head += f"{', global long *state' * resumed} DP_CONTEXT"
+    head += f"{declarations(equation.parameters)})"
+    body = _with_tables(equation, text.marked("equation", body))
+    return "\n".join([*_what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
+
+
+def shown_text(equation) -> str:
+    """The function of a cell without what only kernels need."""
+    body = _body(equation, wraps=None) if equation.traced else equation.body
+    if not equation.traced and equation.is_expression:
+        body = f"return {body}" + ("\n;" if "//" in body.splitlines()[-1] else ";")
+    head = f"{CELL_TYPES[equation.dtype.name]} {equation.name}(int i, int j, int n, int m"
+    inside = "\n".join(text.indent(body.splitlines()))
+    return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}\n"
+
+
+def _what_kernels_pass(equation):
+    """Macros for parameters, and the user's own functions."""
+    return [
+        f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')}",
+        f"#define DP_ARGUMENTS {arguments(equation.parameters, 'dp_')}",
+        *([text.marked("helpers", equation.helpers)] if equation.helpers else []),
+    ]
+
+
+# The cell ---------------------------------------------------------------------------------------------------------
+
+
+def _body(equation, checked=False, given=None, *, trapped=False, wraps="values"):
+    """The statements of a cell's function."""
+    if equation.traced:
+        return text.body_of(
+            equation.value,
+            equation.decision,
+            taken=taken(equation.parameters),
+            checked=checked,
+            given=given,
+            wraps=wraps,
+        )
+    body = traps.trapped(equation.body, equation.parameters) if trapped else equation.body
+    body = text.marked("equation", body)
+    return f"return (\n{body}\n);" if equation.is_expression else body
+
+
+def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=False) -> str:
+    """The function of a cell around its statements; `context` is what it takes after DP_CONTEXT."""
+    declared = declarations(equation.parameters)
+    if equation.decisions is not None:
+        declared += ", uint *dp_decision"
+        body = f"#define decision (*dp_decision)\n{body}\n#undef decision"
+    head = f"inline cell_t {name}({INDICES} DP_CONTEXT{context}{declared})"
+    return f"{head}\n{{\n{_with_tables(equation, body, trapped)}\n}}"
+
+
+def _with_tables(equation, body, trapped=False):
+    """Statements between macros for tables, so that ``c(i, j)`` is an element; calls of min and max as macros."""
+    tables = [p.name for p in equation.parameters.values() if p.ndim == 2]
+    x, y = "dp_x", "dp_y"
+    if trapped:
+        x, y = (f"dp_at({at}, {{0}}_{size}, dp_fault)" for at, size in ((x, "rows"), (y, "columns")))
+    before = [f"#define {t}(dp_x, dp_y) {t}[(ulong)({x.format(t)}) * {t}_columns + ({y.format(t)})]" for t in tables]
+    if not equation.traced and calls_are_pure(body):
+        body = re.sub(r"\b(min|max)\b", lambda found: f"DP_{found.group().upper()}", body)
+    return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])
+
+
+# Parts of a cell that have a function of their own ----------------------------------------------------------------
+
+
+def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values") -> tuple[list[str], str]:
+    """Statements in C, and the expression of the value that they prepare.
+
+    `clamped`: indices of parameters are moved into range. `given`: names for nodes that are known.
+    """
+    writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, given=given, wraps=wraps)
+    value = writer.write(expr, writer.top)[0]
+    return writer.top.lines, value
+
+
+def function(equation, head: str, lines: list[str], value: str) -> str:
+    """A function of what its head names, and of the equation's parameters."""
+    inside = _with_tables(equation, "\n".join(text.indent([*lines, f"return {value};"])))
+    return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}"
+
+
+def _left_out(parts):
+    """What a cell's function is given in place of reductions."""
+    return {part: "dp_split" if part.op == "reduce" else "dp_split_k" for part in parts}
+
+
+def _split_term(equation, clamped):
+    """What a split adds to its two cells."""
+    if not isinstance(equation.reach, Split):
+        raise ValueError(f"{equation.name} has no reduction that could be split off")
+    node, term = equation.reach.node, equation.reach.term
+    if term is None:
+        term = Expr("const", (), node.type, 0)
+    lines, value = statements(equation, term, clamped=clamped, given={node.args[0]: "dp_k"})
+    head = "inline cell_t dp_split_term(const int i, const int j, const int dp_k, const int n, const int m"
+    found = function(equation, head, lines, value)
+    add = f"dp_wrap_add_{node.type}(a, b)"
+    return f"#define DP_SUM(a, b) {add}\n{found}" if node.type in LIMITS else found
+
+
+def _range_and_body(equation, wraps):
+    """The range of a reduction that a group does, empty where the cell does not ask for it, and what is reduced."""
+    node, need = equation.wide.node, equation.wide.need
+    k, lo, hi, body = node.args
+    writer = text.Writer((need, lo, hi), taken=taken(equation.parameters), wraps="all" if wraps == "all" else "values")
+    if wraps != "all":
+        writer.exact |= indices_of(*equation.roots)  # the ends of the loop are indices
+    asked = text.Block(writer.top)
+    test = writer.write(need, writer.top)[0]
+    first, end = (writer.write(bound, asked, plain=True)[0] for bound in (lo, hi))
+    lines = [
+        *writer.top.lines,
+        "*dp_lo = *dp_hi = 0;",
+        f"if ({test}) {{",
+        *text.indent([*asked.lines, f"*dp_lo = {first};", f"*dp_hi = {end};"]),
+        "}",
+    ]
+    inside = _with_tables(equation, "\n".join(text.indent(lines)))
+    declared = f"{INDICES} DP_CONTEXT{declarations(equation.parameters)}"
+    head = f"inline {node.type} dp_body(const int dp_k, {INDICES} DP_CONTEXT"
+    return [
+        f"#define DP_WIDE_TYPE {node.type}",
+        f"#define DP_WIDE_START {text.literal_of(neutral(node.data, node.type), node.type)}",
+        f"#define DP_WIDE_BETTER {'<' if node.data == 'min' else '>'}",
+        f"inline void dp_range(int *dp_lo, int *dp_hi, {declared})\n{{\n{inside}\n}}",
+        function(equation, head, *statements(equation, body, given={k: "dp_k"}, wraps=wraps)),
+    ]

@@ -1,0 +1,180 @@
+"""Functions cut from a traced equation for the rows of a table.
+
+On CPUs, where a row changes its form: loops between these columns ask nothing of the column, and compilers turn
+them into vectors. An equation of C(i, j), say, is 1 in two columns, 0 to the right of the second one, and a sum
+between them. On GPUs, a cell without a branch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clgeom.dp.analysis.sums import affine, combine, simplify
+from clgeom.dp.codegen import text
+from clgeom.dp.codegen.cell import cell_function, function, statements
+from clgeom.dp.codegen.pieces import once, straight
+from clgeom.dp.language.nodes import depends_on, replace, walk
+from clgeom.dp.language.parameters import taken
+from clgeom.dp.language.trace import Expr
+
+#: What a value that is the same in all of a row must not depend on.
+NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
+#: For `j < c` and so on: whether it holds to the left of the cut, and the cut less c.
+SIDES = {"lt": (True, 0), "le": (True, 1), "gt": (False, 1), "ge": (False, 0)}
+TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+#: Columns for themselves: how many next to an end of the table are, and how many of a row in all.
+NEAR_END, MOST_ALONE = 2, 4
+
+
+@once
+def loops(equation, *, flip: bool) -> str:
+    """Functions for the rows after the first, in the order of filling (`flip`: the last row comes first).
+
+    ``dp_cut``, the first column of the right part; ``dp_cell_left`` and ``dp_cell_right``, which ask nothing of their
+    column that the parts decide; and DP_ALONE columns that are like neither, in any order, with m after them in
+    DP_ALONE_COLUMNS. Empty for equations in C.
+    """
+    if not equation.traced:
+        return ""
+    conditions = [part for part in walk(*equation.roots) if part.op in TURNED]
+    left, right, alone, cut = {}, {}, {}, None
+    for part in conditions:
+        form = _difference(part)
+        if form is not None and flip and part.op in ("eq", "ne") and _is_first_row(form):
+            left[part] = right[part] = part.op == "ne"
+        solved = form and _solved(part.op, form)
+        if not solved:
+            continue
+        op, column = solved
+        if op in ("eq", "ne"):
+            columns, here = [column], op == "ne"
+        else:
+            below, more = SIDES[op]
+            column[None] = column.get(None, 0) + more
+            columns, at_right = _next_to_an_end(column)
+            if columns is None:  # a cut; of several the first, and the others are asked
+                written = _written(equation, column)
+                cut = cut or written
+                if cut == written:
+                    left[part], right[part] = below, not below
+                continue
+            here = below != at_right
+        written = {_written(equation, column): None for column in columns}
+        if len({**alone, **written}) <= MOST_ALONE:
+            alone.update(written)
+            left[part] = right[part] = here
+    columns = [f"dp_alone{k}(i, n, m DP_ARGUMENTS)" for k in range(len(alone))]
+    parts = [
+        f"#define DP_ALONE {len(alone)}",
+        f"#define DP_ALONE_COLUMNS {{{', '.join([*columns, 'm'])}}}",
+    ]
+    for name, value in (("cut", cut or ((), "0L")), *((f"alone{k}", at) for k, at in enumerate(alone))):
+        parts.append(function(equation, f"inline long dp_{name}(const int i, const int n, const int m", *value))
+    for name, known in (("dp_cell_left", left), ("dp_cell_right", right)):
+        known = {part: Expr("const", (), "bool", bool(holds)) for part, holds in known.items()}
+        value, decision = (
+            None if root is None else simplify(replace(root, known), {} if flip else {"i": (1, None)})
+            for root in (equation.value, equation.decision)
+        )
+        body = text.body_of(value, decision, taken=taken(equation.parameters))
+        parts.append(cell_function(equation, body, name=name))
+    return "\n".join(parts)
+
+
+def _difference(part):
+    """The sides of a comparison, the right from the left, as a sum; None for what is no sum of integers."""
+    a, b = map(affine, part.args)
+    return None if a is None or b is None else combine(a, b, -1)
+
+
+def _is_first_row(form) -> bool:
+    """Whether a sum is i - (n - 1) or its negative: 0 in the row that is filled first."""
+    by = {None if atom is None else atom.op: factor for atom, factor in form.items()}
+    return by in ({"i": 1, "n": -1, None: 1}, {"i": -1, "n": 1, None: -1})
+
+
+def _solved(op, form):
+    """A comparison of j + rest with 0 as (operator, sum): j `op` sum. None when the rest is not the same in a row."""
+    own = [atom for atom in form if atom is not None and atom.op == "j"]
+    if len(own) != 1 or abs(form[own[0]]) != 1:
+        return None
+    factor = form[own[0]]
+    rest = {atom: -factor * by for atom, by in form.items() if atom is not own[0]}
+    if any(atom is not None and depends_on(atom, NOT_OF_A_ROW) for atom in rest):
+        return None
+    return op if factor > 0 else TURNED[op], rest
+
+
+def _next_to_an_end(column):
+    """For a cut at a few columns from an end: these columns, as sums, and whether the others are right of the cut."""
+    by, at = {atom.op: factor for atom, factor in column.items() if atom is not None}, column.get(None, 0)
+    if not by and at <= NEAR_END:
+        return [{None: k} for k in range(at)], True
+    if by == {"m": 1} and at >= -NEAR_END:
+        return [{**column, None: k} for k in range(at, 0)], False
+    return None, None
+
+
+def _written(equation, form):
+    """A sum in C, as statements and a value of 64 bits, indices of parameters moved into range."""
+    atoms = [atom for atom in form if atom is not None]
+    writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
+    terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
+    total = f"{form.get(None, 0)}L"
+    if any(atom.type == "long" for atom in atoms):  # the largest number may stand for infinity
+        for factor, term in terms:
+            term = term if abs(factor) == 1 else f"{abs(factor)} * {term}"
+            total = f"{'add_sat' if factor > 0 else 'sub_sat'}({total}, {term})"
+    else:
+        total = " + ".join([*(f"{factor} * {term}" for factor, term in terms), total])
+    return tuple(writer.top.lines), total
+
+
+@dataclass(frozen=True)
+class Held:
+    """A cell's function that reads no parameter and has no branch, for rows after the first.
+
+    Attributes
+    ----------
+    text : str
+        ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are the same in all of a row, indices moved
+        into range; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
+    types : tuple of str
+        Of the elements.
+    """
+
+    text: str
+    types: tuple[str, ...]
+
+
+@once
+def held(equation, *, flip: bool) -> Held | None:
+    """The pieces of an equation all of whose operators are cheap; None for others.
+
+    Both sides of every choice are evaluated, so all cells that the equation names must be there to read.
+    """
+    if not equation.traced:
+        return None
+    known = {} if flip else {"i": (1, None)}
+    value, decision = (None if root is None else simplify(root, known) for root in (equation.value, equation.decision))
+    names = {}
+    for load in walk(value, decision):
+        if load.op == "load":
+            names[load] = f"dp_held{len(names)}"
+    body = straight(value, decision, names, row=True)
+    if not body or any(depends_on(load, NOT_OF_A_ROW) for load in names):
+        return None
+    context = "".join(f", const {load.type} {name}" for load, name in names.items())
+    functions = [
+        function(
+            equation,
+            f"inline {load.type} dp_load{k}(const int i, const int n, const int m",
+            *statements(equation, load, clamped=True),
+        )
+        for k, load in enumerate(names)
+    ]
+    functions += [
+        "#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
+        cell_function(equation, body, name="dp_cell_held"),
+    ]  # fmt: skip
+    return Held("\n".join(functions), tuple(load.type for load in names))

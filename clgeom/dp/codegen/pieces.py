@@ -1,0 +1,159 @@
+"""Functions cut from an equation's nodes for kernels that know something of a cell: then conditions fall away."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from clgeom.dp.analysis.reach import offset
+from clgeom.dp.analysis.sums import indices_of, simplify
+from clgeom.dp.codegen import text
+from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
+from clgeom.dp.language.nodes import depends_on, walk
+from clgeom.dp.language.parameters import taken
+from clgeom.dp.language.plain_c import nodes_of
+from clgeom.dp.language.trace import LIMITS
+
+#: What an element of a parameter must not depend on to be read before the cell is computed.
+NOT_HELD = ("cell", "index", "reduce", "argreduce")
+#: What is known of cells that are not in the first row, or not in the first column.
+LATER = {"i": (1, None), "j": (1, None)}
+#: Operators that cost about as much as a branch, and how many of them an equation may have to go without branches.
+CHEAP = frozenset(
+    "const i j n m parameter cell where and or not neg min max cast which_min which_max add sub mul "
+    "lt le gt ge eq ne bitand bitor bitxor bitnot shl shr".split()
+)
+MOST_NODES = 60
+
+
+@dataclass(frozen=True)
+class Held:
+    """A cell's function that reads no parameter: their elements are held by the kernel, read where no cell asks.
+
+    Attributes
+    ----------
+    text : str
+        The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, indices moved into range.
+    cells : str
+        `dp_cell_held`, and `dp_cell_held_i`, `_j`, `_i_j` for cells that are not in the first row, column, or neither:
+        their DP_CONTEXT ends with the elements, named `dp_held0 ..`.
+    kinds : tuple of (str, str)
+        For each element what it is the same in, "row" or "column", or "cell"; and its type.
+    """
+
+    text: str
+    cells: str
+    kinds: tuple[tuple[str, str], ...]
+
+
+def once(function):
+    """Keep what a function found on the equation: fills of small tables take no longer than its text."""
+
+    @functools.wraps(function)
+    def kept(equation, **options):
+        found = equation.__dict__.setdefault("_pieces", {})
+        key = (function, *sorted(options.items()))
+        if key not in found:
+            found[key] = function(equation, **options)
+        return found[key]
+
+    return kept
+
+
+@once
+def held(equation, *, inner: bool) -> Held | None:
+    """The pieces of a traced equation, or a simple one in C; None where some elements must be read by the cell.
+
+    `inner`: the first row and column are numbered 0.
+    """
+    equation = nodes_of(equation)
+    if equation is None:
+        return None
+    loads = [p for p in walk(*equation.roots) if p.op == "load"]
+    if any(depends_on(load, NOT_HELD) for load in loads):
+        return None
+    names, functions, kinds = {}, [], []
+    for place, load in enumerate(loads):
+        names[load] = f"dp_held{place}"
+        head = f"inline {load.type} dp_load{place}({INDICES}"
+        functions.append(function(equation, head, *statements(equation, load, clamped=True)))
+        by = (depends_on(load, ("i",)), depends_on(load, ("j",)))
+        kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
+    cells = []
+    for later in ("", "i", "j", "ij"):
+        name = "_".join(["dp_cell_held", *later])
+        known = {axis: LATER[axis] for axis in later} if inner else {}
+        value, decision = (
+            None if root is None else simplify(root, known) for root in (equation.value, equation.decision)
+        )
+        body = straight(value, decision, names) or text.body_of(
+            value, decision, taken=taken(equation.parameters), given=names
+        )
+        cells.append(cell_function(equation, body, name=name))
+    return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
+
+
+def straight(value, decision, names, *, row=False) -> str:
+    """The statements of a cell without a branch, empty if it would evaluate much that is not asked for.
+
+    No parameter is read here, so all may be evaluated: work-items that decide differently stay together.
+
+    `row`: cells are in earlier rows, in any column that no other cell tells, and each is read once. Else they are
+    near, in registers or local memory.
+    """
+    parts, lines, known = {}, [], dict(names)
+    exact = indices_of(*(root for root in (value, decision) if root is not None))
+
+    def visit(part):
+        if part in parts or part in names:
+            return
+        for arg in part.args if part.op != "cell" else part.args[1:] if row else ():
+            visit(arg)
+        parts[part] = len(parts)
+
+    for root in (value, decision):
+        if root is not None:
+            visit(root)
+    pairs = all(len(p.args) == 2 for p in parts if p.op in ("min", "max", "which_min", "which_max"))
+    told = row and any(depends_on(p.args[1], ("cell",)) for p in parts if p.op == "cell")
+    if len(parts) > MOST_NODES or not pairs or told or any(p.op not in CHEAP for p in parts):
+        return ""
+    for part, place in parts.items():
+        if part.op in text.LEAVES:
+            known[part] = text.Writer((part,)).write(part, text.Block())[0]
+        elif part.op == "cell" and not row:
+            down, right = (offset(at, axis) for at, axis in zip(part.args, "ij"))
+            known[part] = f"M(i + ({down}), j + ({right}))"
+        else:
+            if part.op == "cell":
+                made = f"M(i + ({offset(part.args[0], 'i')}), {known[part.args[1]]})"
+            else:
+                made = expression_of(part, [known[arg] for arg in part.args], exact)
+            known[part] = f"dp_v{place}"
+            lines.append(f"const {part.type} dp_v{place} = {made};")
+    if decision is not None:
+        lines.append(f"decision = {known[decision]};")
+    return "\n".join([*lines, f"return {known[value]};"])
+
+
+def expression_of(part, args, exact):
+    """One node in C; `exact`: those that never wrap around."""
+    if part.op in text.WRAPPED and part.type in LIMITS and part not in exact:
+        return text.wrapped(part, args)
+    if part.op == "where":
+        return f"{args[0]} ? {args[1]} : {args[2]}"
+    if part.op in ("and", "or"):
+        return (" & " if part.op == "and" else " | ").join(f"(bool)({arg})" for arg in args)
+    if part.op in ("not", "neg", "bitnot"):
+        return f"{ {'not': '!', 'neg': '-', 'bitnot': '~'}[part.op] }({args[0]})"
+    if part.op in ("shl", "shr"):
+        return f"dp_{part.op}_{part.type}({args[0]}, {args[1]})"
+    if part.op in ("min", "max"):
+        symbol = "<" if part.op == "min" else ">"
+        return f"{args[1]} {symbol} {args[0]} ? {args[1]} : {args[0]}"
+    if part.op in ("which_min", "which_max"):
+        return f"{args[1]} {'<' if part.op == 'which_min' else '>'} {args[0]} ? 1 : 0"
+    if part.op == "cast":
+        return text.cast_in_c(part, args[0])
+    symbol = text.BITS.get(part.op) or text.SYMBOLS[part.op][0]
+    return f" {symbol} ".join(f"({arg})" for arg in args)

@@ -1,0 +1,397 @@
+"""From nodes to OpenCL C: statements and expressions, numbers, and a user's own lines told from ours."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from clgeom.dp.analysis.sums import indices_of, narrows
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.trace import LIMITS, Expr, neutral
+
+SYMBOLS = {
+    "add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
+    "ge": (">=", 5), "eq": ("==", 4), "ne": ("!=", 4), "and": ("&&", 3), "or": ("||", 2),
+}  # fmt: skip
+#: Written in brackets, whatever binds them.
+BITS = {"bitand": "&", "bitor": "|", "bitxor": "^"}
+ATOM, UNARY, TERNARY = 9, 8, 1
+LEAVES = ("const", "i", "j", "n", "m", "index", "parameter")
+CHECKED = {"add", "sub", "mul", "neg", "abs"}
+#: Of integers: written as functions that wrap around.
+WRAPPED = frozenset(("add", "sub", "mul", "neg"))
+
+
+class Block:
+    """Lines of C between braces, and the names of the nodes that they define."""
+
+    def __init__(self, parent=None):
+        self.parent, self.lines, self.names = parent, [], {}
+
+    def find(self, key):
+        block = self
+        while block is not None:
+            if key in block.names:
+                return block.names[key]
+            block = block.parent
+        return None
+
+
+class Writer:
+    """Writes nodes as statements and expressions.
+
+    A node that is used more than once becomes a variable in the innermost block where it is sure to be needed, so that
+    nothing is read which the equation does not read.
+
+    Parameters
+    ----------
+    roots : tuple of Expr
+    taken : collection of str
+        Names that variables must not have.
+    checked : bool
+        Write integer arithmetic and indices of parameters as calls that trap.
+    clamped : bool
+        Move indices of parameters into range, for cells whose values nobody uses.
+    given : dict
+        Names for nodes that the kernel computes itself.
+    wraps : {"values", "all", None}
+        Which integer arithmetic wraps around by definition: all but that of indices and conditions, which is known not
+        to go beyond its type then (`bounds.indices_fit`); all; or none, for people to read.
+    """
+
+    def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None, wraps="values"):
+        self.wraps = wraps
+        self.exact = indices_of(*roots) if wraps == "values" else frozenset()
+        self.checked, self.clamped, self.taken = checked, clamped, set(taken)
+        self.top = Block()
+        nodes = list(walk(*roots))
+        uses = dict.fromkeys(nodes, 0)
+        for part in [*nodes]:
+            for arg in part.args:
+                uses[arg] += 1
+        for root in roots:
+            uses[root] += 1
+        self.shared = {part for part in nodes if uses[part] > 1 and not cheap(part)}
+        self.arg_twins = {key_of(part) for part in nodes if part.op == "argreduce"}
+        self.order = {part: place for place, part in enumerate(nodes)}
+        self.sure = {}
+        for part in nodes:
+            self.sure[part] = self._sure(part)
+        for part, name in (given or {}).items():
+            self.top.names[part] = (name, ATOM)
+
+    def _sure(self, part) -> frozenset:
+        """The shared nodes that are evaluated whenever this one is."""
+        args = [self.sure[a] for a in part.args]
+        if part.op == "where":
+            found = args[0] | (args[1] & args[2])
+        elif part.op in ("and", "or"):
+            found = args[0]
+        elif part.op in ("reduce", "argreduce"):
+            found = args[1] | args[2]
+        else:
+            found = frozenset().union(*args) if args else frozenset()
+        return found | {part} if part in self.shared else found
+
+    def name(self, stem):
+        for name in (stem, *(f"{stem}{i}" for i in range(len(self.taken) + 1))):
+            if name not in self.taken:
+                self.taken.add(name)
+                return name
+
+    def variable(self, block, part, text):
+        """Make a value a variable of the block."""
+        name = self.name("t0" if "t0" not in self.taken else "t")
+        block.lines.append(f"const {part.type} {name} = {text};")
+        block.names[part] = (name, ATOM)
+        return name, ATOM
+
+    def write(self, part: Expr, block: Block, *, plain=False):
+        """(text, precedence) of a node, its statements added to the block. Indices are plain: never checked."""
+        found = block.find(part)
+        if found is not None:
+            return found
+        text = self._write(part, block, plain)
+        if part in self.shared and block.find(part) is None and not (plain and self.checked):
+            return self.variable(block, part, text[0])
+        return block.find(part) or text
+
+    def inside(self, part, block, precedence, *, plain=False):
+        """Text of an operand, in brackets where it binds less."""
+        text, own = self.write(part, block, plain=plain)
+        return text if own >= precedence else f"({text})"
+
+    def _write(self, part, block, plain):
+        op, args = part.op, part.args
+        if op == "const":
+            return literal(part)
+        if op in LEAVES:
+            return (op if op in ("i", "j", "n", "m") else part.data), ATOM
+        if op == "cell":
+            return f"M({', '.join(self.write(a, block, plain=True)[0] for a in args)})", ATOM
+        if op == "load":
+            return self.load(part, block), ATOM
+        if op == "where":
+            return self.choice(part, *args, block, plain)
+        if op in ("and", "or"):
+            return self.logical(part, block, plain)
+        if op in ("reduce", "argreduce"):
+            return self.reduction(part, block)
+        if op in ("which_min", "which_max"):
+            return self.which(part, block, plain)
+        if self.checked and not plain and part.type in LIMITS and op in CHECKED:
+            inside = ", ".join(self.write(a, block)[0] for a in args)
+            return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({inside}, dp_fault)", ATOM
+        if op in WRAPPED and part.type in LIMITS and self.wraps and part not in self.exact:
+            inside = [self.write(a, block, plain=plain)[0] for a in args]
+            return wrapped(part, inside), ATOM
+        if op in SYMBOLS:
+            symbol, precedence = SYMBOLS[op]
+            left = self.inside(args[0], block, precedence, plain=plain)
+            right = self.inside(args[1], block, precedence + 1, plain=plain)
+            return f"{left} {symbol} {right}", precedence
+        if op in BITS:
+            left, right = (self.inside(a, block, ATOM, plain=plain) for a in args)
+            return f"({left} {BITS[op]} {right})", ATOM
+        if op in ("min", "max", "div", "floordiv", "mod", "shl", "shr"):
+            inside = [self.write(a, block, plain=plain)[0] for a in args]
+            fault = ", dp_fault" if self.checked and op in ("floordiv", "mod", "shl", "shr") else ""
+            name = f"dp_checked_{op}" if fault else f"dp_{op}"
+            return f"{name}_{part.type}({', '.join(inside)}{fault})", ATOM
+        if op == "abs" or op == "sqrt":
+            return f"dp_{op}_{part.type}({self.write(args[0], block, plain=plain)[0]})", ATOM
+        if op == "neg":
+            return f"-{self.inside(args[0], block, ATOM, plain=plain)}", UNARY
+        if op in ("not", "bitnot"):
+            symbol = "!" if op == "not" else "~"
+            return f"{symbol}{self.inside(args[0], block, UNARY, plain=plain)}", UNARY
+        if op == "cast":
+            inside = self.write(args[0], block, plain=plain)[0]
+            if self.checked and narrows(part):
+                return f"dp_narrow({inside}, dp_fault)", ATOM
+            return cast_in_c(part, inside), UNARY
+        raise ValueError(f"unknown operator {op}")
+
+    def load(self, part, block):
+        name = part.data
+        inside = [self.write(a, block, plain=True)[0] for a in part.args]
+        sizes = (f"{name}_size",) if len(inside) == 1 else (f"{name}_rows", f"{name}_columns")
+        if self.checked:
+            inside = [f"dp_at({at}, {size}, dp_fault)" for at, size in zip(inside, sizes)]
+        elif self.clamped:
+            inside = [f"dp_inside({at}, {size})" for at, size in zip(inside, sizes)]
+        return f"{name}[{inside[0]}]" if len(inside) == 1 else f"{name}({inside[0]}, {inside[1]})"
+
+    def hoist(self, block, parts):
+        """Make variables of these nodes in the block, operands first."""
+        for part in sorted(parts, key=self.order.__getitem__):
+            if block.find(part) is None:
+                self.write(part, block)
+
+    def choice(self, part, c, a, b, block, plain):
+        test, binds = self.write(c, block)
+        self.hoist(block, self.sure[a] & self.sure[b])
+        then, other = Block(block), Block(block)
+        left, left_binds = self.write(a, then, plain=plain)
+        right, right_binds = self.write(b, other, plain=plain)
+        if not then.lines and not other.lines:
+            test, left = (f"({text})" if own <= TERNARY else text for text, own in ((test, binds), (left, left_binds)))
+            return f"{test} ? {left} : {right}", TERNARY
+        name = self.name("t")
+        block.lines += [
+            f"{part.type} {name};",
+            f"if ({test}) {{",
+            *indent(then.lines),
+            f"    {name} = {left};",
+        ]
+        block.lines += ["} else {", *indent(other.lines), f"    {name} = {right};", "}"]
+        block.names[part] = (name, ATOM)
+        return name, ATOM
+
+    def write_both(self, value, decision, block):
+        """Texts of a value and its decision; branches on the same condition are taken together."""
+        if not (value.op == decision.op == "where" and value.args[0] is decision.args[0]):
+            text = self.write(value, block)[0]
+            return text, self.write(decision, block)[0]
+        test = self.write(value.args[0], block)[0]
+        sides = list(zip(value.args[1:], decision.args[1:]))
+        sure = [self.sure[v] | self.sure[d] for v, d in sides]
+        self.hoist(block, sure[0] & sure[1])
+        names = self.name("value"), self.name("which")
+        block.lines += [f"{value.type} {names[0]};", f"{decision.type} {names[1]};", f"if ({test}) {{"]
+        for at, (v, d) in enumerate(sides):
+            inside = Block(block)
+            texts = self.write_both(v, d, inside)
+            block.lines += ["} else {"] * at
+            block.lines += indent([*inside.lines, *(f"{name} = {text};" for name, text in zip(names, texts))])
+        block.lines.append("}")
+        return names
+
+    def logical(self, part, block, plain):
+        a, b = part.args
+        symbol, precedence = SYMBOLS[part.op]
+        left, left_binds = self.write(a, block, plain=plain)
+        later = Block(block)
+        right, right_binds = self.write(b, later, plain=plain)
+        if not later.lines:
+            needed = 4 if a.op != part.op else precedence  # brackets around && in || and the other way round
+            left = left if left_binds >= needed else f"({left})"
+            return f"{left} {symbol} {right if right_binds >= 4 else f'({right})'}", precedence
+        name = self.name("t")
+        block.lines += [f"bool {name} = {left};", f"if ({'' if part.op == 'and' else '!'}{name}) {{"]
+        block.lines += [*indent(later.lines), f"    {name} = {right};", "}"]
+        block.names[part] = (name, ATOM)
+        return name, ATOM
+
+    def which(self, part, block, plain):
+        symbol = "<" if part.op == "which_min" else ">"
+        values = [self.inside(a, block, 6, plain=plain) for a in part.args]
+        if len(values) == 2:
+            return f"{values[1]} {symbol} {values[0]} ? 1 : 0", TERNARY
+        best, at = self.name("best"), self.name("which")
+        block.lines += [f"{part.args[0].type} {best} = {values[0]};", f"int {at} = 0;"]
+        for place, value in enumerate(values[1:], 1):
+            block.lines.append(f"if ({value} {symbol} {best}) {{ {best} = {value}; {at} = {place}; }}")
+        block.names[part] = (at, ATOM)
+        return at, ATOM
+
+    def reduction(self, part, block):
+        k, lo, hi, body = part.args[:4]
+        key = key_of(part)
+        counter, total, end = self.name(k.data), self.name("r"), self.name("end")
+        at = self.name("at") if key in self.arg_twins else None
+        start = literal_of(neutral(part.data, body.type), body.type)
+        first = self.write(lo, block, plain=True)[0]
+        block.lines.append(f"const int {end} = {self.write(hi, block, plain=True)[0]};")
+        empty = part.args[4] if len(part.args) > 4 else None
+        begin = None
+        if empty is not None:
+            begin = self.name("begin")
+            block.lines.append(f"const int {begin} = {first};")
+            first = begin
+        block.lines.append(f"{body.type} {total} = {start};")
+        if at:
+            none = self.name("none")
+            block.lines.append(f"int {at} = -1;")
+            block.lines.append(f"bool {none} = true;")
+        loop = Block(block)
+        loop.names[k] = (counter, ATOM)
+        value = self.write(body, loop)[0]
+        if part.data == "sum":
+            if self.checked and body.type in LIMITS:
+                loop.lines.append(f"{total} = dp_add_{body.type}({total}, {value}, dp_fault);")
+            elif self.wraps and body.type in LIMITS:
+                loop.lines.append(f"{total} = dp_wrap_add_{body.type}({total}, {value});")
+            else:
+                loop.lines.append(f"{total} += {value};")
+        else:
+            v, symbol = self.name("v"), "<" if part.data == "min" else ">"
+            loop.lines.append(f"const {body.type} {v} = {value};")
+            if at:
+                better = f"{v} {symbol} {total} || ({none} && {v} == {total})"
+                loop.lines.append(f"if ({better}) {{ {total} = {v}; {at} = {counter}; {none} = false; }}")
+            else:
+                loop.lines.append(f"{total} = {v} {symbol} {total} ? {v} : {total};")
+        block.lines.append(f"for (int {counter} = {first}; {counter} < {end}; ++{counter}) {{")
+        block.lines += [*indent(loop.lines), "}"]
+        if empty is not None:
+            none = Block(block)
+            value = self.write(empty, none)[0]
+            block.lines.append(f"if ({begin} >= {end}) {{")
+            block.lines += [*indent(none.lines), f"    {total} = {value};", "}"]
+        for twin in self.order:
+            if twin.op == part.op or at:
+                if twin.op in ("reduce", "argreduce") and key_of(twin) == key and twin.args[4:] == part.args[4:]:
+                    block.names[twin] = (total if twin.op == "reduce" else at, ATOM)
+        if part not in block.names:
+            block.names[part] = (total if part.op == "reduce" else at, ATOM)
+        return block.names[part]
+
+
+def cast_in_c(part, value) -> str:
+    """A cast in C; of floats to integers one that is defined for all."""
+    source = part.args[0].type
+    if part.type in LIMITS and source in ("float", "double"):
+        return f"dp_cast_{part.type}_{source}({value})"
+    return f"({part.type})({value})"
+
+
+def wrapped(part, args) -> str:
+    """Integer arithmetic in C that wraps around."""
+    return f"dp_wrap_{part.op}_{part.type}({', '.join(args)})"
+
+
+def cheap(part) -> bool:
+    """Whether a node is as short as a variable's name: a leaf, or a sum or comparison of two."""
+    return part.op in LEAVES or (
+        part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne") and all(a.op in LEAVES for a in part.args)
+    )
+
+
+def key_of(part):
+    return (part.data, *map(id, part.args[:4]))
+
+
+def marked(part: str, users: str) -> str:
+    """A user's text between lines that let its own lines be told in what compilers say."""
+    return f"// --- the user's {part}\n{users}\n// --- end of the user's {part}"
+
+
+def users_line(source: str, log: str) -> tuple[str, int] | None:
+    """(part, line in it) of the first error of a compiler's log that is in a user's text."""
+    lines, parts = source.splitlines(), {}
+    for number, line in enumerate(lines, 1):
+        if line.startswith("// --- the user's "):
+            parts[line.removeprefix("// --- the user's ")] = [number, len(lines)]
+        elif line.startswith("// --- end of the user's "):
+            parts[line.removeprefix("// --- end of the user's ")][1] = number
+    for said in log.splitlines():
+        if "error" not in said.lower():
+            continue
+        for number in map(int, re.findall(r"(?:^|[:(\s])(\d+)(?=[:,)])", said)):
+            for part, (begin, end) in parts.items():
+                if begin < number < end:
+                    return part, number - begin
+    return None
+
+
+def indent(lines):
+    return [f"    {line}" for line in lines]
+
+
+def literal(part) -> tuple[str, int]:
+    text = literal_of(part.data, part.type)
+    return text, UNARY if text.startswith("-") else ATOM
+
+
+def literal_of(value, type) -> str:
+    """A number in OpenCL C."""
+    if type == "bool":
+        return "true" if value else "false"
+    if type in LIMITS:
+        suffix = "" if type == "int" else "L"
+        lowest = LIMITS[type][0]
+        return f"({lowest + 1}{suffix} - 1)" if value == lowest else f"{value}{suffix}"
+    value = float(value)
+    if value != value:
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    text = repr(float(value)) if type == "double" else str(np.float32(value))
+    if not any(mark in text for mark in ".e"):
+        text += ".0"
+    return text + ("f" if type == "float" else "")
+
+
+def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values") -> str:
+    """The statements of a cell's function: they return the value, and set `decision` when there is one."""
+    roots = tuple(e for e in (value, decision) if e is not None)
+    writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
+    block = writer.top
+    if decision is None:
+        text = writer.write(value, block)[0]
+    else:
+        text, which = writer.write_both(value, decision, block)
+        block.lines.append(f"decision = {which};")
+    return "\n".join([*block.lines, f"return {text};"])

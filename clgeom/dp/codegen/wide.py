@@ -1,0 +1,103 @@
+"""Cells that are a minimum or maximum over many: the reduction that a group of work-items can do together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clgeom.dp.codegen.text import key_of
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.trace import Expr
+
+YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """The one reduction of a cell that is worth a group.
+
+    Attributes
+    ----------
+    node : Expr
+        The least or the largest of what it reduces.
+    twins : tuple of Expr
+        Itself, and the index at which it is found: what a cell is given.
+    need : Expr
+        The condition under which a cell asks for one of them.
+    """
+
+    node: Expr
+    twins: tuple[Expr, ...]
+    need: Expr
+
+
+def wide_of(*roots: Expr) -> Wide | None:
+    """The reduction of a value, and of its decision; None if there is none, or are several."""
+    found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
+    inner = {id(below) for part in found for below in walk(part) if below is not part}
+    twins = tuple(part for part in found if id(part) not in inner)
+    nodes = [part for part in twins if part.op == "reduce" and part.data in ("min", "max")]
+    if len(nodes) != 1 or len(nodes[0].args) > 4:
+        return None
+    if any(key_of(part) != key_of(nodes[0]) for part in twins):
+        return None
+    conditions = [needed(root, set(twins)) for root in roots]
+    if any(when is None for when in conditions):
+        return None
+    need = conditions[0]
+    for other in conditions[1:]:
+        if not same(need, other):
+            need = Expr("or", (need, other), "bool", None)
+    return Wide(nodes[0], twins, need)
+
+
+def needed(expr: Expr, targets) -> Expr | None:
+    """The condition under which one of the targets is evaluated: YES or NO where it is decided.
+
+    None when a condition, a loop or another reduction is what needs it.
+    """
+    made = {}
+    for part in walk(expr):
+        below = [made[arg] for arg in part.args]
+        if part in targets:
+            made[part] = YES
+        elif all(when is NO for when in below):
+            made[part] = NO
+        elif any(when is None for when in below):
+            made[part] = None
+        elif part.op == "where" and below[0] is NO:
+            test, (yes, no) = part.args[0], below[1:]
+            both = yes is YES and no is YES
+            made[part] = YES if both else _either(_both(test, yes), _both(_not(test), no))
+        elif part.op in ("where", "and", "or", "reduce", "argreduce"):
+            made[part] = None
+        else:
+            total = NO
+            for when in below:
+                total = _either(total, when)
+            made[part] = total
+    return made[expr]
+
+
+def _either(a, b):
+    if a is NO or b is NO:
+        return b if a is NO else a
+    return YES if a is YES or b is YES else Expr("or", (a, b), "bool", None)
+
+
+def _both(test, when):
+    """A condition and what else it takes."""
+    return when if when is NO else test if when is YES else Expr("and", (test, when), "bool", None)
+
+
+def _not(test):
+    return Expr("not", (test,), "bool", None)
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """Whether two nodes are written alike."""
+    return a is b or (
+        (a.op, a.type, len(a.args)) == (b.op, b.type, len(b.args))
+        and repr(a.data) == repr(b.data)
+        and a.op != "index"
+        and all(map(same, a.args, b.args))
+    )

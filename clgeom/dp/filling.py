@@ -1,0 +1,304 @@
+"""Filling tables: what was asked for is checked, a path is chosen, and the cells stay on the device.
+
+The paths are modules: `tiles`, `rows` and `splits` for equations whose reach they know, `stages` for every equation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import warnings
+from importlib import import_module
+
+import numpy as np
+
+from clgeom.dp.analysis import bounds, outside, trial
+from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
+from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.plain_c import nodes_of
+from clgeom.dp.language.users_c import users_errors
+from clgeom.dp.paths import stages
+from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
+from clgeom.dp.table.table import Table
+from clgeom.errors import DependencyError, EquationWarning, InvalidInput
+from clgeom.runtime.arrays import is_device_array
+from clgeom.runtime.arrays import session_of as session_of_array
+from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import finish
+
+KEEPS = ("table", "last", "corner", "decisions")
+LAUNCHES = ("many", "single")
+#: Paths in the order in which they are asked whether they apply; the last one always does.
+PATHS = ("splits", "rows", "tiles", "stages")
+
+
+def fill(
+    equation,
+    shape,
+    *,
+    pattern=None,
+    layout=None,
+    path=None,
+    keep="table",
+    start=0,
+    stop=None,
+    check="auto",
+    values=None,
+    launches="many",
+    device=None,
+    progress=None,
+    profile=False,
+    **parameters,
+) -> Table:
+    """Fill the table of an equation on a device.
+
+    Parameters
+    ----------
+    equation : Equation
+    shape : tuple of int
+        Rows and columns.
+    pattern : str, optional
+        RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO; by default the equation's own, else what `infer_pattern` finds.
+    layout : {"ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE"}, optional
+        How the table lies in memory; the path's choice by default.
+    path : {"stages", "tiles", "rows", "splits"}, optional
+        How it is filled; the fastest that the equation's reach allows by default. The values are the same.
+    keep : {"table", "last", "corner", "decisions"}
+        What is held: all cells (and decisions, of an equation that has them); the row (for CLR and CRL the column)
+        completed last; one cell, see `Table.corner`; or the decisions alone, with the row completed last.
+    start, stop : int, optional
+        Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
+    check : {"auto", True, False}
+        "auto": before the fill, compute a few cells of the table with traps on: reads that leave the table or what the
+        pattern has filled, indices of parameters that are out of range, in C division of integers by zero or of the
+        least one by -1, and decisions that are not below their count. Once for each equation, shape and shapes of
+        parameters in a session; a few milliseconds on the host, but for equations in C that are more than simple
+        expressions one small program more is built. What it finds is wrong for certain; it does not see all that can
+        be.
+
+        True: trap all that, and overflow of integers, in every cell, on the device: overflow of all operations of a
+        traced equation, of the value of a cell of one in C with int32 cells. Functions in `helpers` are not looked
+        into. Takes the path "stages".
+
+        False: check nothing but what is proven without computing a cell: reads against the pattern, or outside the
+        table where conditions and indices are sums of multiples of i, j and constants.
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
+    launches : {"many", "single"}
+        "single" fills slanted tiles (the path "tiles") in one launch, whose groups wait for each other: quicker where
+        launches take long, but it cannot be cancelled, and it shows no progress. Only where a probe, run once, finds
+        that a device's groups see what others have written while they run.
+    device : str, pyopencl.Device or Session, optional
+    progress : bool or function of a float, optional
+        True shows a bar on the terminal; a function is called with the share done.
+    profile : bool
+        Time the launches, for ``Table.phases``.
+    **parameters
+        The parameters of the equation, by name: numbers and arrays of the types that it declares. Whole numbers may
+        come in any integer type that holds them; text or bytes stand for uint8 arrays.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InvalidInput
+        A parameter is missing or does not fit, the shape is empty, or a path does not apply.
+    DependencyError
+        The equation reads what its pattern does not allow, or outside the table. Before the fill where it is proven, or
+        seen by the check, else with ``check=True``.
+    IntegerOverflow
+        With ``check=True``; with "auto" where C divides the least integer by -1.
+    DeviceLimit
+        The table is larger than the device; says what `keep` would need less. Or one launch was asked for, of a device
+        that cannot.
+    KernelBuildError
+        The equation does not compile; names the line.
+
+    Warns
+    -----
+    EquationWarning
+        The pattern was inferred by watching the equation, and is not proven; or in the cells that were checked an
+        integer wraps around, is divided by zero, or is shifted by a negative count.
+    DeviceWarning
+        One launch was asked for, and its groups waited too long for each other: it was done by many.
+
+    Notes
+    -----
+    KeyboardInterrupt ends a fill soon, and leaves the session as it was.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> equation = dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", pattern="NOSE")
+    >>> dp.fill(equation, (3, 4)).numpy()
+    array([[ 1,  1,  1,  1],
+           [ 1,  2,  3,  4],
+           [ 1,  3,  6, 10]], dtype=int32)
+    """
+    if not isinstance(equation, Equation):
+        raise InvalidInput(f"The first parameter of fill must be a dp.Equation. Got {type(equation).__name__} instead.")
+    shape = check_shape(shape, of="fill")
+    layout = _one_of("layout", layout if layout is None else str(layout).upper(), LAYOUTS)
+    keep, path = _one_of("keep", keep, KEEPS), _one_of("path", path, PATHS)
+    if keep is None:
+        raise InvalidInput(f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead.")
+    if not isinstance(check, (bool, np.bool_)) and check != "auto":
+        raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
+    if _one_of("launches", launches, LAUNCHES) == "single" and path is None:
+        path = "tiles"
+    if launches is None or launches == "single" and (path != "tiles" or check is True):
+        raise InvalidInput(
+            f"The 'launches' parameter of fill may be 'single' for the path 'tiles' only, else 'many'. "
+            f"Got {launches!r} with path={path!r} and check={check!r} instead."
+        )
+    if keep == "decisions" and equation.decisions is None:
+        raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
+    given = given_values(values, parameters, of="fill")
+    held = check_values(equation, given, of="fill")
+    session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
+    session = session or as_session(device)
+    if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
+        session.profile.require_fp64("fill")
+    name, basis = pattern_name(pattern, of="fill") or equation.pattern, "given"
+    if name is None:
+        name, basis = _inferred(equation, shape, session, held)
+    chosen = PATTERNS[name]
+    start, stop = _range(start, stop, chosen.stages(*shape))
+    hold_to_pattern(equation, chosen, held, shape)
+    arguments, buffers = bind(session, equation, held, of="fill")
+    with _watching(progress) as watch:
+        job = Job(
+            equation, shape, chosen, layout, keep, start, stop, check != "auto" and bool(check), session, held,
+            arguments, buffers, watch, bool(profile), single=launches == "single",
+        )  # fmt: skip
+        path_module = _path(job, path)
+        hold_to_table(job)
+        if isinstance(check, str):
+            trial.check(job)
+        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+            filled = path_module.fill(job)
+        if progress:
+            finish(session)
+            watch(1.0)
+    return Table(
+        equation, shape, chosen.name, filled.layout, filled.path, keep, session,
+        phases=tuple(job.phases), pattern_basis=basis,
+        decisions=filled.decisions, _store=filled.table, _last=filled.last, _last_line=chosen.last(*shape),
+        _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
+        _arguments=arguments, _buffers=buffers, _bounds=functools.partial(bounds.overflow, job),
+    )  # fmt: skip
+
+
+def _one_of(name, value, allowed):
+    if value is not None and value not in allowed:
+        raise InvalidInput(
+            f"The {name!r} parameter of fill must be one of {', '.join(allowed)}. Got {value!r} instead."
+        )
+    return value
+
+
+def _range(start, stop, stages_):
+    stop = stages_ if stop is None else stop
+    for name, value in (("start", start), ("stop", stop)):
+        if isinstance(value, bool) or not isinstance(value, int) and not hasattr(value, "__index__"):
+            raise InvalidInput(f"The {name!r} parameter of fill must be a stage's number. Got {value!r} instead.")
+    start, stop = int(start), int(stop)
+    if not 0 <= start < stop <= stages_:
+        raise InvalidInput(
+            f"The 'start' and 'stop' parameters of fill must be stages 0 <= start < stop <= {stages_}. "
+            f"Got {start} and {stop} instead."
+        )
+    return start, stop
+
+
+def _inferred(equation, shape, session, held) -> tuple[str, str]:
+    """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
+    found = infer_pattern(equation, shape, values=held, device=session)
+    if found.best is None:
+        raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
+    if not found.proven:
+        warnings.warn(
+            f"The pattern {found.best} of {equation.name} is not proven: it was {found.evidence}. Give the 'pattern' "
+            "parameter if you know it, or check=True.",
+            EquationWarning,
+            stacklevel=3,
+        )
+    return found.best, "proven" if found.proven else "probed"
+
+
+def hold_to_table(job):
+    """Raise `DependencyError` if the equation is proven to read outside the table; traps see that by themselves."""
+    nodes = nodes_of(job.equation)
+    if nodes is not None and not job.check:
+        outside.check(job, nodes)
+
+
+def hold_to_pattern(equation, pattern, values, shape):
+    """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
+    kept_to = equation.__dict__.setdefault("_kept_to", set())
+    if pattern.name in kept_to:  # no read was proven wrong, whatever the parameters are
+        return
+    nodes, read = nodes_of(equation), None
+    if nodes is not None:
+        read = forbidden_read(nodes, pattern)
+    elif equation.reach_proven:
+        wrong = [offset for offset in equation.reach.offsets if not pattern.allows(*offset)]
+        read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
+    if read is None:
+        kept_to.add(pattern.name)
+    elif equation.traced and not bounds.indices_fit(equation, shape, values):
+        return  # indices may wrap around, and what is proven of sums says nothing
+    # the parameters and the shape may show that it is never done
+    elif nodes is None or forbidden_read(nodes, pattern, values, shape):
+        raise DependencyError(
+            f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
+        )
+
+
+def _step(name, by):
+    return name if by == 0 else f"{name} {'+' if by > 0 else '-'} {abs(by)}"
+
+
+def _path(job, forced):
+    """The module that fills: the one asked for, or the first that applies."""
+    job.wraps = job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values)
+    if job.wraps and forced not in (None, "stages"):
+        raise InvalidInput(
+            f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "
+            "indices or conditions may go beyond their type. Take the path 'stages'."
+        )
+    if job.wraps:
+        return stages
+    if job.check:
+        if forced not in (None, "stages"):
+            raise InvalidInput(f"check=True takes the path 'stages'. Got path={forced!r}.")
+        return stages
+    if forced is None and stages.is_quickest(job):
+        return stages
+    for name in (forced,) if forced else PATHS:
+        module = import_module(f"clgeom.dp.paths.{name}")
+        if module.applies(job):
+            return module
+    raise InvalidInput(
+        f"The path {forced!r} does not apply to {job.equation.name} (it reads {job.equation.reach}) with pattern "
+        f"{job.pattern.name}, shape {job.shape}, layout {job.layout} and keep={job.keep!r}."
+    )
+
+
+@contextlib.contextmanager
+def _watching(progress):
+    """A function that is told the share done, from the `progress` parameter."""
+    if progress is None or progress is False:
+        yield lambda share: None
+    elif callable(progress):
+        yield progress
+    else:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("filling", total=1.0)
+            yield lambda share: bar.update(task, completed=share)

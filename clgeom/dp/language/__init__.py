@@ -1,0 +1,1 @@
+"""Equations: Python functions and C texts, their nodes, types and parameters."""

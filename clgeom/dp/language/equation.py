@@ -1,0 +1,361 @@
+"""Equations: the value of one cell from others, written in OpenCL C or traced from a Python function."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import MappingProxyType
+
+import numpy as np
+
+from clgeom.dp.analysis import reach as reaches
+from clgeom.dp.codegen import cell, traps
+from clgeom.dp.codegen.wide import Wide, wide_of
+from clgeom.dp.language import trace, users_c
+from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk
+from clgeom.dp.language.parameters import annotated, parameters_of
+from clgeom.dp.language.trace import CELL_TYPES, Expr
+from clgeom.dp.patterns import pattern_name
+from clgeom.errors import InvalidInput
+
+#: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
+NOT_PICKLED = (
+    "value",
+    "decision",
+    "source",
+    "wide",
+    "_texts",
+    "_twin",
+    "_kept_to",
+    "_pieces",
+    "_work",
+    "_inside",
+    "_indices",
+)
+
+
+class Equation:
+    """The functional equation of a table: the value of cell (i, j) from cells that are filled before.
+
+    Parameters
+    ----------
+    what : str or function
+        OpenCL C: an expression, or statements with ``return``, that read cells as ``M(a, b)``. Or a Python function
+        ``f(M, i, j, *parameters)`` whose operators are traced: ``M[a, b]``, arithmetic, comparisons, ``& | ~``,
+        `where`, `minimum`, `min_over` and their like. Base cases are part of the equation.
+    dtype : {"int32", "int64", "float32", "float64"}
+        Type of the cells.
+    parameters : dict of str, optional
+        What else the equation reads, by name: "int32" (a number), "int32[]" (an array) or "int32[,]" (a table), of
+        the types int8 to int64, uint8, uint16, float32, float64. In a traced function these may be annotations.
+        In C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``; their
+        names have no other use, but to be given to functions of `helpers`.
+    pattern : str, optional
+        The pattern by which tables are filled: RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO.
+    reach : Near, Row or Far, optional
+        How far it reads, where that cannot be proven (see Notes): a promise that unlocks the fast paths, and that they
+        hold on the device.
+    decisions : int or "index", optional
+        The equation also says how its value came about: a number below this, or an index ("index"). A traced function
+        returns (value, decision); C sets ``decision``. The count of `which_min` and `which_max`, and "index" for
+        `argmin_over` and `argmax_over`, are found without.
+    helpers : str
+        OpenCL C functions that the C text calls.
+    name : str, optional
+        What error messages call it.
+
+    Attributes
+    ----------
+    source : str
+        The OpenCL C of a cell's function. Where integers may wrap around it is compiled with functions in place of
+        ``+ - *``, for in C signed ones may not.
+    reach : Near, Row, Split or Far
+    reach_proven : bool
+        Whether the reach follows from the equation itself.
+    loops : bool
+        Whether the work of a cell grows with the table.
+
+    Notes
+    -----
+    Integers of traced equations wrap around in silence beyond their type, on every device, unless a fill is checked;
+    those of OpenCL C are C's, where a signed one that goes beyond its type may do anything. ``//`` and ``%`` of traced
+    equations are Python's; division by zero gives 0. Floats are added and multiplied in the order written, never
+    contracted. Division and square root of float64 are correctly rounded; those of float32 are where the device has
+    float64 or rounds them so itself (nearly all do), in C text only where it does so itself. So a traced equation, the
+    same in C, and Python with NumPy scalars give the same table bit for bit.
+
+    The reach is proven for traced equations with affine reads, and for C text that reads only at ``i`` and ``j`` plus
+    constants.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> lcs = dp.Equation(
+    ...     "i == 0 || j == 0 ? 0 : a[i-1] == b[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1))",
+    ...     parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE",
+    ... )
+    >>> lcs.reach
+    Near(offsets=((-1, -1), (-1, 0), (0, -1)))
+    """
+
+    eager = ()  # nodes that are computed whether the value asks for them or not
+
+    def __init__(
+        self,
+        what,
+        *,
+        dtype="int32",
+        parameters=None,
+        pattern=None,
+        reach=None,
+        decisions=None,
+        helpers="",
+        name=None,
+    ):
+        self.dtype = _cell_dtype(dtype)
+        self.pattern = pattern_name(pattern, of="Equation")
+        self.traced, self.helpers = callable(what), helpers
+        self.value = self.decision = None
+        self._texts: dict = {}
+        if self.traced:
+            self.name = name or getattr(what, "__name__", "equation")
+            if helpers:
+                raise InvalidInput("The 'helpers' parameter of Equation goes with OpenCL C, not with Python.")
+            self.parameters = MappingProxyType(parameters_of(annotated(what, parameters)))
+            with trace.deep_enough(self.name):
+                self._trace(what)
+        elif isinstance(what, str):
+            self.name = name or "equation"
+            self.parameters = MappingProxyType(parameters_of(parameters or {}))
+            self.body, self.is_expression = users_c.body_and_kind(what)
+            self.helpers = users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
+            traps.check_arrays(self.body, self.helpers, self.parameters)
+        else:
+            raise InvalidInput(
+                "The first parameter of Equation must be OpenCL C text or a Python function. "
+                f"Got {type(what).__name__} instead."
+            )
+        with trace.deep_enough(self.name):
+            self._set_decisions(decisions)
+            self._set_reach(reach)
+
+    def __repr__(self):
+        inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
+        return f"<Equation {self.name}({inside}) -> {self.dtype.name}, {self.pattern or 'no pattern'}, {self.reach}>"
+
+    def __getstate__(self):  # neither read-only views nor deep graphs can be pickled
+        state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
+        state["parameters"] = dict(self.parameters)
+        if self.traced and self.reach_proven:
+            del state["reach"]  # it may be of nodes, and follows from them
+        return {**state, "nodes": as_rows(self.value, self.decision)}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), _texts={})
+        self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
+        if "reach" not in state:
+            self.reach = reaches.reach_of(*self.roots)
+
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        """The nodes of a traced equation that all others are below: its value, and its decision if it has one."""
+        return tuple(root for root in (self.value, self.decision) if root is not None)
+
+    @property
+    def computed(self) -> tuple[Expr, ...]:
+        """The roots, after what else a cell computes."""
+        return (*self.eager, *self.roots)
+
+    # --- how it is made
+
+    def _trace(self, function):
+        given = list(inspect.signature(function).parameters)
+        if len(given) < 3:
+            raise InvalidInput(f"The function {self.name} must take the cells and two indices: f(M, i, j, ...).")
+        extra = [n for n in given[3:] if n not in self.parameters and n not in ("n", "m")]
+        if extra:
+            raise InvalidInput(
+                f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
+            )
+        with trace.Trace(CELL_TYPES[self.dtype.name]).active() as traced, trace.refused_by_python():
+            i, j = (trace.node(name, type="int") for name in "ij")
+            result = function(trace.Cells(), i, j, *map(self._argument, given[3:]))
+            value, decision = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
+            value = trace.number(value)
+            if value.type != traced.cell:
+                if traced.cell in trace.LIMITS and value.type in ("float", "double"):
+                    raise InvalidInput(
+                        f"{self.name} returns {value.type} values, and its cells are {self.dtype.name}: use dp.cast."
+                    )
+                value = trace.convert(value, traced.cell)
+            if decision is not None:
+                decision = trace.number(decision)
+                if decision.type not in trace.LIMITS:
+                    raise InvalidInput(f"The decision that {self.name} returns must be an integer.")
+        deep = depth(value, decision)
+        if deep > trace.MOST_DEEP:
+            raise InvalidInput(
+                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that "
+                "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
+            )
+        self.value, self.decision = value, decision
+
+    def _argument(self, name):
+        """What a traced function is given for its argument of this name."""
+        if name not in self.parameters:
+            return trace.node(name, type="int")  # n or m
+        p = self.parameters[name]
+        return trace.Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
+
+    def _set_decisions(self, decisions):
+        if decisions is not None and decisions != "index":
+            whole = isinstance(decisions, (int, np.integer)) and not isinstance(decisions, bool)
+            if not whole or not 2 <= decisions <= 1 << 31:
+                raise InvalidInput(
+                    f"The 'decisions' parameter of Equation must be a count of at least 2, or 'index'. "
+                    f"Got {decisions!r} instead."
+                )
+            decisions = int(decisions)
+        if self.traced and decisions is not None and self.decision is None:
+            raise InvalidInput(f"{self.name} must return (value, decision), since 'decisions' is given.")
+        if self.decision is not None and decisions is None:
+            decisions = _count(self.decision)
+            if decisions is None:
+                raise InvalidInput(
+                    f"How many values the decision of {self.name} has cannot be seen: give the 'decisions' parameter."
+                )
+        self.decisions = decisions
+
+    def _set_reach(self, declared):
+        if declared is not None and not isinstance(declared, (reaches.Near, reaches.Row, reaches.Far)):
+            raise InvalidInput(
+                f"The 'reach' parameter of Equation must be a Near, a Row or Far(). Got {declared!r} instead."
+            )
+        if self.traced:
+            found = reaches.reach_of(*self.roots)
+            self.loops = any(p.op in ("reduce", "argreduce") for p in walk(*self.roots))
+        else:
+            found = users_c.near_of(self.body)
+            self.loops = users_c.has_loop(self.body + self.helpers)
+        self.reach_proven = found is not None and not isinstance(found, reaches.Far)
+        if declared is not None and not self.reach_proven:
+            self.reach = declared
+        else:
+            self.reach = found or reaches.Far()
+            if isinstance(declared, reaches.Far):
+                self.reach, self.reach_proven = declared, False
+
+    # --- what kernels take of it
+
+    @functools.cached_property
+    def source(self) -> str:
+        """The OpenCL C of a cell's function."""
+        with trace.deep_enough(self.name):
+            return cell.shown_text(self)
+
+    def decision_dtype(self, shape) -> np.dtype | None:
+        """The smallest type that holds a decision of a table of this shape, None without decisions.
+
+        An index is stored as index + 1 (DP_STORED_DECISION in kernels), for -1 stands for none.
+        """
+        if self.decisions is None:
+            return None
+        values = max(shape) + 2 if self.decisions == "index" else self.decisions
+        return np.dtype(np.uint8 if values <= 1 << 8 else np.uint16 if values <= 1 << 16 else np.uint32)
+
+    @functools.cached_property
+    def wide(self) -> Wide | None:
+        """The one reduction that a group of work-items can do together, if there is one."""
+        return wide_of(*self.roots) if self.traced else None
+
+    def text(self, *, checked=False, trapped=True, split=False, clamped=False, wide=False, wraps=False) -> str:
+        """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
+
+        Before it, a kernel includes portable.h and dp/dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
+        takes besides, beginning with a comma, or nothing. `M` may use i, j, n, m and the names of DP_CONTEXT. After
+        it, a kernel has the types cell_t (of values), stored_t (of the table) and index_t, the macros
+        DP_KERNEL_PARAMETERS, DP_ARGUMENTS, DP_HAS_DECISION, DP_DECISION(p) and DP_STORED_DECISION(d), and calls::
+
+            value = dp_cell(i, j, n, m, <context> DP_ARGUMENTS DP_DECISION(&decision));
+
+        Parameters
+        ----------
+        checked : bool or "trial"
+            Trap overflow, indices out of range and division by zero; DP_CONTEXT then has an ``int *dp_fault``. "trial":
+            with the types of the cells, so overflow in C is not seen.
+        trapped : bool
+            In C, trap indices of parameters and divisors, too, which takes functions that not every text compiles with.
+        split : bool
+            Leave the reduction of a `Split` out: DP_CONTEXT has its value and index as dp_split and dp_split_k. Also
+            defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``.
+        clamped : bool
+            Move the indices of parameters in `dp_split_term` into range, for kernels that call it where no cell is.
+        wide : bool
+            Leave the reduction of `Equation.wide` to a group: `dp_cell` takes its value and index, dp_split and
+            dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
+            range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
+        wraps : bool
+            Indices and conditions of a traced equation may go beyond their type, see `Job.wraps`.
+        """
+        key = (checked, trapped, split, clamped, wide, wraps)
+        if key not in self._texts:
+            with trace.deep_enough(self.name):
+                self._texts[key] = cell.kernel_text(
+                    self,
+                    checked=checked,
+                    trapped=trapped,
+                    split=split,
+                    clamped=clamped,
+                    wide=wide,
+                    wraps="all" if wraps else "values",
+                )
+        return self._texts[key]
+
+    def recovery(self, body: str, resumed: bool) -> str:
+        """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``. `resumed`: it has a
+        ``state``."""
+        return cell.recovery_text(self, body, resumed)
+
+
+def equation(function=None, **options):
+    """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``."""
+    if function is not None:
+        return Equation(function, **options)
+    return lambda function: Equation(function, **options)
+
+
+# What was given, and what is seen ---------------------------------------------------------------------------------
+
+
+def _cell_dtype(dtype) -> np.dtype:
+    try:
+        found = np.dtype(dtype).newbyteorder("=")
+    except (TypeError, ValueError):
+        found = None
+    if found is None or found.name not in CELL_TYPES:
+        raise InvalidInput(
+            f"The 'dtype' parameter of Equation must be one of {', '.join(CELL_TYPES)}. Got {dtype!r} instead."
+        )
+    return found
+
+
+def _count(decision: Expr):
+    """How many values a decision has, when its operators say so."""
+    if decision.op in ("which_min", "which_max"):
+        return len(decision.args)
+    if decision.op == "argreduce":
+        return "index"
+    if decision.op == "const":
+        return max(decision.data + 1, 2) if decision.data >= 0 else None
+    if decision.op == "cast" and decision.args[0].type == "bool":
+        return 2
+    if decision.op == "add" and decision.args[1].op == "const" and decision.args[1].data >= 0:
+        first = _count(decision.args[0])
+        return first + decision.args[1].data if isinstance(first, int) else None
+    if decision.op == "where":
+        counts = [_count(arg) for arg in decision.args[1:]]
+        if None in counts:  # an index, or -1 for none
+            known = [c for c, arg in zip(counts, decision.args[1:]) if arg.op != "const" or arg.data != -1]
+            return "index" if known == ["index"] else None
+        return "index" if "index" in counts else max(counts)
+    return None

@@ -1,0 +1,157 @@
+"""What users write in traced equations besides operators: where, minimum, min_over and their like."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.language.trace import (
+    CELL_TYPES,
+    Expr,
+    cell_type,
+    condition,
+    convert,
+    expression,
+    float_type,
+    mistake,
+    node,
+    number,
+    place,
+    widest,
+)
+
+
+def where(condition_, a, b) -> Expr:
+    """`a` where the condition holds, else `b`; the one not taken is not evaluated, so it may read outside the table.
+
+    `a` and `b` may be pairs of a value and its decision.
+    """
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple(where(condition_, x, y) for x, y in zip(a, b))
+    c = condition(condition_)
+    a, b = alike((a, b))
+    if c.op == "const":
+        return a if c.data else b
+    return a if a is b else node("where", c, a, b)
+
+
+def alike(values) -> list[Expr]:
+    """Values as nodes of their widest type."""
+    like = [v for v in values if isinstance(v, Expr) and v.op != "const"]
+    nodes = [expression(v, widest(like) if like else None) for v in values]
+    return [convert(part, widest(nodes)) for part in nodes]
+
+
+def minimum(a, b, *more) -> Expr:
+    """The least; the first written of equals, and what comes first where NaN is compared."""
+    return fold("min", a, b, *more)
+
+
+def maximum(a, b, *more) -> Expr:
+    """The largest; the first written of equals, and what comes first where NaN is compared."""
+    return fold("max", a, b, *more)
+
+
+def fold(op, *values) -> Expr:
+    """The least ("min") or largest ("max") of values."""
+    values = [number(v) for v in alike(values)]
+    result = values[0]
+    for value in values[1:]:
+        if result.op == value.op == "const":
+            first = not (value.data < result.data if op == "min" else value.data > result.data)
+            result = result if first else value
+        elif result is not value:
+            result = node(op, result, value)
+    return result
+
+
+def which_min(a, b, *more) -> Expr:
+    """Which value is the least: 0 for the first written. The decision that goes with `minimum`."""
+    return node("which_min", *map(number, alike((a, b, *more))), type="int")
+
+
+def which_max(a, b, *more) -> Expr:
+    """Which value is the largest: 0 for the first written. The decision that goes with `maximum`."""
+    return node("which_max", *map(number, alike((a, b, *more))), type="int")
+
+
+def absolute(value) -> Expr:
+    """The absolute value."""
+    return abs(expression(value))
+
+
+def sqrt(value) -> Expr:
+    """The square root of a float, correctly rounded where the device can (see `Equation`)."""
+    value = number(value)
+    if value.type not in ("float", "double"):
+        value = convert(value, float_type())
+    return node("sqrt", value)
+
+
+def cast(value, dtype) -> Expr:
+    """The value in another type: int32, int64, float32 or float64.
+
+    Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
+    wrap around.
+    """
+    name = np.dtype(dtype).name
+    if name not in CELL_TYPES:
+        raise mistake(f"dp.cast takes one of {', '.join(CELL_TYPES)}. Got {name} instead.")
+    return convert(number(value), CELL_TYPES[name])
+
+
+def index(name: str = "k") -> Expr:
+    """A new index, for `min_over` and its like."""
+    return Expr("index", (), "int", name)
+
+
+def min_over(k, lo, hi, expr, empty=None) -> Expr:
+    """The least of an expression over lo <= k < hi.
+
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
+    empty : number or Expr, optional
+        The value of an empty range; the largest of the type by default. NaN never wins.
+    """
+    return _over("reduce", "min", k, lo, hi, expr, empty)
+
+
+def max_over(k, lo, hi, expr, empty=None) -> Expr:
+    """The largest of an expression over lo <= k < hi; see `min_over`."""
+    return _over("reduce", "max", k, lo, hi, expr, empty)
+
+
+def sum_over(k, lo, hi, expr) -> Expr:
+    """The sum of an expression over lo <= k < hi, added in this order."""
+    return _over("reduce", "sum", k, lo, hi, expr)
+
+
+def argmin_over(k, lo, hi, expr) -> Expr:
+    """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`."""
+    return _over("argreduce", "min", k, lo, hi, expr)
+
+
+def argmax_over(k, lo, hi, expr) -> Expr:
+    """The lowest k at which an expression is largest; -1 for an empty range."""
+    return _over("argreduce", "max", k, lo, hi, expr)
+
+
+def _over(op, kind, k, lo, hi, expr, empty=None):
+    if isinstance(k, str):
+        if not callable(expr):
+            raise mistake("With a name for the index, the expression must be a function of it: lambda k: ...")
+        k = index(k)
+    if callable(expr):
+        expr = expr(k)
+    if not isinstance(k, Expr) or k.op != "index":
+        raise mistake("The first argument must be an index, from dp.index('k'), or a name.")
+    lo, hi, body = place(lo, "a reduction"), place(hi, "a reduction"), number(expr)
+    if body.op == "const" and cell_type() is not None:
+        body = convert(body, cell_type())
+    if empty is None:
+        return node(op, k, lo, hi, body, type="int" if op == "argreduce" else body.type, data=kind)
+    empty, body = alike((empty, body))
+    return node(op, k, lo, hi, body, empty, type=body.type, data=kind)

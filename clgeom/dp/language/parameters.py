@@ -1,0 +1,140 @@
+"""Parameters of equations: what a cell's function reads besides cells, and how C declares it."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.dp.language.trace import CELL_TYPES
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arrays import c_name
+
+PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64")
+#: What parameters must not be called: words of OpenCL C, and what every cell's function has already.
+RESERVED = frozenset(
+    "i j n m M D out out_size out_t decision cell_t index_t auto break case char const continue "
+    "default do double else enum extern float for goto if inline int long register restrict return "
+    "short signed sizeof static struct switch typedef union unsigned void volatile while bool half "
+    "uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t image2d_t image3d_t "
+    "sampler_t true false NULL global local constant private kernel read_only write_only read_write "
+    "NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
+)
+RESERVED_STEMS = (
+    "dp_", "DP_", "CLGEOM", "__", "FLT_", "DBL_", "INT_", "LONG_", "UINT_", "ULONG_", "CL_", "CLK_", "M_", "FP_",
+)  # fmt: skip
+C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions."""
+
+    name: str
+    dtype: np.dtype
+    ndim: int
+
+    @property
+    def c_type(self) -> str:
+        return c_name(self.dtype)
+
+    @property
+    def type(self) -> str:
+        """The type of its values in expressions: short integers count as int."""
+        return CELL_TYPES.get(self.dtype.name, "int")
+
+    def __str__(self):
+        return self.dtype.name + ("", "[]", "[,]")[self.ndim]
+
+
+# As users give them -----------------------------------------------------------------------------------------------
+
+
+def annotated(function, given) -> dict:
+    """The parameters given, and those that the annotations of a function declare."""
+    if given is not None and not isinstance(given, dict):
+        return given
+    found = {
+        name: p.annotation
+        for name, p in list(inspect.signature(function).parameters.items())[3:]
+        if p.annotation is not inspect.Parameter.empty
+    }
+    # from __future__ import annotations turns "int32[]" into "'int32[]'"
+    found = {name: a.strip("'\"") if isinstance(a, str) else a for name, a in found.items()}
+    return {**found, **(given or {})}
+
+
+def parameters_of(given) -> dict[str, Parameter]:
+    """The `parameters` parameter of Equation, checked."""
+    if not isinstance(given, dict):
+        raise InvalidInput(
+            "The 'parameters' parameter of Equation must be a dictionary of names and types. "
+            f"Got {type(given).__name__} instead."
+        )
+    found = {name: parameter(name, what) for name, what in given.items()}
+    taken: dict[str, str] = {}
+    for p in found.values():
+        for name in names_of(p):
+            if name in taken:
+                raise InvalidInput(f"The parameters {taken[name]!r} and {p.name!r} share the name {name!r} in C.")
+            taken[name] = p.name
+    return found
+
+
+def parameter(name: str, what) -> Parameter:
+    """A parameter from "int32", "int32[]" or "int32[,]"; a NumPy type stands for a scalar."""
+    if not isinstance(name, str) or not C_NAME.match(name) or keyword.iskeyword(name):
+        raise InvalidInput(f"A parameter's name must be a name in C and in Python. Got {name!r} instead.")
+    if name in RESERVED or name.startswith(RESERVED_STEMS):
+        raise InvalidInput(f"A parameter cannot be called {name!r}: this name has a meaning in every equation.")
+    if isinstance(what, Parameter):
+        return Parameter(name, what.dtype, what.ndim)
+    ndim, spelled = 0, what
+    if isinstance(what, str):
+        spelled = what.replace(" ", "")
+        for suffix, dimensions in (("[,]", 2), ("[][]", 2), ("[]", 1)):
+            if spelled.endswith(suffix):
+                spelled, ndim = spelled.removesuffix(suffix), dimensions
+                break
+    try:
+        dtype = np.dtype(spelled)
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.name not in PARAMETER_TYPES:
+        raise InvalidInput(
+            f"The parameter {name!r} of an equation must be one of {', '.join(PARAMETER_TYPES)}, with [] for an array "
+            f"and [,] for a table. Got {what!r} instead."
+        )
+    return Parameter(name, dtype.newbyteorder("="), ndim)
+
+
+# In C -------------------------------------------------------------------------------------------------------------
+
+
+def names_of(p: Parameter, prefix="") -> list[str]:
+    """The names that a parameter has in C: its own, and those of its sizes."""
+    sizes = ((), ("size",), ("rows", "columns"))[p.ndim]
+    return [prefix + p.name, *(f"{prefix}{p.name}_{size}" for size in sizes)]
+
+
+def arguments(parameters: dict, prefix="") -> str:
+    """Parameters as a call passes them after others."""
+    return "".join(f", {name}" for p in parameters.values() for name in names_of(p, prefix))
+
+
+def declarations(parameters: dict, prefix="") -> str:
+    """Parameters as a function declares them after others."""
+    declared = []
+    for p in parameters.values():
+        own, *sizes = names_of(p, prefix)
+        declared.append(f"global const {p.c_type} *restrict {own}" if p.ndim else f"const {p.c_type} {own}")
+        declared += [f"const int {size}" for size in sizes]
+    return "".join(f", {one}" for one in declared)
+
+
+def taken(parameters: dict) -> set[str]:
+    """Names that variables in a cell's function must not have."""
+    return {name for p in parameters.values() for name in names_of(p)} | RESERVED

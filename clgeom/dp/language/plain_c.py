@@ -1,0 +1,221 @@
+"""Simple equations in C, read as if they had been traced: then kernels can know something of their cells too.
+
+Read are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters; and
+bodies of ``if (..) return ..;``, variables that are set once, and a last return. They mean the same in C and in a
+traced function; whatever else there is, the equation stays the text that it is.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+
+from clgeom.dp.language import functions, trace
+from clgeom.errors import InvalidInput
+
+#: Longer texts stay texts: what reads and writes nodes goes as deep into Python's stack as they are nested.
+MOST_TOKENS = 300
+TOKEN = re.compile(r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),;=\[\]]))")
+#: Binary operators, from those that bind least.
+BINARY = (
+    {"||": "or"}, {"&&": "and"}, {"==": "eq", "!=": "ne"}, {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
+    {"+": "add", "-": "sub"}, {"*": "mul"},
+)  # fmt: skip
+
+
+class _Beyond(Exception):
+    """There is more in a text than is read here."""
+
+
+def nodes_of(equation):
+    """The equation itself if it is traced, its twin that has nodes if it is a simple one in C, else None. Kept."""
+    if equation.traced:
+        return equation
+    if "_twin" not in equation.__dict__:
+        equation.__dict__["_twin"] = as_traced(equation)
+    return equation.__dict__["_twin"]
+
+
+def as_traced(equation):
+    """A twin of an equation in C that has nodes, None where it is more than a simple one."""
+    if equation.dtype.name != "int32" or equation.decisions is not None or equation.helpers:
+        return None
+    body = f"return {equation.body};" if equation.is_expression else equation.body
+    try:
+        with trace.Trace("int").active():
+            reader = _Reader(body, equation.parameters)
+            value = reader.whole()
+    except (_Beyond, InvalidInput, RecursionError):
+        return None
+    twin = copy.copy(equation)
+    twin.__dict__.update(traced=True, value=value, decision=None, eager=tuple(reader.eager), _texts={})
+    return twin
+
+
+def expression_in_c(text, parameters):
+    """The node of a simple expression in C, None where it is more than that."""
+    try:
+        with trace.Trace("int").active():
+            reader = _Reader(text, parameters)
+            value = trace.number(reader.choice())
+            return value if reader.tokens[reader.at] is None else None
+    except (_Beyond, InvalidInput, RecursionError):
+        return None
+
+
+def _whole(value):
+    """A value of 32 bits: in C one longer operand makes all of an expression longer."""
+    if value.type not in ("int", "bool"):
+        raise _Beyond
+    return value
+
+
+class _Reader:
+    """Reads one body, from left to right."""
+
+    def __init__(self, text, parameters):
+        self.parameters, self.variables, self.tokens, at = parameters, {}, [], 0
+        self.tests = []  # of ifs that were passed
+        self.eager = []  # variables, which C computes where they stand
+        while text[at:].strip():
+            found = TOKEN.match(text, at)
+            if not found:
+                raise _Beyond
+            self.tokens.append(found)
+            at = found.end()
+        if len(self.tokens) > MOST_TOKENS:
+            raise _Beyond
+        self.tokens += [None] * 3  # a statement begins with up to three words
+        self.at = 0
+
+    def is_next(self, *marks):
+        token = self.tokens[self.at]
+        return token is not None and token.group(3) in marks
+
+    def take(self, mark):
+        if not self.is_next(mark):
+            raise _Beyond
+        self.at += 1
+
+    def word(self):
+        """The next token, if it is a word."""
+        token = self.tokens[self.at]
+        return token and token.group(2)
+
+    def whole(self):
+        value = self.statements()
+        if self.tokens[self.at] is not None:
+            raise _Beyond
+        return value
+
+    def statements(self):
+        """The value that the statements from here on return."""
+        word = self.word()
+        self.at += 1
+        if word == "return":
+            return self.ended()
+        if word == "if":
+            self.take("(")
+            test = self.choice()
+            self.take(")")
+            if self.word() != "return":
+                raise _Beyond
+            self.at += 1
+            value = self.ended()
+            self.at += self.word() == "else"
+            self.tests.append(test)
+            return functions.where(test, value, self.statements())
+        if word == "const":
+            word = self.word()
+            self.at += 1
+        name = self.word()
+        if word not in ("int", "cell_t") or name is None or name in (*self.variables, *self.parameters):
+            raise _Beyond
+        self.at += 1
+        self.take("=")
+        computed = self.variables[name] = self.ended()
+        for test in reversed(self.tests):
+            computed = functions.where(test, 0, computed)
+        self.eager.append(computed)
+        return self.statements()
+
+    def ended(self):
+        """An expression and its semicolon."""
+        value = trace.number(self.choice())
+        self.take(";")
+        return value
+
+    def choice(self):
+        test = self.binary(0)
+        if not self.is_next("?"):
+            return test
+        self.take("?")
+        then = trace.number(self.choice())
+        self.take(":")
+        return functions.where(test, then, trace.number(self.choice()))
+
+    def binary(self, level):
+        if level == len(BINARY):
+            return self.unary()
+        left = self.binary(level + 1)
+        while self.is_next(*BINARY[level]):
+            op = BINARY[level][self.tokens[self.at].group(3)]
+            self.at += 1
+            right = self.binary(level + 1)
+            make = trace.logical if op in ("and", "or") else trace.compare if level in (2, 3) else trace.arithmetic
+            left = make(op, left, right) if level < 2 else make(op, trace.number(left), trace.number(right))
+            left = _whole(left)  # two constants may have made a longer one
+        return left
+
+    def unary(self):
+        if self.is_next("-"):
+            self.take("-")
+            return -trace.number(self.unary())
+        if self.is_next("!"):
+            self.take("!")
+            return trace.node("not", trace.condition(self.unary()), type="bool")
+        return self.atom()
+
+    def atom(self):
+        return _whole(self.operand())
+
+    def operand(self):
+        token = self.tokens[self.at]
+        if token is None:
+            raise _Beyond
+        self.at += 1
+        if token.group(1):
+            return trace.constant(int(token.group(1)))
+        if token.group(3) == "(":
+            value = self.choice()
+            self.take(")")
+            return value
+        name = token.group(2)
+        if name in self.variables:
+            return self.variables[name]
+        if name in self.parameters:
+            return self.parameter(self.parameters[name])
+        if name in ("i", "j", "n", "m"):
+            return trace.node(name, type="int")
+        if name == "M":
+            return trace.Cells()[self.inside("(", ")", 2)]
+        if name in ("min", "max"):
+            return functions.fold(name, *self.inside("(", ")", 2))
+        raise _Beyond
+
+    def parameter(self, what):
+        if what.ndim == 0:
+            return trace.node("parameter", type=what.type, data=what.name)
+        where = self.inside(*("[]" if what.ndim == 1 else "()"), what.ndim)
+        return trace.Values(what)[where]
+
+    def inside(self, opening, closing, count):
+        self.take(opening)
+        found = [trace.number(self.choice())]
+        while self.is_next(","):
+            self.take(",")
+            found.append(trace.number(self.choice()))
+        self.take(closing)
+        if len(found) != count:
+            raise _Beyond
+        return tuple(found)

@@ -1,0 +1,534 @@
+"""Expressions of equations: what the operators of a traced Python function build.
+
+An `Expr` is one node of a graph. Equal nodes of one trace are one object, so what is written twice is computed once.
+What users write besides operators is in `functions`; what can be said of nodes in `nodes` and `sums`; their text comes
+from `text`, the reach of an equation from `reach`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import math
+import numbers
+import operator
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+
+#: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
+TYPES = ("bool", "int", "long", "float", "double")
+LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
+#: Types of cells as users name them.
+CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
+#: More nodes than anybody writes; a loop in Python that unrolls a table would make them.
+MOST_NODES = 20_000
+#: Operators inside each other. Compilers take 256 brackets, and what writes nodes goes three calls each into Python's
+#: stack, which has 1,000.
+MOST_DEEP = 240
+HERE = str(Path(__file__).parent)
+
+_trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", default=None)
+
+
+class Trace:
+    """What is being traced: the type of its cells, and the nodes made so far."""
+
+    def __init__(self, cell: str):
+        self.cell, self.nodes = cell, {}
+
+    @contextlib.contextmanager
+    def active(self):
+        token = _trace.set(self)
+        try:
+            yield self
+        finally:
+            _trace.reset(token)
+
+
+def cell_type() -> str | None:
+    """The type of the cells of what is being traced; None outside."""
+    trace = _trace.get()
+    return None if trace is None else trace.cell
+
+
+class Expr:
+    """A node: an operator, its operands, its type. Compared by identity; ``==`` writes a comparison.
+
+    Attributes
+    ----------
+    op : str
+        const i j n m index parameter load cell · add sub mul div floordiv mod neg abs sqrt · lt le gt ge eq ne ·
+        and or not · bitand bitor bitxor bitnot shl shr · where min max which_min which_max cast · reduce argreduce
+    args : tuple of Expr
+    type : str
+        One of TYPES.
+    data : object
+        A constant's value, a parameter's or index's name, what a reduction takes ("min", "max", "sum").
+    """
+
+    __slots__ = ("op", "args", "type", "data")
+    __hash__ = object.__hash__
+    __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
+
+    def __init__(self, op, args, type, data):
+        self.op, self.args, self.type, self.data = op, args, type, data
+
+    def __repr__(self):
+        inside = ", ".join([*([repr(self.data)] if self.data is not None else []), *map(repr, self.args)])
+        return f"{self.op}({inside})" if inside else self.op
+
+    def __bool__(self):
+        raise mistake(
+            "An equation cannot branch on a cell or an index with 'if', 'and', 'or', 'not' or a chained comparison: "
+            "write dp.where(condition, a, b), and conditions with &, | and ~."
+        )
+
+    def __iter__(self):
+        raise mistake("A part of an equation cannot be iterated over: write dp.min_over, max_over or sum_over.")
+
+    def __index__(self):
+        raise mistake("A part of an equation has no value while it is traced: use dp.min_over for range(...).")
+
+    __int__ = __float__ = __index__
+
+    def __add__(self, other):
+        return arithmetic("add", self, other)
+
+    def __radd__(self, other):
+        return arithmetic("add", other, self)
+
+    def __sub__(self, other):
+        return arithmetic("sub", self, other)
+
+    def __rsub__(self, other):
+        return arithmetic("sub", other, self)
+
+    def __mul__(self, other):
+        return arithmetic("mul", self, other)
+
+    def __rmul__(self, other):
+        return arithmetic("mul", other, self)
+
+    def __truediv__(self, other):
+        return divide(self, other)
+
+    def __rtruediv__(self, other):
+        return divide(other, self)
+
+    def __floordiv__(self, other):
+        return whole("floordiv", self, other)
+
+    def __rfloordiv__(self, other):
+        return whole("floordiv", other, self)
+
+    def __mod__(self, other):
+        return whole("mod", self, other)
+
+    def __rmod__(self, other):
+        return whole("mod", other, self)
+
+    def __neg__(self):
+        return node("neg", number(self))
+
+    def __pos__(self):
+        return number(self)
+
+    def __abs__(self):
+        return node("abs", number(self))
+
+    def __lt__(self, other):
+        return compare("lt", self, other)
+
+    def __le__(self, other):
+        return compare("le", self, other)
+
+    def __gt__(self, other):
+        return compare("gt", self, other)
+
+    def __ge__(self, other):
+        return compare("ge", self, other)
+
+    def __eq__(self, other):
+        return compare("eq", self, other)
+
+    def __ne__(self, other):
+        return compare("ne", self, other)
+
+    def __and__(self, other):
+        return bitwise("&", self, other)
+
+    def __rand__(self, other):
+        return bitwise("&", other, self)
+
+    def __or__(self, other):
+        return bitwise("|", self, other)
+
+    def __ror__(self, other):
+        return bitwise("|", other, self)
+
+    def __xor__(self, other):
+        return bitwise("^", self, other)
+
+    def __rxor__(self, other):
+        return bitwise("^", other, self)
+
+    def __invert__(self):
+        return inverted(self)
+
+    def __lshift__(self, other):
+        return shift("<<", self, other)
+
+    def __rlshift__(self, other):
+        return shift("<<", other, self)
+
+    def __rshift__(self, other):
+        return shift(">>", self, other)
+
+    def __rrshift__(self, other):
+        return shift(">>", other, self)
+
+
+class Cells:
+    """`M` in a traced function: ``M[a, b]`` reads a cell."""
+
+    def __getitem__(self, where):
+        if not isinstance(where, tuple) or len(where) != 2:
+            raise mistake("M takes a row and a column: M[i - 1, j].")
+        return node("cell", *(place(w, "M") for w in where), type=cell_type())
+
+    def __setitem__(self, where, value):
+        raise mistake("An equation returns the value of its cell, and writes no other: M can only be read.")
+
+
+class Values:
+    """An array parameter in a traced function: ``w[i - 1]``, ``c[i, j]``."""
+
+    def __init__(self, parameter):
+        self.parameter = parameter
+
+    def __getitem__(self, where):
+        name, ndim = self.parameter.name, self.parameter.ndim
+        where = where if isinstance(where, tuple) else (where,)
+        if len(where) != ndim:
+            raise mistake(f"The parameter {name!r} takes {ndim} indices. Got {len(where)} instead.")
+        return node("load", *(place(w, name) for w in where), type=self.parameter.type, data=name)
+
+    def __iter__(self):
+        raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: index it.")
+
+    def __len__(self):
+        raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: pass it as a scalar.")
+
+
+def _not_a_number(self, *_):
+    raise mistake(f"The parameter {self.parameter.name!r} is an array: give it an index.")
+
+
+def _refusal(message):
+    def refuse(self, *_):
+        raise mistake(message)
+
+    return refuse
+
+
+for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matmul divmod".split():
+    setattr(Values, f"__{_name}__", _not_a_number)
+    setattr(Values, f"__r{_name}__", _not_a_number)
+for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
+    setattr(Values, f"__{_name}__", _not_a_number)
+#: What Python would do with numbers and an equation does not, and what to write instead.
+REFUSED = {
+    "pow rpow": "'**' is no operator of equations: write x * x.",
+    "matmul rmatmul": "'@' is no operator of equations.",
+    "divmod rdivmod": "divmod is no part of equations: write // and %.",
+    "round trunc floor ceil": "An equation rounds by dp.cast(x, 'int32'), towards zero.",
+    "complex": "An equation has no complex numbers.",
+}
+for _names, _message in REFUSED.items():
+    for _name in _names.split():
+        setattr(Expr, f"__{_name}__", _refusal(_message))
+Cells.__call__ = _refusal("M takes square brackets in Python: M[i - 1, j].")
+
+
+# Making nodes ---------------------------------------------------------------------------------------------------
+
+
+def mistake(message: str) -> InvalidInput:
+    """The error for what a traced function does wrong, naming the line that does it."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+        frame = frame.f_back
+    if frame is None:
+        return InvalidInput(message)
+    return InvalidInput(f"{frame.f_code.co_filename}, line {frame.f_lineno}: {message}")
+
+
+@contextlib.contextmanager
+def deep_enough(name):
+    """Turn Python's RecursionError into an error that says what is too deep."""
+    try:
+        yield
+    except RecursionError as error:
+        raise InvalidInput(
+            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over "
+            "or dp.min_over, not a loop in Python."
+        ) from error
+
+
+@contextlib.contextmanager
+def refused_by_python():
+    """Turn Python's TypeError for what nodes cannot do (``numpy.exp(x)``, say) into an error that names the line."""
+    try:
+        yield
+    except TypeError as error:
+        names = [kind.__name__ for kind in (Expr, Cells, Values)]
+        if not any(f"'{name}'" in str(error) or f" {name} " in str(error) for name in names):
+            raise
+        at, line = error.__traceback__, None
+        while at is not None:
+            if not at.tb_frame.f_code.co_filename.startswith(HERE):
+                line = f"{at.tb_frame.f_code.co_filename}, line {at.tb_lineno}: "
+            at = at.tb_next
+        raise InvalidInput(
+            f"{line or ''}an equation cannot do this with its cells, indices and parameters ({error}). It has + - * / "
+            "// % & | ^ ~ << >>, comparisons, abs, and dp.where, dp.minimum and their like."
+        ) from error
+
+
+def node(op, *args, type=None, data=None) -> Expr:
+    """The node for this operator and these operands: that of the trace if it has one already."""
+    type = type or widest(args)
+    trace = _trace.get()
+    if trace is None:
+        return Expr(op, args, type, data)
+    key = (op, tuple(map(id, args)), type, data, data.__class__)
+    if op == "const":
+        key = (op, type, repr(data))
+    found = trace.nodes.get(key)
+    if found is None:
+        if len(trace.nodes) >= MOST_NODES:
+            raise mistake(
+                f"The equation has more than {MOST_NODES:,} operations: use dp.min_over, not a loop in Python."
+            )
+        found = trace.nodes[key] = Expr(op, args, type, data)
+    return found
+
+
+def widest(args) -> str:
+    """The type that holds the values of all these nodes."""
+    return TYPES[max(TYPES.index(arg.type) for arg in args)]
+
+
+# Values as nodes ------------------------------------------------------------------------------------------------
+
+
+def constant(value, type=None) -> Expr:
+    """A number as a node, of the type given or the narrowest that holds it."""
+    if isinstance(value, (bool, np.bool_)):
+        return node("const", type="bool", data=bool(value))
+    if isinstance(value, numbers.Integral):
+        value = int(value)
+        if type in (None, "bool", "int"):
+            type = "int" if LIMITS["int"][0] <= value <= LIMITS["int"][1] else "long"
+        if type == "long" and not LIMITS["long"][0] <= value <= LIMITS["long"][1]:
+            raise mistake(f"The number {value} does not fit 64 bits.")
+        return node("const", type=type, data=float(value) if type in ("float", "double") else value)
+    if isinstance(value, numbers.Real):
+        if type not in ("float", "double"):
+            type = float_type()
+        if type == "float":
+            with np.errstate(over="ignore"):
+                value = np.float32(value)
+        return node("const", type=type, data=float(value))
+    raise mistake(f"A part of an equation must be a number, a cell, an index or a parameter. Got {value!r} instead.")
+
+
+def float_type() -> str:
+    """The type of floats that do not say theirs."""
+    return "double" if cell_type() == "double" else "float"
+
+
+def expression(value, type=None) -> Expr:
+    """A value as a node; a plain number gets the type, if it can."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, Values):
+        raise mistake(f"The parameter {value.parameter.name!r} is an array: give it an index.")
+    return constant(value, type)
+
+
+def number(value, type=None) -> Expr:
+    """A value as a node that is a number: conditions count as 0 and 1."""
+    value = expression(value, type)
+    return convert(value, "int") if value.type == "bool" else value
+
+
+def operands(a, b) -> tuple[Expr, Expr]:
+    """Two values as nodes that are numbers; a plain number gets the type of the other."""
+    type = a.type if isinstance(a, Expr) else b.type if isinstance(b, Expr) else None
+    return number(a, type), number(b, type)
+
+
+def condition(value) -> Expr:
+    """A value as a node that is a condition: a number is one where it is not 0."""
+    value = expression(value)
+    return value if value.type == "bool" else compare("ne", value, 0)
+
+
+def convert(value: Expr, type: str) -> Expr:
+    """The node as one of this type."""
+    if value.type == type:
+        return value
+    if value.op == "const":
+        if type in LIMITS and value.type in ("bool", "int", "long"):
+            low, high = LIMITS[type]
+            if not low <= value.data <= high:
+                raise mistake(f"The number {value.data} does not fit the cells' type.")
+            return node("const", type=type, data=int(value.data))
+        if type in ("float", "double"):
+            return constant(float(value.data), type)
+    return node("cast", value, type=type)
+
+
+def place(value, what) -> Expr:
+    """A value as a node that can be an index."""
+    value = expression(value)
+    if value.type not in ("int", "long"):
+        raise mistake(f"An index of {what} must be an integer. Got one of type {value.type} instead.")
+    return value
+
+
+# Operators, which leave out what is known -----------------------------------------------------------------------
+
+
+FOLD = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt, "le": operator.le,
+    "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
+    "floordiv": operator.floordiv, "mod": operator.mod, "bitand": operator.and_, "bitor": operator.or_,
+    "bitxor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
+}  # fmt: skip
+
+
+def arithmetic(op, a, b) -> Expr:
+    """A sum, difference or product; what is added to an index is one number."""
+    a, b = operands(a, b)
+    if a.op == b.op == "const" and a.type in LIMITS and b.type in LIMITS:
+        return constant(FOLD[op](a.data, b.data))
+    if op == "mul" and widest((a, b)) == "int" and cell_type() in ("long", "double"):
+        a, b = convert(a, "long"), convert(b, "long")  # i * j may pass 32 bits where the cells need not
+    if op in ("add", "sub") and b.op == "const" and b.type in LIMITS:
+        step = b.data if op == "add" else -b.data
+        if step == 0 and TYPES.index(b.type) <= TYPES.index(a.type):
+            return a
+        if a.op in ("add", "sub") and a.args[1].op == "const" and a.args[0].op in ("i", "j", "index"):
+            step += a.args[1].data if a.op == "add" else -a.args[1].data  # i - 1 + 1 is i
+            return arithmetic("add", a.args[0], step) if step else a.args[0]
+        if step < 0 and op == "add" and step > LIMITS["int"][0]:
+            return node("sub", a, constant(-step, b.type))
+    return node(op, a, b)
+
+
+def divide(a, b) -> Expr:
+    """A quotient of floats."""
+    a, b = operands(a, b)
+    if widest((a, b)) not in ("float", "double"):
+        if cell_type() not in ("float", "double"):
+            raise mistake("'/' divides floats: write // for integers, or dp.cast(x, 'float32') first.")
+        a, b = convert(a, cell_type()), convert(b, cell_type())
+    return node("div", a, b)
+
+
+def whole(op, a, b) -> Expr:
+    """A quotient rounded down, or its remainder."""
+    a, b = operands(a, b)
+    if widest((a, b)) not in LIMITS:
+        raise mistake(f"'{'//' if op == 'floordiv' else '%'}' takes integers in an equation.")
+    if b.op == "const" and b.data == 0:
+        raise mistake("Division by zero.")
+    if a.op == b.op == "const":
+        return constant(FOLD[op](a.data, b.data))
+    return node(op, a, b)
+
+
+def compare(op, a, b) -> Expr:
+    """A comparison."""
+    a, b = operands(a, b)
+    if a.op == b.op == "const":
+        return constant(FOLD[op](a.data, b.data))
+    return node(op, a, b, type="bool")
+
+
+def logical(op, a, b) -> Expr:
+    """Two conditions joined by "and" or "or"."""
+    a, b = condition(a), condition(b)
+    known = settled(op, a, b)
+    return node(op, a, b, type="bool") if known is None else known
+
+
+BITS = {"&": "bitand", "|": "bitor", "^": "bitxor"}
+
+
+def bitwise(symbol, a, b) -> Expr:
+    """``& | ^`` of two conditions, which join them, or of two integers, bit by bit."""
+    conditions = [_is_condition(value, symbol) for value in (a, b)]
+    if all(conditions):
+        return compare("ne", a, b) if symbol == "^" else logical({"&": "and", "|": "or"}[symbol], a, b)
+    if any(conditions):
+        raise mistake(
+            f"'{symbol}' joins two conditions, or the bits of two integers. Got a condition and an integer: compare "
+            f"the integer, and set brackets, as in (x {symbol} 1) != 0."
+        )
+    a, b = operands(a, b)
+    if a.op == b.op == "const":
+        return constant(FOLD[BITS[symbol]](a.data, b.data))
+    return node(BITS[symbol], a, b)
+
+
+def inverted(value) -> Expr:
+    """``~``: a condition turned round, or the bits of an integer."""
+    if _is_condition(value, "~"):
+        return node("not", condition(value), type="bool")
+    return node("bitnot", expression(value))
+
+
+def _is_condition(value, symbol) -> bool:
+    """Whether a value is a condition; else it is an integer."""
+    value = expression(value)
+    if value.type not in ("bool", *LIMITS):
+        raise mistake(f"'{symbol}' takes conditions or integers. Got a value of type {value.type} instead.")
+    return value.type == "bool"
+
+
+def shift(symbol, a, b) -> Expr:
+    """``<<`` and ``>>`` of integers, as Python's: by so many bits or more nothing is left but the sign."""
+    a, b = operands(a, b)
+    if widest((a, b)) not in LIMITS:
+        raise mistake(f"'{symbol}' takes integers in an equation.")
+    if b.op == "const" and b.data < 0:
+        raise mistake(f"'{symbol}' takes a count that is not negative. Got {b.data} instead.")
+    op = {"<<": "shl", ">>": "shr"}[symbol]
+    if a.op == b.op == "const" and b.data < 64:
+        return constant(FOLD[op](a.data, b.data))
+    type = "long" if op == "shl" and cell_type() in ("long", "double") else widest((a, b))  # as products
+    return node(op, convert(a, type), convert(b, type))
+
+
+def settled(op, a, b) -> Expr | None:
+    """What "and" or "or" comes to where one side is known; else None."""
+    for known, other in ((a, b), (b, a)):
+        if known.op == "const":
+            return other if known.data == (op == "and") else known
+    return None
+
+
+def neutral(kind: str, type: str):
+    """What a reduction over nothing is: the largest value for "min", the smallest for "max", 0 for "sum"."""
+    if kind == "sum":
+        return 0
+    if type in LIMITS:
+        return LIMITS[type][1 if kind == "min" else 0]
+    return math.inf if kind == "min" else -math.inf

@@ -1,0 +1,1 @@
+"""The ways to fill a table, a module each, and what they share."""

@@ -1,0 +1,328 @@
+"""The path of equations that read the row before only: several rows a launch, from local memory or caches.
+
+How far each row reads to either side is known before the fill, from constants or from the data (weights, say). A tile
+that is that much wider on each side, summed over the rows of a launch, needs nothing of its neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from clgeom.dp.analysis.reach import Near, Row
+from clgeom.dp.analysis.work import most_cells
+from clgeom.dp.codegen import cuts
+from clgeom.dp.job import Job
+from clgeom.dp.paths import strays
+from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
+from clgeom.dp.table.table import CellStore, Filled
+from clgeom.runtime import launch
+from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+NAME = "rows"
+FUSED, DIRECT = "dp/paths/rows_fused", "dp/paths/rows_direct"
+#: Columns of tiles and of their margins are multiples of this, so that words of decisions have one writer.
+ALIGN = 32
+#: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
+MARGIN, MOST_ROWS = 2, 64
+#: How much faster rows are here than cell by cell, see `work.OPERATIONS`.
+RATE = 4
+#: For a row that may read all others' columns.
+UNBOUNDED = 1 << 30
+#: Sizes of what tiles read and do not compute on a side: few, for each costs a build.
+GUARDS = (0, 64, 1024)
+#: Bytes of local memory that a tile may fill.
+LOCAL_BYTES = 48 << 10
+#: Columns that an item of a CPU takes at once: two rows of them stay in its cache.
+MOST_COLUMNS = 1 << 16
+#: What an item of a CPU fills in vectors and cell by cell, what a launch of several costs there (PoCL), cells of one
+#: that is alone.
+CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = (8e9, 2e9), 40e-6, 1 << 23
+#: Seconds of a launch, of a row of a tile, and of a column of that, on an H200: 5 us a launch; 134 launches of 1001
+#: rows of 222 tiles of 8192 columns took 2.3 ms.
+LAUNCH_GPU, ROW_GPU, ITEM_GPU = 5e-6, 2e-7, 1e-10
+
+
+def step_of(job: Job) -> int | None:
+    """-1 when every read is in the row above, 1 when in the row below, else None."""
+    reach = job.equation.reach
+    if isinstance(reach, Row):
+        return reach.step
+    if isinstance(reach, Near) and {di for di, _ in reach.offsets} in ({-1}, {1}):
+        return reach.offsets[0][0]
+    return None
+
+
+def applies(job: Job) -> bool:
+    """Whether all reads are in the row before, and what is kept fits in one buffer."""
+    step = step_of(job)
+    if step is None or not job.whole or job.layout not in (None, "ROWS"):
+        return False
+    if (job.pattern.last_is_column and job.keep != "table") or bits_of(job) is None:
+        return False
+    n, m = job.shape
+    # what is completed last must be what the pattern says
+    if job.keep != "table" and job.pattern.last(n, m) != (n - 1 if step < 0 else 0):
+        return False
+    most, itemsize = job.session.profile.max_alloc_bytes, job.equation.dtype.itemsize
+    rows = n if job.keep == "table" else 2
+    bits = bits_of(job)
+    return max(rows * _pitch(m) * itemsize, n * packed_pitch(m, bits, ALIGN)) <= most
+
+
+def _pitch(m):
+    return ceil_div(m, ALIGN) * ALIGN
+
+
+class Launches(NamedTuple):
+    """Launches in their order, as arrays: each has the rows row .. row + count - 1 in the order of filling, with
+    margins of so many columns; `direct` says which kernel."""
+
+    direct: np.ndarray
+    row: np.ndarray
+    count: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def of_rows(cls, n: int, each: int = 1):
+        """So many whole rows a launch, without margins."""
+        row = np.arange(0, n, each)
+        none = np.zeros(len(row), np.int64)
+        return cls(np.ones(len(row), bool), row, np.minimum(each, n - row), none, none)
+
+
+def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
+    """How many columns each row reads beyond its own to the left and right, in the order of filling."""
+    n, m = job.shape
+    reach = job.equation.reach
+    if isinstance(reach, Near):
+        columns = [dj for _, dj in reach.offsets]
+        left, right = np.full(n, -min(columns)), np.full(n, max(columns))
+    else:
+        rows = np.arange(n) if reach.step < 0 else np.arange(n)[::-1]
+        low, high = reach.bounds(rows[1:], job.values, job.shape)  # the first row reads nothing
+        left = np.full(n, UNBOUNDED) if low is None else np.append(0, -low)
+        right = np.full(n, UNBOUNDED) if high is None else np.append(0, high)
+    return np.clip(left, 0, UNBOUNDED), np.clip(right, 0, UNBOUNDED)
+
+
+def in_parts(groups, most: int):
+    """Launches of so many groups in parts of at most `most`: (which launch, its first group, its groups) of each."""
+    parts = -(-groups // most)
+    which = np.repeat(np.arange(len(groups)), parts)
+    first = (np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)) * most
+    return which, first, np.minimum(groups[which] - first, most)
+
+
+def launches(left, right, margin: int, guards, most: int = MOST_ROWS) -> Launches:
+    """As many rows a launch as the margins allow, `most` at the most; rows that read farther than the guards go one by
+    one, directly."""
+    n = len(left)
+    rows = np.arange(n)
+    is_far = (left > guards[0]) | (right > guards[1])
+    far = np.append(np.flatnonzero(is_far), n)
+    ends = np.minimum(rows + min(most, MOST_ROWS), far[np.searchsorted(far, rows)])
+    sums = [np.append(0, np.cumsum(side)) for side in (left, right)]
+    for of in sums:
+        ends = np.minimum(ends, np.searchsorted(of, of[:-1] + margin, "right") - 1)
+    ends = np.maximum(ends, rows + 1).tolist()
+    starts = [0]
+    while starts[-1] < n:
+        starts.append(ends[starts[-1]])
+    row, end = np.array(starts[:-1]), np.array(starts[1:])
+    direct = is_far[row]
+    sides = [np.where(direct, 0, -((of[row] - of[end]) // ALIGN) * ALIGN) for of in sums]
+    return Launches(direct, row, end - row, *sides)
+
+
+def fill(job: Job) -> Filled:
+    """Fill the table of a job."""
+    n, m = job.shape
+    session, dtype = job.session, job.equation.dtype
+    direct = select(session.profile, DIRECT, dtype, n * m)
+    if direct.variant == "group" and direct.tile < 8:
+        direct = replace(direct, items_per_thread=8)  # a byte of decisions has one writer
+    left, right = reaches_of(job)
+    serial = direct.variant == "serial"
+    rows = Rows(job, step_of(job) > 0, left, right)
+    parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
+    result = job.run(Plan(*parts), **rows.buffers)
+    if rows.trapped:
+        strays.raise_first(job, rows.buffers["stray"])
+    last = corner = None
+    if rows.table is None:
+        last = LastRow(session, result["cells"], dtype, m, rows.last_slot * rows.pitch)
+        corner = last[job.pattern.corner(n, m)[1]]
+        last = last.copy() if job.keep == "last" else last if job.keep == "decisions" else None
+    return Filled(NAME, "ROWS", rows.table, last, corner, rows.decisions)
+
+
+@dataclass(frozen=True)
+class LastRow:
+    """The row completed last, in device memory: copied when it is asked for."""
+
+    session: object
+    buffer: object
+    dtype: np.dtype
+    count: int
+    start: int
+
+    def __getitem__(self, j: int):
+        return launch.read(self.session, self.buffer, self.dtype, 1, self.start + j)[0]
+
+    def copy(self) -> np.ndarray:
+        return launch.read(self.session, self.buffer, self.dtype, self.count, self.start)
+
+
+class Rows:
+    """Memory and launches of a fill."""
+
+    def __init__(self, job: Job, flip: bool, left, right):
+        n, m = job.shape
+        self.job, self.flip, self.left, self.right = job, flip, left, right
+        self.pitch, self.keep = _pitch(m), job.keep == "table"
+        self.bits = bits_of(job)
+        slots = n if self.keep else 2
+        self.buffers = {"cells": launch.allocate(job.session, slots * self.pitch * job.equation.dtype.itemsize)}
+        self.table = self.decisions = None
+        if self.keep:
+            self.table = CellStore(
+                job.session, (self.buffers["cells"],), job.equation.dtype, job.shape, "ROWS", pitch=self.pitch
+            )
+        if self.bits:
+            self.decisions = new_packed(job, self.bits, multiple=ALIGN, flip_rows=flip)
+            self.buffers["decisions"] = self.decisions.buffer
+        self.trapped = strays.trapped(job)
+        if self.trapped:
+            self.buffers["stray"] = strays.new_buffer(job)
+            reaches = np.stack([left, right], axis=1).astype(np.int32)
+            self.buffers["reaches"] = launch.allocate(job.session, reaches.nbytes)
+            launch.write(job.session, self.buffers["reaches"], reaches)
+        self.last_slot = 0
+        self.params = {**job.params, "equation": job.equation.text(), "flip_rows": flip, "bits": self.bits}
+
+    def slots(self, parts: Launches):
+        """Where each launch reads the row before, and leaves its last row: its place in the table, or in two rows."""
+        if not self.keep:
+            at = np.arange(len(parts.row))
+            self.last_slot = len(at) % 2
+            return at % 2, (at + 1) % 2
+        places = np.maximum(parts.row - 1, 0), parts.row + parts.count - 1
+        return tuple(self.job.shape[0] - 1 - at for at in places) if self.flip else places
+
+    def step(self, kernel, policy, args, params, rows):
+        """A step whose decisions and parameters are the job's."""
+        n, m = self.job.shape
+        if self.trapped:
+            args += ("reaches", "stray")
+            params = {**params, "trapped": True}
+        if self.bits:
+            args += ("decisions", np.int32(self.decisions.pitch))
+        itemsize = self.job.equation.dtype.itemsize
+        moved = rows * m * (itemsize * (1 if self.keep else 0) + self.bits // 8) + 2 * m * itemsize
+        params = {**self.params, **params}
+        return Step(kernel, policy, (*args, *self.job.arguments), 1, params, moved, self.job.options)
+
+    def on_gpu(self, direct, fused):
+        """Fused rows in local memory where they do not read too far."""
+        n, m = self.job.shape
+        fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
+        most = most_cells(self.job, rate=RATE)
+        # cells of a margin, which may hold anything, would seem to stray
+        parts = (
+            Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards, max(most // m, 1))
+        )
+        held, slots = cuts.held(self.job.equation, flip=self.flip), self.slots(parts)
+        zero, series = np.int32(0), []
+        changes = np.flatnonzero(np.diff(parts.direct)) + 1
+        for begin, end in zip([0, *changes.tolist()], [*changes.tolist(), len(parts.row)]):
+            direct_, row, count, left, right = (of[begin:end] for of in parts)
+            places = [of[begin:end] for of in slots]
+            if direct_[0]:
+                args = (np.int32(n), np.int32(m), *(zero,) * 4, "cells", "cells", np.int32(self.pitch))
+                step = self.step(DIRECT, direct, args, {}, len(row))
+                groups = np.full(len(row), ceil_div(m, direct.tile))
+                which, first, groups = in_parts(groups, max(most // direct.tile, 1))
+                values = np.stack([first, *(of[which] for of in (row, *places))], axis=1)
+            else:
+                args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
+                params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
+                params |= {"held": held.text, "held_types": held.types} if held else {}
+                step = self.step(FUSED, fused, args, params, int(count.sum()))
+                values = np.stack([row, count, left, right, *places], axis=1)
+                groups = -(-m // (fused.tile - left - right))
+            series.append(Series(step, tuple(range(2, 2 + values.shape[1])), values, groups))
+        return series
+
+    def on_cpu(self, policy):
+        """A few items, each with a share of the columns, several rows a launch; or one item, where that is sooner."""
+        job, (n, m) = self.job, self.job.shape
+        items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
+        most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
+        core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
+        core = min(core, max(alone // ALIGN * ALIGN, ALIGN))
+        margin = core // MARGIN
+        loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip)
+        rate = CELLS_PER_SECOND[0 if loops else 1]
+        far = int(((self.left > margin) | (self.right > margin)).sum())
+        sums = [int(np.minimum(side, m).sum()) for side in (self.left, self.right)]
+        count = max(n / MOST_ROWS, max(sums) / margin) + far
+        saved = n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core))) / rate  # half of a margin, on average
+        if core >= m or saved < count * LAUNCH_SECONDS and m <= alone:
+            core, margin = _pitch(m), 0  # whole rows have no margins
+            parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))
+        elif self.trapped:
+            parts = Launches.of_rows(n)
+        else:
+            parts = launches(self.left, self.right, margin, (margin, margin), max(most // m, 1))
+        groups = min(ceil_div(m, core), max(most // core, 1))
+        width = core + 2 * (margin + ALIGN) + 2 * margin
+        scratch = Scratch("scratch", job.equation.dtype, groups * 3 * width)
+        args = (
+            np.int32(n), np.int32(m), *(np.int32(0),) * 7, np.int32(core), np.int32(margin), np.int32(width),
+            np.int32(self.keep), "cells", "cells", np.int32(self.pitch), scratch,
+        )  # fmt: skip
+        values = np.stack([parts.row, parts.count, parts.left, parts.right, *self.slots(parts)], axis=1)
+        which, first, groups = in_parts(np.full(len(values), ceil_div(m, core)), groups)
+        step = self.step(DIRECT, policy, args, {"loops": loops}, n)
+        values = np.concatenate([first[:, None], values[which]], axis=1)
+        return [Series(step, tuple(range(2, 9)), values, groups)]
+
+
+def shape_of(job, policy, left, right):
+    """A policy whose tiles fit in local memory, columns to read on each side of a tile, and the most of a margin.
+
+    Of tiles that fit, those that are soonest done by a rough account: small tiles for narrow tables, so that all of the
+    device works, large ones where they save launches or columns computed twice.
+    """
+    n, m = job.shape
+    each = job.equation.dtype.itemsize + (1 if bits_of(job) else 0)
+    room = min(job.session.profile.local_mem_bytes, LOCAL_BYTES)
+    sums = [int(np.minimum(side, m).sum()) for side in (left, right)]
+
+    def seconds(policy):
+        margin = max(policy.tile // MARGIN, 1)
+        count = max(n / MOST_ROWS, *(total / margin for total in sums))
+        core = policy.tile - min(sum(sums) / count, 2 * margin)
+        waves = ceil_div(ceil_div(m, max(int(core), 1)), job.session.profile.compute_units)
+        return count * LAUNCH_GPU + n * waves * (ROW_GPU + ITEM_GPU * policy.tile)
+
+    halvings = range(0, policy.items_per_thread.bit_length(), 2)  # few, for each size costs a build
+    sizes = [replace(policy, items_per_thread=policy.items_per_thread >> by) for by in halvings]
+    fitting = [size for size in sizes if size.tile * each <= room * 5 // 6 and size.tile >= 4 * ALIGN]
+    fitting = fitting or [replace(policy, wg_size=max(policy.wg_size, ALIGN), items_per_thread=4)]
+    policy = min(fitting, key=seconds)
+    sides = 2 if all(sums) else 1
+    margin = policy.tile // (MARGIN * sides) // ALIGN * ALIGN
+    guards = []
+    for side in (left, right):
+        near = int(side[side <= margin].max(initial=0))
+        guards.append(min(next((size for size in GUARDS if near <= size), margin), margin))
+    while sum(guards) > (room - policy.tile * each) // job.equation.dtype.itemsize:
+        guards[guards.index(max(guards))] //= 2
+    return policy, tuple(guards), margin

@@ -1,0 +1,274 @@
+"""The path of equations that split (i, j) at the best k: M(i, k) + M(k + 1, j), as in chains of matrices.
+
+Splits at a k between two tiles are a product of matrices, with min and + in place of + and *: all the work but that of
+the tiles on the diagonal, which go cell after cell.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.dp.analysis.reach import Split
+from clgeom.dp.analysis.sums import affine, range_of
+from clgeom.dp.analysis.work import most_cells
+from clgeom.dp.codegen.text import literal_of
+from clgeom.dp.job import Job
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.trace import CELL_TYPES, neutral
+from clgeom.dp.paths.rows import in_parts
+from clgeom.dp.table.table import CellStore, Filled
+from clgeom.runtime import launch
+from clgeom.runtime.arrays import c_name
+from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+NAME = "splits"
+EMPTY, PRODUCT, FINISH = "dp/paths/split_empty", "dp/paths/split_product", "dp/paths/split_finish"
+#: Groups of a product for each compute unit: short diagonals are cut into parts.
+GROUPS_PER_UNIT = 4
+#: Local memory that a tile may fill, and private memory of an item of a CPU.
+LOCAL_BYTES, PRIVATE_BYTES = 48 << 10, 32 << 10
+#: Rows of the table begin at multiples of so many cells.
+PITCH = 32
+#: Rows so far apart, or a multiple, fall on the same lines of a CPU's cache.
+ALIASED = 1024
+#: Splits of a launch for each compute unit that it keeps busy, as `work.OPERATIONS`: PoCL, a core of an EPYC, does 5e9
+#: a second. And how much faster cells without splits are than any others.
+SPLITS, RATE = 1 << 28, 8
+#: As SPLIT_MOST in dp/dp_split_runs.h.
+MOST_COLUMNS = 1 << 30
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The fill as kernels see it: NESO is SONE with rows for columns.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    left, right : int
+        A split has the operands (i, k + left) and (k + right, j).
+    first, last : int
+        k runs from i + first to j + last - 1.
+    pitch : int
+        Cells from one row in memory to the next.
+    """
+
+    turned: bool
+    shape: tuple[int, int]
+    left: int
+    right: int
+    first: int
+    last: int
+    pitch: int
+
+    @classmethod
+    def of(cls, job: Job) -> Frame | None:
+        """The frame of a job, None when its reduction is of another form."""
+        reach, turned = job.equation.reach, job.pattern.name == "NESO"
+        if not isinstance(reach, Split) or job.pattern.name not in ("SONE", "NESO"):
+            return None
+        first, last = (_offset(bound, axis) for bound, axis in zip((reach.lo, reach.hi), "ji" if turned else "ij"))
+        if first is None or last is None:
+            return None
+        n, m = job.shape
+        if turned:
+            return cls(True, (m, n), reach.right, reach.left, first, last, n)
+        pitch = ceil_div(m, PITCH) * PITCH
+        if job.session.profile.is_cpu and pitch % ALIASED == 0:
+            pitch += PITCH
+        return cls(False, (n, m), reach.left, reach.right, first, last, pitch)
+
+    @property
+    def tight(self) -> bool:
+        """Whether each split of a tile that is not its product's has one operand in the tile and one in a tile on the
+        main diagonal (or outside the part of the table that has splits)."""
+        return (
+            self.first + self.right == 1
+            and self.last + self.left == 0
+            and self.first + self.left <= 1
+            and self.last + self.right >= 0
+            and self.first <= self.last
+        )
+
+    @property
+    def layout(self) -> str:
+        return "COLUMNS" if self.turned else "ROWS"
+
+    def store(self, job: Job, buffer, dtype, *, index=False) -> CellStore:
+        """Cells in this frame's order as the caller's table."""
+        pitch = None if self.turned else self.pitch
+        return CellStore(job.session, (buffer,), dtype, job.shape, self.layout, pitch=pitch, index=index)
+
+
+def _offset(expr, axis):
+    """c for an expression that is `axis` + c, else None."""
+    total = affine(expr)
+    if total is None or {atom.op for atom in total if atom is not None} != {axis}:
+        return None
+    own = next(atom for atom in total if atom is not None)
+    return total.get(None, 0) if total[own] == 1 else None
+
+
+def applies(job: Job) -> bool:
+    """Whether the equation is such a reduction, of the pattern's reads, and its table fits in one buffer."""
+    frame, reach = Frame.of(job), job.equation.reach
+    if frame is None or reach.outer or not job.whole or job.layout not in (None, frame.layout):
+        return False
+    if reach.node.type != CELL_TYPES[job.equation.dtype.name]:
+        return False
+    if frame.first + frame.right < 1 or frame.last + frame.left > 0:
+        return False  # a split reads its own row or column, or beyond
+    if frame.first - frame.last < -1:
+        return False  # cells with splits would lie in tiles below the main diagonal
+    n, m = frame.shape
+    if m >= MOST_COLUMNS:
+        return False
+    tile, _, _ = shapes_of(job)
+    most = max(n * frame.pitch, ceil_div(n, tile) * tile * tile)
+    return most * max(job.equation.dtype.itemsize, 4) <= job.session.profile.max_alloc_bytes
+
+
+def shapes_of(job: Job):
+    """Side of the tiles, and the policies of the product and of the tiles' own splits."""
+    n, m = job.shape
+    product, finish = (select(job.session.profile, kernel, job.equation.dtype, n * m) for kernel in (PRODUCT, FINISH))
+    if product.variant == "serial":
+        tile = product.items_per_thread
+        while tile > 1 and tile * tile * (job.equation.dtype.itemsize + 4) > PRIVATE_BYTES:
+            tile //= 2
+        product = replace(product, items_per_thread=tile)
+        return tile, product, replace(finish, variant="serial", wg_size=1)
+    side = math.isqrt(1 << (product.wg_size.bit_length() - 1) // 2 * 2)  # items along a side: a power of two
+    items = product.items_per_thread
+    while items > 1 and finish_bytes(job, side * items, finish) > LOCAL_BYTES:
+        items //= 2
+    tile = side * items
+    finish = replace(finish, variant="group", wg_size=max(finish.wg_size // tile, 1) * tile)
+    return tile, replace(product, wg_size=side * side, items_per_thread=items), finish
+
+
+def finish_bytes(job: Job, tile: int, finish) -> int:
+    """Local memory that `split_finish` takes with both triangles beside a tile."""
+    itemsize = job.equation.dtype.itemsize
+    return 2 * tile * (tile + 1) * itemsize + max(finish.wg_size, tile) * (itemsize + 4)
+
+
+def fill(job: Job) -> Filled:
+    """Fill the table of a job."""
+    session, equation, dtype = job.session, job.equation, job.equation.dtype
+    frame, reach = Frame.of(job), equation.reach
+    n, m = frame.shape
+    tile, product, finish = shapes_of(job)
+    decided = equation.decisions is not None and job.keep in ("table", "decisions")
+    track = decided or dtype.kind == "f"  # of two zeros the one of the lower k
+    buffers = {"table": launch.allocate(session, n * frame.pitch * dtype.itemsize)}
+    table = frame.store(job, buffers["table"], dtype)
+    decisions, kept = None, ()
+    if decided:
+        kind = equation.decision_dtype(job.shape)
+        buffers["decisions"] = launch.allocate(session, n * frame.pitch * kind.itemsize)
+        decisions = frame.store(job, buffers["decisions"], kind, index=equation.decisions == "index")
+        kept = ("decisions",)
+    cells, memory = (np.int32(n), np.int32(m)), ("table", np.int32(frame.pitch))
+    common = {
+        **job.params,
+        "equation": equation.text(split=True, clamped=leaves_parameters(job, frame)),
+        "turned": frame.turned,
+        "start": literal_of(neutral(reach.op, reach.node.type), reach.node.type),
+        "first": frame.first,
+        "last": frame.last,
+    }
+    sums = {
+        **common, "better": "<" if reach.op == "min" else ">", "bare": reach.term is None, "track": track,
+        "nan": dtype.kind == "f",
+        "left": frame.left, "right": frame.right,
+    }  # fmt: skip
+    kind = {"decided": c_name(decisions.dtype) if decided else None}
+    room = min(session.profile.local_mem_bytes, LOCAL_BYTES)
+    near = frame.tight and (finish.variant == "serial" or finish_bytes(job, tile, finish) <= room)
+    diagonals = diagonals_of(job, frame.shape, tile, finish.variant == "serial")
+    most = max(tiles * max(parts, 1) for tiles, parts in diagonals)
+    best = Scratch("best_of", dtype, most * tile * tile)
+    ks = Scratch("k_of", np.dtype(np.int32), most * tile * tile if track else 1)
+    policy, groups = select(session.profile, EMPTY, dtype, n * m), min(n, 8 * session.profile.compute_units)
+    rows = np.arange(0, n, max(most_cells(job, rate=RATE) // m, 1))
+    args = (*cells, np.int32(0), np.int32(0), *memory, *kept, *job.arguments)
+    moved = n * m // 2 * dtype.itemsize
+    empty = Step(EMPTY, policy, args, groups, {**common, **kind}, moved, job.options)
+    ends = np.stack([rows, np.append(rows[1:], n)], axis=1)
+    steps = [Series(empty, (2, 3), ends, np.full(len(rows), groups))]
+    ending = {**sums, **kind, "tile": tile, "near": near}
+    for diagonal, (tiles, parts) in enumerate(diagonals):
+        place = (*cells, np.int32(diagonal), np.int32(parts), np.int32(0), *memory, best, ks)
+        moved = tiles * tile * tile * dtype.itemsize
+        _, first, count = in_parts(np.array([tiles]), most_tiles(job, diagonal, tile))
+        for kernel, shape, more, params, bytes_moved, each in (
+            (PRODUCT, product, (), sums, 2 * diagonal * moved, parts),
+            (FINISH, finish, kept, ending, 4 * moved, 1),
+        ):
+            if each:
+                args = (*place, *more, *job.arguments)
+                step = Step(kernel, shape, args, 1, params, bytes_moved, job.options)
+                steps.append(Series(step, (4,), first[:, None], count * each))
+    job.run(Plan(*steps), **buffers)
+    last = table.row(job.pattern.last(*job.shape)) if job.keep != "table" else None
+    return Filled(
+        NAME,
+        frame.layout,
+        table if job.keep == "table" else None,
+        last if job.keep in ("last", "decisions") else None,
+        None if last is None else last[job.pattern.corner(*job.shape)[1]],
+        decisions,
+    )
+
+
+def diagonals_of(job: Job, shape, tile: int, serial: bool) -> list[tuple[int, int]]:
+    """(tiles, parts of their products) of each diagonal of tiles from the main one upwards."""
+    rows, columns = (ceil_div(side, tile) for side in shape)
+    wanted = GROUPS_PER_UNIT * job.session.profile.compute_units
+    room = job.session.profile.max_alloc_bytes // (tile * tile * max(job.equation.dtype.itemsize, 4))
+    found = []
+    for diagonal in range(columns):
+        tiles = min(rows, columns - diagonal)
+        parts = min(diagonal, max(min(ceil_div(wanted, tiles), room // tiles), 1))
+        if serial and tiles >= job.session.profile.compute_units:
+            parts = 0  # each item does its tile's product, too
+        found.append((tiles, parts))
+    return found
+
+
+def most_tiles(job: Job, diagonal: int, tile: int) -> int:
+    """Tiles of a diagonal that one launch does, so that it does not take long."""
+    term = job.equation.reach.term
+    each = (diagonal + 1) * tile**3 * (1 if term is None else 1 + sum(1 for _ in walk(term)) / 8)
+    return max(int(SPLITS * job.session.profile.compute_units / each), 1)
+
+
+def leaves_parameters(job: Job, frame: Frame) -> bool:
+    """Whether the term may index a parameter outside, where no cell is asked for it: then indices are clamped."""
+    term = job.equation.reach.term
+    if term is None:
+        return False
+    n, m = job.shape
+    ranges = {
+        "i": (0, n - 1),
+        "j": (0, m - 1),
+        "index": (frame.first, max(frame.shape[1] + frame.last - 2, frame.first)),
+    }
+    ranges |= {"n": (n, n), "m": (m, m)}
+    for part in walk(term):
+        if part.op != "load":
+            continue
+        for axis, index in enumerate(part.args):
+            total = affine(index)
+            if total is None:
+                return True
+            low, high = range_of(total, ranges)
+            if low < 0 or high >= job.values[part.data].shape[axis]:
+                return True
+    return False

@@ -1,0 +1,71 @@
+"""Groups of one launch that wait for each other: found safe by a probe, once for each session.
+
+A group takes the next piece of work by a ticket, and waits only for pieces that were taken before: whoever took those
+is running. What is left to find out is whether groups see what others have written while both run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit
+from clgeom.runtime import launch
+from clgeom.runtime.launch import Plan, Step
+from clgeom.runtime.tuning import select
+
+KERNEL = "dp/paths/ticket_probe"
+#: How often the groups of the probe hand on what they have.
+ROUNDS = 64
+#: How often a group looks before it gives up: 0.1 to 0.5 s. A look is an atomic operation on global memory, which takes
+#: up to a microsecond on a GPU, and some 20 ns on a CPU, where a group may lose its core for as long as others want it.
+PATIENCE = {"cpu": 1 << 24, "gpu": 1 << 18}
+
+
+def new_counters(session, count: int):
+    """Zeros: the next ticket, and how far each piece is."""
+    counters = launch.allocate(session, 4 * count)
+    launch.fill(session, counters, np.int32(0), count)
+    return counters
+
+
+def patience(session) -> np.int32:
+    """How often a group of this device looks before it gives up."""
+    return np.int32(PATIENCE.get(session.profile.kind, PATIENCE["gpu"]))
+
+
+def are_safe(session) -> bool:
+    """Whether the groups of a launch on this device see each other's writes in order. Probed once."""
+    with session.lock:
+        if "tickets_are_safe" not in session.__dict__:
+            session.tickets_are_safe = _probe(session)
+        return session.tickets_are_safe
+
+
+def _probe(session) -> bool:
+    policy = select(session.profile, KERNEL)
+    groups = 4 * session.profile.compute_units + 1  # more than run at once on most devices
+    words = np.full(2 * ROUNDS * policy.wg_size, -1, np.int32)
+    buffers = {
+        "progress": new_counters(session, 2 + groups),
+        "passed": launch.allocate(session, words.nbytes),
+    }
+    launch.write(session, buffers["passed"], words)
+    args = ("progress", "passed", np.int32(ROUNDS), patience(session))
+    launch.run(session, Plan(Step(KERNEL, policy, args, groups)), **buffers)
+    faults = launch.read(session, buffers["progress"], np.int32, 1, 1 + groups)
+    return not faults[0]
+
+
+def require(session, policy) -> None:
+    """Raise `DeviceLimit` unless one launch can do."""
+    name = session.profile.name
+    if policy.wg_size == 1:
+        raise DeviceLimit(
+            f"launches='single' needs groups of several work-items, and on {name} tiles go to one each. "
+            f"Leave it at 'many'."
+        )
+    if not are_safe(session):
+        raise DeviceLimit(
+            f"launches='single' needs groups that see what others write while they run, and a probe found that those "
+            f"of {name} do not. Leave it at 'many'."
+        )

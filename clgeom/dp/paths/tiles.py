@@ -1,0 +1,325 @@
+"""The path of equations that read near cells only: slanted tiles along a wavefront, cells in registers.
+
+What a tile leaves to its neighbours is its lower edge and the right edge of each work-item's rows. So a table that need
+not be kept costs no memory but two rows and a few columns, and one that is kept is written once and never read.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.work import most_cells
+from clgeom.dp.codegen import pieces
+from clgeom.dp.job import Job
+from clgeom.dp.paths import strays, tickets
+from clgeom.dp.paths.rows import in_parts
+from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
+from clgeom.dp.table.table import CellStore, Filled
+from clgeom.errors import DeviceWarning
+from clgeom.runtime import launch
+from clgeom.runtime.arrays import c_name
+from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.policies import TilePolicy, ceil_div
+from clgeom.runtime.tuning import select
+
+NAME = "tiles"
+KERNEL = "dp/paths/tile_sweep"
+#: Rows of a kept table begin at multiples of so many cells, for wide stores.
+PITCH = 16
+#: Most items of a group that writes cells or decisions, and gathers them before: two groups then share a compute unit.
+#: H200, LCS 65536 x 65536: table kept 64 15.8 ms, 128 20.0; decisions 32 29 ms, 64 17.0, in blocks of 4 x 4 20.9.
+WRITERS = 64
+#: How much faster tiles are than cell by cell, see `work.OPERATIONS`.
+RATE = 8
+#: Local memory that is left to the compiler.
+SPARE_BYTES = 512
+
+
+def flips_of(offsets, wanted=(False, False)):
+    """(flip_rows, flip_columns) that turn all offsets to up and left, None when none do; of several those wanted."""
+    for rows in (wanted[0], not wanted[0]):
+        for columns in (wanted[1], not wanted[1]):
+            if all(
+                (-di if rows else di) <= 0 and (-dj if columns else dj) <= 0 and (di, dj) != (0, 0)
+                for di, dj in offsets
+            ):
+                return rows, columns
+    return None
+
+
+def flips_for(job: Job, moves=()):
+    """The flips of a job whose reads are near: those that fill the pattern's corner last, if the reads allow them.
+
+    `moves` are offsets that shall lead up and left, too.
+    """
+    i, j = job.pattern.corner(2, 2)
+    return flips_of((*job.equation.reach.offsets, *moves), (i == 0, j == 0))
+
+
+def applies(job: Job) -> bool:
+    """Whether all reads are near, in one quadrant, and what is kept fits in one buffer."""
+    reach = job.equation.reach
+    if not (isinstance(reach, Near) and reach.offsets and job.whole):
+        return False
+    flips = flips_for(job)
+    if flips is None or job.layout not in (None, "ROWS") or bits_of(job) is None:
+        return False
+    if job.keep != "table" and (job.pattern.last_is_column or flips[0] != (job.pattern.last(2, 2) == 0)):
+        return False  # what is completed last must be what the pattern says
+    sweep = Sweep.of(job, flips)
+    return sweep is not None and sweep.largest_buffer <= job.session.profile.max_alloc_bytes
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The geometry of a fill: rows and columns of tiles, and when each is launched.
+
+    Tile (I, J) is computed by launch ``J + lag * I``; of tiles that take long by one of several launches, each for
+    `together` tiles at the most.
+    """
+
+    policy: TilePolicy
+    shape: tuple[int, int]
+    offsets: tuple[tuple[int, int], ...]
+    flips: tuple[bool, bool]
+    itemsize: int
+    bits: int
+    table: bool
+    together: int = 1 << 30
+
+    @classmethod
+    def of(cls, job: Job, flips) -> Sweep | None:
+        """The sweep of a job, None when its reads are too far for a block."""
+        n, m = job.shape
+        reach = job.equation.reach
+        offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
+        bits = bits_of(job)
+        policy = select(job.session.profile, KERNEL, job.equation.dtype, n * m)
+        if bits or job.keep == "table":
+            policy = replace(policy, wg_size=min(policy.wg_size, WRITERS))
+        if bits and job.keep != "table" and policy.wg_size > 1:
+            policy = replace(policy, block_columns=max(policy.block_columns, min(8, 64 // bits)))
+        up, left = _depths(offsets)
+        packed = bits * policy.block_columns
+        if up > policy.block_rows or left > policy.block_columns or (bits and not 8 <= packed <= 64):
+            columns = max(policy.block_columns, 8 if bits == 1 else 4, 1 << (left - 1).bit_length())
+            rows = max(policy.block_rows, 1 << (up - 1).bit_length())
+            if max(rows, columns) > 8 or bits * columns > 64:
+                return None
+            policy = replace(policy, block_rows=rows, block_columns=columns)
+        strip = policy.wg_size * policy.block_rows * policy.steps * policy.block_columns  # cells
+        most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
+        policy = replace(policy, strips=min(policy.strips, max(alone // strip, 1)))
+        together = max(most // (strip * policy.strips), 1)
+        return cls(
+            policy,
+            job.shape,
+            offsets,
+            flips,
+            job.equation.dtype.itemsize,
+            bits,
+            job.keep == "table",
+            together,
+        )
+
+    @property
+    def up(self) -> int:
+        return _depths(self.offsets)[0]
+
+    @property
+    def left(self) -> int:
+        return _depths(self.offsets)[1]
+
+    @property
+    def strip(self) -> int:
+        """Rows of a strip."""
+        return self.policy.wg_size * self.policy.block_rows
+
+    @property
+    def blocks(self) -> int:
+        """Blocks side by side in a strip."""
+        return ceil_div(self.shape[1], self.policy.block_columns)
+
+    @property
+    def rows(self) -> int:
+        """Rows of tiles."""
+        return ceil_div(self.shape[0], self.strip * self.policy.strips)
+
+    @property
+    def columns(self) -> int:
+        """Tiles side by side: they slant, so the last item is wg_size - 1 steps late."""
+        return ceil_div(self.blocks + self.policy.wg_size - 1, self.policy.steps)
+
+    @property
+    def lag(self) -> int:
+        """Launches from a tile to the one below it, whose first item needs what the last item here has passed on."""
+        return 2 + (self.policy.wg_size - 2) // self.policy.steps
+
+    @property
+    def edge_pitch(self) -> int:
+        return self.blocks * self.policy.block_columns
+
+    @property
+    def edges(self) -> int:
+        """Cells of the lower edges of two rows of strips."""
+        return 2 * self.up * self.edge_pitch
+
+    @property
+    def state(self) -> int:
+        """Cells that work-items hold from tile to tile."""
+        p = self.policy
+        each = self.left * (self.up + p.block_rows) + self.up * p.block_columns
+        return self.rows * p.strips * p.wg_size * each
+
+    @property
+    def pitch(self) -> int:
+        return ceil_div(self.shape[1], PITCH) * PITCH
+
+    @property
+    def largest_buffer(self) -> int:
+        """Bytes."""
+        n, m = self.shape
+        sizes = [self.edges * self.itemsize, self.state * self.itemsize]
+        if self.table:
+            sizes.append(n * self.pitch * self.itemsize)
+        if self.bits:
+            sizes.append(n * packed_pitch(m, self.bits, self.policy.block_columns))
+        return max(sizes)
+
+    def numbers(self, top=0, bottom=None, entry=0, every=0):
+        """The first arguments of the kernel: rows top to bottom, which places hold edges. See there."""
+        n, m = self.shape
+        bottom = n if bottom is None else bottom
+        return tuple(
+            map(
+                np.int32,
+                (n, m, 0, 0, self.lag, self.policy.strips, top, bottom, entry, every, self.edge_pitch),
+            )
+        )
+
+    def flush(self, room) -> int:
+        """Steps whose cells and decisions a group gathers in `room` bytes before it writes them, a row's side by side;
+        0: items write their own."""
+        p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize)
+        if p.wg_size == 1 or self.table and self.flips[1] or not (self.table or self.bits):
+            return 0
+        for steps in (8, 4, 2):
+            run = steps * p.block_columns // vector if self.table else steps
+            stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize if self.table else 0
+            stage += p.wg_size * (p.block_rows * steps * self.bits * p.block_columns // 8 + 8) if self.bits else 0
+            if p.steps % steps == 0 and p.wg_size % (run * p.block_rows) == 0 and stage <= room:
+                return steps
+        return 0
+
+    def local(self, kinds, room):
+        """Which elements are held in local memory of `room` bytes for all cells of a column, and the bytes left."""
+        p, held = self.policy, []
+        room -= 2 * self.up * p.block_columns * self.itemsize * (p.wg_size + p.steps) + SPARE_BYTES
+        for kind, type_name in kinds:
+            size = ((p.steps + p.wg_size) * p.block_columns + 8 * p.wg_size) * (
+                8 if type_name in ("long", "double") else 4
+            )
+            if kind == "column" and size > room:
+                kind = "cell"  # read by each cell
+            held.append((kind, type_name))
+            room -= size if kind == "column" else 0
+        return tuple(held), room
+
+    def params(self, job: Job, *, last: bool) -> dict:
+        """Parameters of the kernel's template."""
+        flip_rows, flip_columns = self.flips
+        trapped = strays.trapped(job)  # then cells beyond the table must not be computed
+        held = None if trapped else pieces.held(job.equation, inner=not any(self.flips))
+        kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
+        return {
+            **job.params,
+            "equation": job.equation.text(),
+            "loads": held.text if held else "",
+            "cells": held.cells if held else "",
+            "held": kinds if held else None,
+            "cell": c_name(job.equation.dtype),
+            "offsets": self.offsets,
+            "flip_rows": flip_rows,
+            "flip_columns": flip_columns,
+            "table": self.table,
+            "last": last,
+            "trapped": trapped,
+            "bits": self.bits,
+            "flush": self.flush(room),
+        }
+
+    def in_order(self, row):
+        """A row of whole blocks in the order of filling, as one of the table."""
+        row = row[: self.shape[1]]
+        return row[::-1].copy() if self.flips[1] else row
+
+    def launches(self):
+        """(launch and its first row of tiles, how many rows of tiles) of every launch."""
+        launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
+        first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
+        last = np.minimum(self.rows - 1, launches // self.lag)
+        some = last >= first  # a short row of tiles leaves gaps
+        launches, first, count = (of[some] for of in (launches, first, last - first + 1))
+        which, more, count = in_parts(count, self.together)
+        return np.stack([launches[which], first[which] + more], axis=1), count
+
+
+def _depths(offsets):
+    """How many rows up and columns left a cell reads, at least one."""
+    return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
+
+
+def fill(job: Job) -> Filled:
+    """Fill the table of a job."""
+    n, m = job.shape
+    dtype = job.equation.dtype
+    sweep = Sweep.of(job, flips_for(job))
+    flip_rows, flip_columns = sweep.flips
+    buffers, kept = {}, Scratch("last", dtype, sweep.edge_pitch)
+    args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
+    if job.single:
+        tickets.require(job.session, sweep.policy)
+        strips = ceil_div(n, sweep.strip)
+        buffers["progress"] = tickets.new_counters(job.session, 1 + strips + 1)
+        args += ["progress", tickets.patience(job.session)]
+    else:
+        args += [Scratch("state", dtype, sweep.state)]
+    table = decisions = None
+    if strays.trapped(job):
+        buffers["stray"] = strays.new_buffer(job)
+        args += ["stray"]
+    if sweep.table:
+        buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
+        table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
+        args += ["table", np.int32(sweep.pitch)]
+    else:
+        args += [kept]
+    if sweep.bits:
+        columns = sweep.policy.block_columns
+        decisions = new_packed(job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
+        buffers["decisions"] = decisions.buffer
+        args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
+    params = {**sweep.params(job, last=not sweep.table), "single": job.single}
+    moved = dtype.itemsize * (
+        n * m * sweep.table + sweep.edges * sweep.rows + (0 if job.single else 2 * sweep.state * sweep.columns)
+    )
+    groups = ceil_div(n, sweep.strip)  # of one launch
+    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
+    result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
+    if job.single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
+        warnings.warn(
+            f"The groups of one launch on {job.session.profile.name} waited too long for each other: "
+            f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
+            DeviceWarning,
+            stacklevel=4,
+        )
+        return fill(replace(job, single=False))
+    if strays.trapped(job):
+        strays.raise_first(job, buffers["stray"])
+    last = None if sweep.table else sweep.in_order(result.read(kept))
+    corner = None if last is None else last[job.pattern.corner(n, m)[1]]
+    return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)

@@ -1,0 +1,432 @@
+"""The dependency graph of an equation on a small table: what each cell reads, and in which order cells can be filled.
+
+A vertex is a cell, an edge goes from a cell to one that it reads. Building the graph costs more than filling the table,
+so nothing here is a way to solve problems: it defines when a pattern is right, and shows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from clgeom.dp.job import bind, build_options, check_values, given_values
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.users_c import users_errors
+from clgeom.dp.patterns import PATTERNS
+from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
+from clgeom.runtime.arrays import c_name
+from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run, write
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+#: Tables with more cells than this are refused: a graph may have an edge for every pair of cells.
+MOST_CELLS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class DependencyGraph:
+    """Which cells of a table read which.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns of the table.
+    starts : ndarray of int64, shape (cells + 1,)
+        Cell c (row by row) reads the cells ``targets[starts[c]:starts[c + 1]]``.
+    targets : ndarray of int64, shape (edges,)
+        In ascending order for each cell, each once.
+    """
+
+    shape: tuple[int, int]
+    starts: np.ndarray
+    targets: np.ndarray
+
+    def __repr__(self):
+        n, m = self.shape
+        return f"DependencyGraph({n} x {m} cells, {self.edges:,} edges, depth {self.depth})"
+
+    @property
+    def cells(self) -> int:
+        """How many vertices there are."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def edges(self) -> int:
+        return len(self.targets)
+
+    def dependencies(self, cell) -> np.ndarray:
+        """The cells that a cell reads itself, int64 of shape (k, 2), row by row."""
+        c = self._number(cell)
+        return self._places(self.targets[self.starts[c] : self.starts[c + 1]])
+
+    def all_dependencies(self, cell) -> np.ndarray:
+        """The cells that a cell's value comes from, directly or not, int64 of shape (k, 2), row by row."""
+        return self._places(np.flatnonzero(self._reached(self._number(cell))))
+
+    def generated_by(self, cell) -> np.ndarray:
+        """The cells of the graph that a solution generates: the cell and all its dependencies, a mask of the table."""
+        c = self._number(cell)
+        reached = self._reached(c)
+        reached[c] = True
+        return reached.reshape(self.shape)
+
+    @property
+    def base_cases(self) -> np.ndarray:
+        """The cells that read none, int64 of shape (k, 2)."""
+        return self._places(np.flatnonzero(np.diff(self.starts) == 0))
+
+    @cached_property
+    def depths(self) -> np.ndarray:
+        """The longest path from each cell to a base case, int64 of the table's shape. The minimal stages' numbers.
+
+        Raises
+        ------
+        DependencyError
+            If a cell depends on itself; names the cells of such a cycle.
+        """
+        # Algorithm 1 of the study: the base cases of what is left are the next stage, and are taken away. A cell is
+        # a base case as soon as the last of those it reads has gone, so every edge is looked at once.
+        unread = np.diff(self.starts)
+        sources = np.repeat(np.arange(self.cells), unread)
+        readers = sources[np.argsort(self.targets, kind="stable")]
+        reader_starts = np.concatenate([[0], np.cumsum(np.bincount(self.targets, minlength=self.cells))])
+        depths = np.full(self.cells, -1)
+        unread, stage, depth = unread.copy(), np.flatnonzero(unread == 0), 0
+        while stage.size:
+            depths[stage] = depth
+            freed = readers[_ranges(reader_starts[stage], reader_starts[stage + 1])]
+            np.subtract.at(unread, freed, 1)
+            stage = np.unique(freed[unread[freed] == 0])
+            depth += 1
+        if (depths < 0).any():
+            raise DependencyError(
+                f"The equation reads in a circle: {cycle_words(self._cycle(depths < 0))}. No order fills the table."
+            )
+        depths = depths.reshape(self.shape)
+        depths.flags.writeable = False
+        return depths
+
+    @property
+    def depth(self) -> int:
+        """The longest path in the graph; one less than the fewest stages that fill the table."""
+        return int(self.depths.max())
+
+    @cached_property
+    def stages(self) -> tuple[np.ndarray, ...]:
+        """The minimal sequence of stages (Algorithm 1): for each the cells, int64 of shape (k, 2), row by row.
+
+        All cells of a stage can be filled at the same time when those before are.
+        """
+        order = np.argsort(self.depths, axis=None, kind="stable")
+        sizes = np.bincount(self.depths.ravel())
+        return tuple(self._places(part) for part in np.split(order, np.cumsum(sizes)[:-1]))
+
+    @property
+    def regions(self) -> frozenset[tuple[int, int]]:
+        """Where dependencies lie: the signs of (row - own row, column - own column), as (-1, 0) for "up"."""
+        m = self.shape[1]
+        sources = np.repeat(np.arange(self.cells), np.diff(self.starts))
+        rows, columns = np.sign(self.targets // m - sources // m), np.sign(self.targets % m - sources % m)
+        return frozenset(zip(rows.tolist(), columns.tolist()))
+
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns whose region holds every dependency, in the study's order."""
+        return tuple(name for name, p in PATTERNS.items() if all(p.allows(*signs) for signs in self.regions))
+
+    def _number(self, cell) -> int:
+        try:
+            i, j = (int(part) for part in cell)
+        except (TypeError, ValueError):
+            i = j = -1
+        if not (0 <= i < self.shape[0] and 0 <= j < self.shape[1]):
+            raise InvalidInput(
+                f"The 'cell' parameter of DependencyGraph must be a (row, column) of the {self.shape[0]} x "
+                f"{self.shape[1]} table. Got {cell!r} instead."
+            )
+        return i * self.shape[1] + j
+
+    def _places(self, numbers) -> np.ndarray:
+        return np.stack(np.divmod(numbers, self.shape[1]), axis=1)
+
+    def _reached(self, c) -> np.ndarray:
+        reached = np.zeros(self.cells, bool)
+        front = np.array([c])
+        while front.size:
+            found = self.targets[_ranges(self.starts[front], self.starts[front + 1])]
+            front = np.unique(found[~reached[found]])
+            reached[front] = True
+        return reached
+
+    def _cycle(self, left) -> list[tuple[int, int]]:
+        """Cells that read each other in a circle, the first one again at the end; all of `left` read one of `left`."""
+        c, path = int(np.flatnonzero(left)[0]), []
+        while c not in path:
+            path.append(c)
+            targets = self.targets[self.starts[c] : self.starts[c + 1]]
+            c = int(targets[left[targets]][0])
+        return [divmod(cell, self.shape[1]) for cell in [*path[path.index(c) :], c]]
+
+
+def cycle_words(cells) -> str:
+    """Cells with arrows between, the middle left out when there are many."""
+    words = [f"({i}, {j})" for i, j in cells]
+    return " -> ".join(words if len(words) <= 8 else [*words[:4], "...", *words[-3:]])
+
+
+def _ranges(starts, stops):
+    """All numbers of the ranges, one after the other."""
+    lengths = stops - starts
+    return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+
+
+def graph_of(dependencies, shape) -> DependencyGraph:
+    """The graph of a Python function that names the cells each cell reads.
+
+    Parameters
+    ----------
+    dependencies : callable
+        ``dependencies(i, j)`` gives pairs (row, column), in any order, repeated or not.
+    shape : tuple of int
+
+    Raises
+    ------
+    DependencyError
+        If a cell outside the table is read.
+    """
+    n, m = check_shape(shape)
+    starts, targets = [0], []
+    for i in range(n):
+        for j in range(m):
+            read = set()
+            for a, b in dependencies(i, j):
+                if not (0 <= a < n and 0 <= b < m):
+                    raise DependencyError(f"Cell ({i}, {j}) reads ({a}, {b}), outside the {n} x {m} table.")
+                read.add(int(a) * m + int(b))
+            targets += sorted(read)
+            starts.append(len(targets))
+    return DependencyGraph((n, m), np.array(starts, np.int64), np.array(targets, np.int64))
+
+
+# Equations, on a device -------------------------------------------------------------------------------------------
+
+
+def dependency_graph(
+    equation, shape, *, values=None, device=None, of="dependency_graph", **parameters
+) -> DependencyGraph:
+    """The dependency graph of an equation on a small table: what every cell reads, each read watched on the device.
+
+    Parameters
+    ----------
+    equation : Equation, or function
+        A function ``f(i, j)`` names the cells that cell (i, j) reads, as pairs.
+    shape : tuple of int
+        Rows and columns; at most 65,536 cells.
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
+    device : str, pyopencl.Device or Session, optional
+    **parameters
+        Of the equation: which cells it reads may depend on them, and on the values of cells.
+
+    Returns
+    -------
+    DependencyGraph
+
+    Raises
+    ------
+    DependencyError
+        If a cell reads outside the table, or depends on itself: names the cells.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> equation = dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)")
+    >>> graph = dp.dependency_graph(equation, (3, 4))
+    >>> graph.depth, len(graph.base_cases), graph.patterns()
+    (4, 6, ('NOSE',))
+    """
+    if callable(equation):
+        return graph_of(equation, shape)
+    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[0]
+
+
+def fill_when_ready(equation, shape, *, values=None, device=None, **parameters) -> np.ndarray:
+    """Fill a small table without a pattern: in every round all cells whose dependencies are done (Algorithm 3).
+
+    Takes as many rounds as the graph is deep and one more. Parameters and errors are those of `dependency_graph`.
+
+    Returns
+    -------
+    ndarray of the equation's type, of the table's shape
+    """
+    of = "fill_when_ready"
+    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[1]
+
+
+def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **parameters) -> np.ndarray:
+    """Fill a small table by the minimal stages of its dependency graph (Algorithm 2).
+
+    Parameters
+    ----------
+    equation : Equation
+    shape : tuple of int
+    graph : DependencyGraph, optional
+        From the same equation, shape and parameters; built here by default. A read that it does not have is refused.
+    values, device, **parameters
+        As for `dependency_graph`.
+
+    Returns
+    -------
+    ndarray of the equation's type, of the table's shape
+    """
+    of = "fill_by_stages"
+    n, m = check_shape(shape, of)
+    given = given_values(values, parameters, of=of)
+    cells = Cells(equation, (n, m), given, device, of)
+    if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
+        raise InvalidInput(
+            f"The 'graph' parameter of {of} must be the DependencyGraph of a {n} x {m} table. "
+            f"Got {short(graph)} instead."
+        )
+    graph = graph or dependency_graph(equation, shape, values=given, device=device, of=of)
+    order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
+    table, zeros = cells.empty_table(), np.zeros(n * m, np.uint32)
+    buffers = {"table": table, "cells": cells.upload(order), "done": cells.upload(zeros)}
+    buffers |= {"counts": cells.upload(zeros), "outside": cells.upload(np.zeros(2 * n * m, np.int64))}
+    first = 0
+    for number, stage in enumerate(graph.stages, 1):
+        cells.launch("stage", buffers, len(stage), first=first, round=number)
+        first += len(stage)
+    _raise_outside(cells, buffers, "which the graph has not filled then")
+    return read(cells.session, table, equation.dtype, n * m).reshape(n, m)
+
+
+def probe_cells(equation, shape, numbers, *, seeds, values, device=None, of="infer_pattern") -> np.ndarray:
+    """In which regions cells read whose neighbours hold made-up values; bit 3 * row + column of a mask for each.
+
+    `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
+    """
+    cells = Cells(equation, shape, values, device, of)
+    masks = Scratch("masks", np.uint32, len(numbers))
+    buffers = {"cells": cells.upload(numbers.astype(np.uint64))}
+    return cells.launch("probe", buffers, len(numbers), round=seeds, masks=masks).read(masks)
+
+
+class Cells:
+    """An equation bound to a device, to be computed cell by cell."""
+
+    def __init__(self, equation, shape, parameters, device, of):
+        if not isinstance(equation, Equation):
+            raise InvalidInput(
+                f"The first parameter of {of} must be a dp.Equation. Got {type(equation).__name__} instead."
+            )
+        self.equation, self.shape, self.session = equation, shape, as_session(device)
+        if equation.dtype == np.float64 and not self.session.profile.fp64:
+            raise DeviceLimit(f"{of} needs float64, which {self.session.profile.name} cannot compute.")
+        values = check_values(equation, parameters, of=of)
+        self.arguments, self.bound = bind(self.session, equation, values, of=of)
+
+    def upload(self, values):
+        buffer = allocate(self.session, values.nbytes)
+        write(self.session, buffer, values)
+        return buffer
+
+    def empty_table(self):
+        buffer = allocate(self.session, self.shape[0] * self.shape[1] * self.equation.dtype.itemsize)
+        fill(self.session, buffer, self.equation.dtype.type(0), self.shape[0] * self.shape[1])
+        return buffer
+
+    def launch(self, mode, buffers, count, *, first=0, rounds=(1,), round=None, capacity=0, masks="nothing"):
+        """Run the kernel once for each of `rounds`; buffers that this mode does not use are a word of memory."""
+        policy = select(self.session.profile, "dp/study/graph_cells")
+        params = {
+            "mode": mode, "cell": c_name(self.equation.dtype), "equation": self.equation.text(wraps=True),
+            "rounded": bool(build_options(self.session)),
+        }  # fmt: skip
+        groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)
+        names = ("table", "done", "cells", "reads", "counts", "outside")
+        table, done, cells, reads, counts, outside = (name if name in buffers else "nothing" for name in names)
+        n, m = self.shape
+
+        def step(number):
+            args = (
+                np.int32(n), np.int32(m), table, done, cells, np.uint32(first), np.uint32(count), np.uint32(number),
+                np.uint32(capacity), reads, counts, outside, masks, *self.arguments,
+            )  # fmt: skip
+            return Step("dp/study/graph_cells", policy, args, groups, params, options=build_options(self.session))
+
+        plan = Plan(*map(step, rounds if round is None else (round,)))
+        equation = self.equation
+        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+            return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
+
+
+#: Reads that a cell is given room for at first; rounds between two looks at what is left.
+FIRST_CAPACITY, ROUNDS = 16, 32
+
+
+def _watch(equation, shape, parameters, device, of):
+    """The graph of an equation, and its table, by rounds of Algorithm 3."""
+    n, m = check_shape(shape, of)
+    cells, total = Cells(equation, (n, m), parameters, device, of), n * m
+    capacity = FIRST_CAPACITY
+    while True:
+        zeros = np.zeros(total, np.uint32)
+        buffers = {"table": cells.empty_table(), "done": cells.upload(zeros), "counts": cells.upload(zeros)}
+        buffers["outside"] = cells.upload(np.zeros(2 * total, np.int64))
+        buffers["reads"] = allocate(cells.session, 4 * total * capacity)
+        left = total
+        for first in range(1, total + 2, ROUNDS):
+            cells.launch("ready", buffers, total, rounds=range(first, first + ROUNDS), capacity=capacity)
+            done = read(cells.session, buffers["done"], np.uint32, total)
+            before, left = left, int((done == 0).sum())
+            if left in (0, before):
+                break
+        counts = _raise_outside(cells, buffers)
+        if counts.max() <= capacity:
+            break
+        capacity = int(counts.max())
+        if 4 * total * capacity > cells.session.profile.max_alloc_bytes:
+            raise InvalidInput(f"The 'shape' parameter of {of} is too large: a cell reads {capacity:,} others.")
+    reads = read(cells.session, buffers["reads"], np.uint32, total * capacity).reshape(total, capacity)
+    sources = np.repeat(np.arange(total), counts)
+    pairs = np.unique(sources * total + reads[np.arange(capacity) < counts[:, None]])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(pairs // total, minlength=total))])
+    graph = DependencyGraph((n, m), starts, pairs % total)
+    if left:
+        _ = graph.depths  # raises the error that names the circle
+    table = read(cells.session, buffers["table"], equation.dtype, total).reshape(n, m)
+    return graph, table
+
+
+def _raise_outside(cells, buffers, unready="") -> np.ndarray:
+    """How many cells each cell has read; `DependencyError` if one has read outside the table, or what was not ready."""
+    n, m = cells.shape
+    counts = read(cells.session, buffers["counts"], np.uint32, n * m)
+    outside = np.flatnonzero(counts == np.iinfo(np.uint32).max)
+    if outside.size:
+        c = int(outside[0])
+        a, b = read(cells.session, buffers["outside"], np.int64, 2, 2 * c).tolist()
+        reason = unready if 0 <= a < n and 0 <= b < m else f"outside the {n} x {m} table"
+        raise DependencyError(f"Cell ({c // m}, {c % m}) reads ({a}, {b}), {reason}.")
+    return counts
+
+
+def check_shape(shape, of="dependency_graph") -> tuple[int, int]:
+    """Rows and columns as integers; `InvalidInput` if there are none, or too many for a graph."""
+    try:
+        n, m = (int(size) if int(size) == size else -1 for size in shape)
+    except (TypeError, ValueError, OverflowError):
+        n = m = -1
+    if n < 1 or m < 1:
+        raise InvalidInput(
+            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {short(shape)} instead."
+        )
+    if n * m > MOST_CELLS:
+        raise InvalidInput(
+            f"The 'shape' parameter of {of} must have {MOST_CELLS:,} cells at most: the graph is for looking at small "
+            f"tables. Got {n} x {m} instead."
+        )
+    return n, m

@@ -1,0 +1,1 @@
+"""A filled table: its values, the decisions behind them, tracebacks."""

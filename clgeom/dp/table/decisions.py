@@ -1,0 +1,101 @@
+"""Decisions in as few bits as they need: what keeps the way through a table when the table itself is not kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.dp.table.table import Reader
+from clgeom.runtime import launch
+from clgeom.runtime.policies import ceil_div
+
+
+def bits_of(job) -> int | None:
+    """Bits of a decision that a path shall keep: 0 when none is to be kept, None when they fit in no byte."""
+    count = job.equation.decisions
+    if count is None or job.keep not in ("table", "decisions"):
+        return 0
+    if count == "index" or count > 256:
+        return None
+    return next(bits for bits in (1, 2, 4, 8) if count <= 1 << bits)
+
+
+@dataclass(eq=False)
+class PackedStore:
+    """Decisions of all cells of a table in device memory, several to a byte: the first column's in the lowest bits.
+
+    Rows and columns are held in the order of filling.
+
+    Parameters
+    ----------
+    session : Session
+    buffer : pyopencl.Buffer
+    bits : int
+        Of one decision: 1, 2, 4 or 8.
+    shape : tuple of int
+    pitch : int
+        Bytes of a row.
+    flip_rows, flip_columns : bool
+        The last row, or column, is held first.
+    """
+
+    session: object
+    buffer: object
+    bits: int
+    shape: tuple[int, int]
+    pitch: int
+    flip_rows: bool = False
+    flip_columns: bool = False
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(np.uint8)
+
+    def _rows(self, first, count):
+        """Rows in the order in which they are held, unpacked."""
+        n, m = self.shape
+        packed = launch.read(self.session, self.buffer, np.uint8, count * self.pitch, first * self.pitch)
+        packed = packed.reshape(count, self.pitch)
+        shifts = np.arange(0, 8, self.bits, dtype=np.uint8)
+        values = (packed[:, :, None] >> shifts) & np.uint8((1 << self.bits) - 1)
+        values = values.reshape(count, -1)[:, :m]
+        return values[:, ::-1] if self.flip_columns else values
+
+    def cell(self, i: int, j: int):
+        """One decision."""
+        return self.row(i)[j]
+
+    def row(self, i: int) -> np.ndarray:
+        """All decisions of a row."""
+        return self._rows(self.shape[0] - 1 - i if self.flip_rows else i, 1)[0]
+
+    def numpy(self) -> np.ndarray:
+        """All decisions, shape (n, m)."""
+        values = self._rows(0, self.shape[0])
+        return np.ascontiguousarray(values[::-1] if self.flip_rows else values)
+
+    def reader(self, name: str) -> Reader:
+        """How a kernel reads this store."""
+        stem = f"dp_{name}0"
+        row = "(n - 1 - (a))" if self.flip_rows else "(a)"
+        column = "(m - 1 - (b))" if self.flip_columns else "(b)"
+        each = 8 // self.bits
+        access = (
+            f"(int)(({stem}[(ulong){row} * {self.pitch} + {column} / {each}] >> ({column} % {each} * {self.bits}))"
+            f" & {(1 << self.bits) - 1})"
+        )
+        return Reader("", f"global const uchar *{stem}", stem, access, (stem,), {stem: self.buffer})
+
+
+def new_packed(job, bits: int, *, multiple: int, flip_rows: bool, flip_columns: bool = False) -> PackedStore:
+    """Memory for the decisions of a job's table; rows have room for a multiple of so many columns."""
+    n, m = job.shape
+    pitch = packed_pitch(m, bits, multiple)
+    buffer = launch.allocate(job.session, n * pitch)
+    return PackedStore(job.session, buffer, bits, job.shape, pitch, flip_rows, flip_columns)
+
+
+def packed_pitch(m: int, bits: int, multiple: int) -> int:
+    """Bytes of a row of m decisions and those that fill up a multiple of columns."""
+    return ceil_div(m, multiple) * multiple * bits // 8

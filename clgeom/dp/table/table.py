@@ -1,0 +1,456 @@
+"""Filled tables: cells that stay on the device until they are asked for, and recovery of solutions there."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.dp.job import build_options
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.users_c import c_text, uncommented, users_errors
+from clgeom.dp.patterns import before, offset
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
+from clgeom.runtime.arrays import C_NAMES, c_name
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run, write
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+#: Launches of a function that goes on by itself, between two looks whether it is done.
+RESUMED = 4
+#: Buffers that a table may be split over: kernels take this many pointers.
+MOST_CHUNKS = 16
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a kernel reads a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
+
+    `access` is OpenCL C in a, b, n and m.
+    """
+
+    define: str
+    parameters: str
+    names: str
+    access: str
+    arguments: tuple
+    buffers: dict
+
+
+@dataclass(eq=False)
+class CellStore:
+    """Values of all cells of a table in device memory.
+
+    Parameters
+    ----------
+    session : Session
+    buffers : tuple of pyopencl.Buffer
+        One, or several of ``2**shift`` cells each.
+    dtype : numpy.dtype
+    shape : tuple of int
+    layout : str
+    pitch : int, optional
+        For ROWS: cells from one row to the next.
+    shift : int, optional
+        Needed when there are several buffers.
+    index : bool
+        The values are stored increased by one: -1 as 0.
+    """
+
+    session: object
+    buffers: tuple
+    dtype: np.dtype
+    shape: tuple[int, int]
+    layout: str
+    pitch: int | None = None
+    shift: int | None = None
+    index: bool = False
+
+    def cell(self, i: int, j: int):
+        """One value."""
+        n, m = self.shape
+        at = i * self.pitch + j if self.pitch else offset(self.layout, i, j, n, m)
+        return self._read(at, 1)[0]
+
+    def _read(self, at, count):
+        """Stored values that lie side by side, without the increment."""
+        out = np.empty(count, self.dtype)
+        done = 0
+        while done < count:
+            chunk, inside = divmod(at + done, 1 << self.shift) if len(self.buffers) > 1 else (0, at + done)
+            here = count - done if len(self.buffers) == 1 else min(count - done, (1 << self.shift) - inside)
+            read(self.session, self.buffers[chunk], self.dtype, here, inside, out=out[done : done + here])
+            done += here
+        return self._unstored(out)
+
+    def _unstored(self, values):
+        return values.astype(np.int64) - 1 if self.index else values
+
+    def row(self, i: int) -> np.ndarray:
+        """All values of a row."""
+        n, m = self.shape
+        if self.layout == "ROWS":
+            return self._read(i * (self.pitch or m), m)
+        return self.line(i, 0, 0, 1, m)
+
+    def column(self, j: int) -> np.ndarray:
+        """All values of a column."""
+        n, m = self.shape
+        if self.layout == "COLUMNS":
+            return self._read(j * n, n)
+        return self.line(0, j, 1, 0, n)
+
+    def line(self, i: int, j: int, di: int, dj: int, count: int) -> np.ndarray:
+        """Values of `count` cells from (i, j) on, (di, dj) apart, gathered on the device."""
+        reader = self.reader("M")
+        out = Scratch("out", self.dtype if not self.index else np.dtype(np.int64), count)
+        policy = select(self.session.profile, "dp/table/read_cells", self.dtype, count)
+        step = Step(
+            "dp/table/read_cells",
+            policy,
+            (*reader.arguments, *map(np.int32, (*self.shape, i, j, di, dj, count)), out),
+            policy.groups(ceil_div(count, policy.tile), self.session.profile.compute_units),
+            params={"cell": c_name(out.dtype), **_texts(reader)},
+            bytes_moved=2 * count * self.dtype.itemsize,
+        )
+        return run(self.session, Plan(step), **reader.buffers).read(out)
+
+    def numpy(self) -> np.ndarray:
+        """The whole table, shape (n, m), C-contiguous."""
+        n, m = self.shape
+        if self.layout == "ROWS":
+            pitch = self.pitch or m
+            return np.ascontiguousarray(self._read(0, n * pitch).reshape(n, pitch)[:, :m])
+        flat = self._read(0, n * m)
+        if self.layout == "COLUMNS":
+            return np.ascontiguousarray(flat.reshape(m, n).T)
+        out = np.empty((n, m), flat.dtype)
+        target = out if self.layout == "DIAGS_NOSE" else out[::-1]
+        for d in range(n + m - 1):
+            at, first = before(d, n, m), max(0, d - (m - 1))
+            count = min(d + 1, n, m, n + m - 1 - d)
+            rows = np.arange(first, first + count)
+            target[rows, d - rows] = flat[at : at + count]
+        return out
+
+    def reader(self, name: str) -> Reader:
+        """How a kernel reads this store; `name` keeps the pointers of several stores apart."""
+        stem, kind = f"dp_{name}", c_name(self.dtype)
+        place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
+        buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
+        if len(self.buffers) == 1:
+            parameters, names, access = f"global const {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
+            define = ""
+        else:
+            # unused pointers repeat the first
+            for i in range(len(self.buffers), MOST_CHUNKS):
+                buffers[f"{stem}{i}"] = self.buffers[0]
+            define = f"DP_CHUNK_OF(const {kind}, {stem}_at)"
+            parameters, names = f"DP_MANY(const {kind}, {stem})", f"DP_MANY_NAMES({stem})"
+            access = f"(*{stem}_at({place}, {self.shift}, {names}))"
+        access = f"((int){access} - 1)" if self.index else access
+        return Reader(define, parameters, names, access, tuple(buffers), buffers)
+
+
+def _texts(reader):
+    return {
+        "define": reader.define, "parameters": reader.parameters, "names": reader.names, "access": reader.access,
+    }  # fmt: skip
+
+
+def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="The table") -> CellStore:
+    """Memory for all cells of a table: one buffer if it can be, else chunks of a power of two of cells."""
+    from clgeom.runtime import launch
+
+    n, m = shape
+    dtype, profile = np.dtype(dtype), session.profile
+    cells = n * m
+    hint = "keep='last', 'corner' or 'decisions' needs less"
+    if cells * dtype.itemsize > profile.global_mem_bytes:
+        raise DeviceLimit(
+            f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} has "
+            f"{profile.global_mem_bytes:,}: {hint}."
+        )
+    shift = (profile.max_alloc_bytes // dtype.itemsize).bit_length() - 1
+    if cells * dtype.itemsize <= profile.max_alloc_bytes:
+        sizes = [cells]
+    else:
+        sizes = [min(1 << shift, cells - at) for at in range(0, cells, 1 << shift)]
+    if len(sizes) > MOST_CHUNKS:
+        raise DeviceLimit(
+            f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} allows "
+            f"{MOST_CHUNKS} buffers of {profile.max_alloc_bytes:,}: {hint}."
+        )
+    try:
+        buffers = tuple(allocate(session, count * dtype.itemsize) for count in sizes)
+    except DeviceLimit as error:
+        raise DeviceLimit(f"{error} ({hint}.)") from error
+    if zero:
+        for buffer, count in zip(buffers, sizes):
+            launch.fill(session, buffer, dtype.type(0), count)
+    return CellStore(session, buffers, dtype, (n, m), layout, shift=shift if len(sizes) > 1 else None, index=index)
+
+
+@dataclass(eq=False)
+class Filled:
+    """What a path hands back: `table`, `last`, `corner` and `decisions` are None where they are not kept."""
+
+    path: str
+    layout: str
+    table: CellStore | None = None
+    last: np.ndarray | None = None
+    corner: object = None
+    decisions: object = None
+
+
+@dataclass(eq=False, repr=False)
+class Table:
+    """A filled table. Cells are copied from the device when they are asked for.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    pattern, layout, path, keep : str
+        How it was filled: by which pattern and path, in which layout, what was kept.
+    pattern_basis : {"given", "proven", "probed"}
+        Whether the pattern was given, or inferred: then proven, or only seen to fit where the equation was watched.
+    decisions : store of decisions, or None
+        With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
+    phases : tuple of Phase
+    """
+
+    equation: Equation
+    shape: tuple[int, int]
+    pattern: str
+    layout: str
+    path: str
+    keep: str
+    session: object
+    phases: tuple = ()
+    decisions: object = None
+    pattern_basis: str = "given"
+    _store: CellStore | None = None
+    _last: np.ndarray | None = None
+    _last_line: int = 0
+    _last_is_column: bool = False
+    _corner: object = None
+    _corner_at: tuple[int, int] = (0, 0)
+    _arguments: tuple = ()
+    _buffers: dict = field(default_factory=dict)
+    _bounds: object = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.equation.dtype
+
+    @functools.cached_property
+    def overflow(self) -> str:
+        """ "impossible" if the bounds of the equation and its parameters rule out that an integer wrapped around, else
+        "possible": they cannot tell."""
+        return self._bounds()
+
+    def __repr__(self):
+        n, m = self.shape
+        pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
+        return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
+
+    def __getstate__(self):  # a session and buffers live in their own process
+        whats = {"table": "numpy()", "decisions": "decisions.numpy()"}
+        raise ClgeomError(
+            f"A Table lies on its device and cannot be pickled or copied: take its {whats.get(self.keep, self.keep)} "
+            "instead."
+        )
+
+    def __array__(self, dtype=None, copy=None):
+        values = self.numpy()
+        return values if dtype is None else values.astype(dtype)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, where):
+        """``table[i, j]`` is a cell, ``table[i]`` a row; slices go by way of ``numpy()``."""
+        where = where if isinstance(where, tuple) else (where,)
+        whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
+        if all(whole) and len(where) == 2:
+            return self.cell(*where)
+        if whole == [True] or (whole == [True, False] and where[1] == slice(None)):
+            return self.row(where[0])
+        if whole == [False, True] and where[0] == slice(None):
+            return self.column(where[1])
+        return self.numpy()[where]
+
+    def _place(self, axis, at):
+        size = self.shape[axis]
+        if not -size <= at < size:
+            raise IndexError(f"{'row' if axis == 0 else 'column'} {at} of a table with {size}")
+        return int(at) % size
+
+    def cell(self, i: int, j: int):
+        """The value of a cell, a NumPy scalar."""
+        i, j = self._place(0, i), self._place(1, j)
+        if self._store is not None:
+            return self._store.cell(i, j)
+        if self._corner is not None and (i, j) == self._corner_at:
+            return self._corner
+        if self._last is not None and (j if self._last_is_column else i) == self._last_line:
+            return self._last[i if self._last_is_column else j]
+        raise self._not_kept(f"cell ({i}, {j})")
+
+    def row(self, i: int) -> np.ndarray:
+        """The values of a row."""
+        i = self._place(0, i)
+        if self._store is not None:
+            return self._store.row(i)
+        if self._last is not None and not self._last_is_column and i == self._last_line:
+            return self._last.copy()
+        raise self._not_kept(f"row {i}")
+
+    def column(self, j: int) -> np.ndarray:
+        """The values of a column."""
+        j = self._place(1, j)
+        if self._store is not None:
+            return self._store.column(j)
+        if self._last is not None and self._last_is_column and j == self._last_line:
+            return self._last.copy()
+        raise self._not_kept(f"column {j}")
+
+    def numpy(self) -> np.ndarray:
+        """The whole table, shape (n, m)."""
+        if self._store is None:
+            raise self._not_kept("the whole table")
+        return self._store.numpy()
+
+    @property
+    def corner(self):
+        """The cell that answers for the table: (n-1, m-1) for RUD, CLR and NOSE, (0, m-1) for RDU and SONE, (n-1, 0)
+        for CRL and NESO, (0, 0) for SENO."""
+        return self.cell(*self._corner_at)
+
+    @property
+    def last(self) -> np.ndarray:
+        """The row, or for CLR and CRL the column, that was completed last."""
+        return self.column(self._last_line) if self._last_is_column else self.row(self._last_line)
+
+    def _not_kept(self, what):
+        return InvalidInput(
+            f"This table was filled with keep={self.keep!r}, which does not hold {what}: fill it with keep='table'."
+        )
+
+    def recover(self, source: str, size: int, *, dtype="int32", helpers: str = "", state=None) -> np.ndarray:
+        """Run a function of yours on the device, after the fill: to recover a solution without copying the table.
+
+        Parameters
+        ----------
+        source : str
+            OpenCL C statements that read cells as ``M(a, b)``, decisions as ``D(a, b)``, and the equation's parameters
+            by name; write to ``out[0]`` .. ``out[out_size - 1]``; and return how many elements they wrote. ``n`` and
+            ``m`` are the table's shape.
+        size : int
+            The most elements to be written.
+        dtype : numpy.dtype
+            Type of `out`: an integer or float type.
+        helpers : str
+            OpenCL C functions that the source calls.
+        state : sequence of int, optional
+            For ways of more than some 100,000 steps, which would take one launch too long: the function returns -1
+            before it is done, and is launched again until it does not. It keeps what it needs in ``state[0]``,
+            ``state[1]`` .., of 64 bits, which are these numbers at first, and in `out`.
+
+        Returns
+        -------
+        ndarray
+            What was written.
+
+        Notes
+        -----
+        One work-item runs the function: a step takes some 10 to 100 ns on a CPU and up to a microsecond on a GPU. A
+        desktop may end a launch that takes longer than a few seconds.
+        """
+        body = c_text(source, of="recover", name="source")
+        helpers = c_text(helpers, of="recover", name="helpers", empty=True)
+        bare = uncommented(source)
+        out_type = np.dtype(dtype)
+        if out_type.name not in C_NAMES or out_type.name == "float16":
+            raise InvalidInput(
+                f"The 'dtype' parameter of recover must be a type of numbers. Got {short(dtype)} instead."
+            )
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
+            raise InvalidInput(
+                f"The 'size' parameter of recover must be a count below 2**31. Got {short(size)} instead."
+            )
+        if "return" not in bare:
+            raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
+        resumed = state is not None
+        if resumed:
+            state = _state(state, self.equation.parameters)
+        readers = {}
+        for name, store in (("M", self._store), ("D", self.decisions)):
+            if store is not None:
+                readers[name] = store.reader(name)
+            elif _uses(bare, name):
+                what = "cells" if name == "M" else "decisions"
+                raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={self.keep!r} does not hold them.")
+        out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
+        pointers = [a for reader in readers.values() for a in reader.arguments]
+        params = {
+            "out": c_name(out_type),
+            "function": self.equation.recovery(body, resumed),
+            "helpers": helpers,
+        }
+        if resumed:
+            params["resumed"] = True
+        for name, reader in readers.items():
+            params.update({f"{key}_{name.lower()}": text for key, text in _texts(reader).items()})
+        step = Step(
+            "dp/table/recover",
+            select(self.session.profile, "dp/table/recover"),
+            (
+                *pointers,
+                *map(np.int32, self.shape),
+                out,
+                np.int32(size),
+                count,
+                *(["state"] if resumed else []),
+                *self._arguments,
+            ),  # fmt: skip
+            1,
+            params=params,
+            options=build_options(self.session),
+        )
+        buffers = {**self._buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
+        if resumed:
+            for scratch in (out, count):
+                buffers[scratch.name] = allocate(self.session, scratch.nbytes)
+            buffers["state"] = allocate(self.session, state.nbytes)
+            write(self.session, buffers["state"], state)
+            write(self.session, buffers["count"], np.array([-1], np.int32))
+        with users_errors(source, of="recover"):
+            result = run(self.session, Plan(step), **buffers)
+            while (written := int(result.read(count)[0])) == -1 and resumed:
+                result = run(self.session, Plan(*[step] * RESUMED), **buffers)
+        if not 0 <= written <= size:
+            raise InvalidInput(f"The function given to recover returned {written}, and its 'out' has {size} elements.")
+        return result.read(out, written)
+
+
+def _state(state, parameters) -> np.ndarray:
+    """The `state` parameter of recover, as numbers of 64 bits."""
+    if "state" in parameters:
+        raise InvalidInput("The 'state' parameter of recover needs an equation without a parameter of this name.")
+    try:
+        found = np.asarray(state)
+    except (TypeError, ValueError, OverflowError):
+        found = np.empty((0, 0))
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
+        raise InvalidInput(
+            f"The 'state' parameter of recover must be integers, at least one. Got {short(state)} instead."
+        )
+    return found.astype(np.int64)
+
+
+def _uses(bare, name):
+    return re.search(rf"\b{name}\s*\(", bare) is not None

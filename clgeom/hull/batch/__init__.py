@@ -1,0 +1,1 @@
+"""Convex hulls of many groups of points in one call."""

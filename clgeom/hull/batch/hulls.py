@@ -1,0 +1,366 @@
+"""Convex hulls of many groups of points in one call.
+
+A small group is a job for one work-item (``batch_hulls``). A piece of a larger one is, too, on a CPU; on a GPU it is
+one for a work-group (``batch_tiles``). The vertices that the pieces of a group leave are, gathered, the points of the
+next round, until the group is in one piece. Where that leaves too much, as on a circle, ``batch_crowded`` or
+`convex_hull` finishes the group.
+
+    offsets ─> jobs ─────hulls─────> vertices at the beginning of each group's place, counts, areas, perimeters
+                 ^─── pieces <─── groups that were cut    │
+                                                scan, batch_emit ──> vertices one after another, offsets
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
+from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
+from clgeom.hull.convex import convex_hull
+from clgeom.primitives.compact import compact
+from clgeom.runtime.arrays import (
+    as_device_points,
+    as_device_values,
+    as_given,
+    c_name,
+    canonical_points,
+    chunk_bounds,
+    is_device_array,
+    leave_out,
+    refuse_nonfinite,
+    session_of,
+)
+from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import Plan, Scratch, Step, as_array, run, to_array
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+from clgeom.sorting.radix.sort import argsort
+
+HEADS = "hull/batch/batch_heads"
+
+# Public ---------------------------------------------------------------------------------------------------------
+
+
+def convex_hulls(points, offsets, *, collinear="drop", nonfinite="raise", device=None, profile=False) -> HullBatch:
+    """Convex hulls of many groups of points, exactly, in one call.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+        As for `convex_hull`: float32, float64, int32, or what fits one of them.
+    offsets : array_like or pyopencl.array.Array of int, shape (m + 1,)
+        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty.
+    collinear : {"drop", "keep"}
+        "keep" makes every distinct point on the boundary a vertex, not only the corners.
+    nonfinite : {"raise", "drop"}
+        What to do with points that have a NaN or infinite coordinate. Masked points are left out.
+    device : str, pyopencl.Device or Session, optional
+        As everywhere in clgeom.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    HullBatch
+        `vertices` of all hulls, one after another, as int64 indices into `points`; hull i has those from
+        ``offsets[i]`` to ``offsets[i + 1]``, in the order of `convex_hull`. `areas` and `perimeters` in float64. For
+        points on the device these four are, too.
+
+    Raises
+    ------
+    InvalidInput
+        For points as in `convex_hull`; for offsets that are no integers, descend, or miss an end.
+    DeviceLimit
+        For float64 points on a device without float64, or points on a device that has no room for the result.
+
+    Notes
+    -----
+    Each hull is what `convex_hull` finds for its group. Areas and perimeters are summed in one fixed order, so that
+    they too are the same bit for bit on every device; see `HullBatch` for their errors.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> points = [(0, 0), (2, 0), (1, 1), (2, 2), (0, 2), (5, 5), (9, 9), (7, 7)]
+    >>> batch = clgeom.convex_hulls(points, [0, 5, 5, 8])
+    >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
+    ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
+    """
+    points = as_given(points, of="convex_hulls")
+    call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
+    return call.answer(points, _accepted_offsets(offsets, len(points), of=call.of))
+
+
+def convex_hulls_by_label(
+    points, labels, *, collinear="drop", nonfinite="raise", device=None, profile=False
+) -> HullBatch:
+    """Convex hulls of the points of each label: of clusters, say.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+    labels : array_like or pyopencl.array.Array of int, shape (n,)
+        Never negative, in any order.
+    collinear, nonfinite, device, profile
+        As in `convex_hulls`.
+
+    Returns
+    -------
+    HullBatch
+        Its groups are the distinct labels in ascending order, `labels`. Vertices are indices into `points` as given.
+
+    Raises
+    ------
+    InvalidInput
+        As in `convex_hulls`, and for labels that are negative, masked or no integers, or not as many as the points.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> batch = clgeom.convex_hulls_by_label([(0, 0), (5, 5), (1, 0), (0, 1), (6, 6)], [3, 8, 3, 3, 8])
+    >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
+    ([3, 8], [0, 2, 3], [1, 4])
+    """
+    points = as_given(points, of="convex_hulls_by_label")
+    call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
+    order, offsets, labels = _grouped(labels, points, call)
+    return replace(call.answer(points, offsets, order), labels=labels)
+
+
+# Arguments ------------------------------------------------------------------------------------------------------
+
+
+def _accepted_offsets(offsets, n, *, of):
+    """Offsets checked, as int64; those on a device as they are, for kernels check them."""
+    array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", of=of)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
+        raise InvalidInput(
+            f"The 'offsets' parameter of {of} must be integers of shape (m + 1,). "
+            f"Got {array.dtype} of shape {array.shape} instead."
+        )
+    if is_device_array(array) and array.dtype.itemsize >= 4:
+        return array
+    return checked_offsets(fetched(array) if is_device_array(array) else array, n, of=of)
+
+
+def _integers(values, name, shape, *, of):
+    """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
+    if np.ma.is_masked(values):
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must have no masked entries. "
+            f"Got {np.ma.count_masked(values)} of them instead."
+        )
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(f"The '{name}' parameter of {of} must be integers of shape {shape}. {error}") from error
+    if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
+        array = array.astype(np.int64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _grouped(labels, points, call):
+    """(order, offsets, labels): which points come in which group, None when they are grouped as they are."""
+    of, n = call.of, len(points)
+    on_device = is_device_array(labels)
+    array = labels if on_device else _integers(labels, "labels", "(n,)", of=of)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InvalidInput(
+            f"The 'labels' parameter of {of} must be integers of shape (n,). "
+            f"Got {array.dtype} of shape {array.shape} instead."
+        )
+    if len(array) != n:
+        raise InvalidInput(
+            f"The 'labels' parameter of {of} must have one label for each of the {n} points. Got {len(array)} instead."
+        )
+    if on_device and n and is_device_array(points):
+        found = _grouped_on_device(array, call)
+        if found is not None:
+            return found
+    host = fetched(array) if on_device else array
+    if host.dtype.kind == "i" and n and host.min() < 0:
+        k = int(np.argmax(host < 0))
+        raise InvalidInput(f"The 'labels' parameter of {of} must not be negative. Got {host[k]} at [{k}] instead.")
+    order = None
+    if n and (host[1:] < host[:-1]).any():
+        order = argsort(host, device=call.session)
+        host = np.take(host, order)
+    begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
+    return order, np.append(begins, n), host[begins]
+
+
+def _grouped_on_device(labels, call):
+    """`_grouped` for points and labels that are on the device: the order stays there. None if a label is negative."""
+    session, n = call.session, len(labels)
+    order = argsort(labels, device=session)
+    ordered = picked_on_device(session, labels, order, of=call.of)
+    if labels.dtype.kind == "i" and fetched(ordered[:1])[0] < 0:
+        return None
+    policy = select(session.profile, HEADS, labels.dtype, n)
+    values = as_device_values(session, ordered, of=call.of)
+    heads = Scratch("heads", np.uint8, n)
+    params = {"value": c_name(labels.dtype)}
+    moved = n * (1 + labels.dtype.itemsize)
+    step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
+    result = run(session, Plan(step), values=values)
+    begins = compact(as_array(session, result[heads], n, np.uint8), device=session)
+    distinct = picked_on_device(session, ordered, begins.astype(np.uint32), of=call.of)
+    return order, np.append(begins, n), fetched(distinct)
+
+
+class _Call:
+    """What the public calls share: the checked choices, and the way from points and offsets to the batch."""
+
+    def __init__(self, of, points, collinear, nonfinite, device, profile):
+        self.of, self.nonfinite, self.profile = of, nonfinite, profile
+        if not isinstance(collinear, str) or collinear not in ("drop", "keep"):
+            raise InvalidInput(
+                f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
+            )
+        if points.ndim == 0:
+            raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
+        self.keep = collinear == "keep"
+        self.session = session_of(points, device)
+
+    def answer(self, points, offsets, order=None) -> HullBatch:
+        """The hulls of groups of points. `order`: they are groups of ``points[order]`` rather."""
+        on_device, sizes = is_device_array(points), offsets
+        self.queue = (points.queue if on_device else None) or self.session.queue
+        left, kept = leave_out(points, nonfinite=self.nonfinite, of=self.of)
+        numbers = order  # of the points left, in groups; None for 0, 1, 2 ..
+        if kept is None or len(kept) == len(points):
+            left, kept = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points, None
+        if kept is not None:
+            offsets = on_host(offsets)
+            order = fetched(order) if is_device_array(order) else order
+            if order is None:
+                offsets, numbers = np.searchsorted(kept, offsets), kept
+            else:
+                rank = np.full(len(points), -1)
+                rank[kept] = np.arange(len(kept))
+                among = rank[order]
+                offsets = np.append(0, np.cumsum(among >= 0))[offsets]
+                numbers, order = order[among >= 0], among[among >= 0]
+        if not on_device:
+            left = canonical_points(left, of=self.of)
+        self.given = left
+        if order is not None:
+            left = self._ordered(left, order)
+        solved = self._solved(left, offsets, on_device and is_device_array(left))
+        places, corners, offsets, areas, perimeters, phases = solved
+        vertices = places if numbers is None else self._numbered(numbers, places)
+        if on_device and not is_device_array(vertices):
+            results = self.uploaded(vertices, corners, offsets, areas, perimeters)
+            vertices, corners, offsets, areas, perimeters = results
+        return HullBatch(
+            vertices, offsets, areas, perimeters, corners, phases=phases, session=self.session, keep=self.keep,
+            group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
+        )  # fmt: skip
+
+    def _solved(self, points, offsets, on_device):
+        """`_solve` for all groups, in parts that one allocation holds."""
+        most_points, most_groups = _limits(self.session.profile, points.dtype)
+        if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
+            return _solve(self, as_device_points(self.session, points, of=self.of), offsets, on_device)
+        offsets = on_host(offsets)
+        checked_offsets(offsets, len(points), of=self.of)
+        parts = _parts(offsets, most_points, most_groups)
+        return _joined([_solve_part(self, points, offsets, *part) for part in parts])
+
+    def _ordered(self, points, order):
+        """points[order], where the points are."""
+        if not is_device_array(points):  # rows as single values: NumPy moves those five times as fast
+            rows = points.view(np.complex128 if points.dtype.itemsize == 8 else np.complex64)
+            return np.take(rows, order).view(points.dtype).reshape(-1, 2)
+        order = order if is_device_array(order) else np.asarray(order, np.uint32)
+        return picked_on_device(self.session, points, order, of=self.of)
+
+    def _numbered(self, numbers, places):
+        """numbers[places], where the places are."""
+        if not is_device_array(places):
+            return np.take(numbers, places)
+        if is_device_array(numbers):
+            with failures(self.session.device, "convert indices"):
+                table = numbers.astype(np.int64)
+        else:
+            table = to_array(self.session, np.asarray(numbers, np.int64))
+        return picked_on_device(self.session, table, places.view(np.uint64), of=self.of)
+
+    def uploaded(self, *results):
+        """Results as arrays on the device that the points came on."""
+        return tuple(to_array(self.session, result, queue=self.queue) for result in results)
+
+    def refuse(self):
+        """Raise the error that names the first point that is not finite."""
+        refuse_nonfinite(as_device_points(self.session, self.given, of=self.of), of=self.of)
+
+
+# Parts that one allocation holds --------------------------------------------------------------------------------
+
+
+def _limits(profile, dtype):
+    """How many points, and how many groups with two numbers of 8 bytes each, one run takes."""
+    (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
+    return most_points, min(max(profile.max_alloc_bytes // 16, 1), MOST_POINTS)
+
+
+def _parts(offsets, most_points, most_groups):
+    """(first, last) of runs of groups that one run takes, and of groups that are too large for any, each alone."""
+    first = 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + most_points, side="right")) - 1
+        last = min(max(last, first + 1), first + most_groups, len(offsets) - 1)
+        yield first, last
+        first = last
+
+
+def _solve_part(call, points, offsets, first, last):
+    """`_solve` for the groups from first to last; `convex_hull` for one that is too large."""
+    begin, end = int(offsets[first]), int(offsets[last])
+    if end - begin <= _limits(call.session.profile, points.dtype)[0]:
+        array = as_device_points(call.session, points[begin:end], of=call.of)
+        places, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
+        return places + begin, *rest
+    collinear = "keep" if call.keep else "drop"
+    try:
+        hull = convex_hull(points[begin:end], collinear=collinear, device=call.session, profile=call.profile)
+    except InvalidInput:
+        call.refuse()
+        raise
+    counted = np.array([0, len(hull)])
+    measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
+    return hull.vertices + begin, hull.points, counted, *measures, hull.phases
+
+
+def _joined(parts):
+    """The results of all parts, one after another."""
+    places, corners, offsets, areas, perimeters, phases = zip(*parts)
+    counts = np.concatenate([np.diff(part) for part in offsets])
+    return (
+        np.concatenate(places), np.concatenate(corners), np.append(0, np.cumsum(counts)), np.concatenate(areas),
+        np.concatenate(perimeters),
+        sum(phases, ()),
+    )  # fmt: skip
+
+
+def _solve(call, array, offsets, on_device):
+    """(places of vertices, their coordinates, offsets, areas, perimeters, phases) of groups in one chunk of points."""
+    groups = len(offsets) - 1
+    if array.n > MOST_POINTS:
+        raise DeviceLimit(f"{call.of} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
+    if array.n == 0 or groups == 0:
+        checked_offsets(on_host(offsets), array.n, of=call.of)
+        zeros = np.zeros(groups)
+        nothing = (
+            np.empty(0, np.int64),
+            np.empty((0, 2), array.dtype),
+            np.zeros(groups + 1, np.int64),
+            zeros,
+            zeros.copy(),
+        )
+        return *(call.uploaded(*nothing) if on_device else nothing), ()
+    return Job(call, array, offsets, groups, on_device).run()

@@ -1,0 +1,437 @@
+"""The hulls of the groups of one chunk of points, on the device: jobs, pieces of large groups, results."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.hull.batch.result import flat_hulls, ragged_measures
+from clgeom.hull.convex import convex_hull
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.primitives.gather import gather_plan
+from clgeom.primitives.operators import OPERATORS
+from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
+from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.launch import (
+    Plan,
+    Scratch,
+    Step,
+    allocate,
+    as_array,
+    fill,
+    in_place,
+    read,
+    run,
+    settle,
+    show_host,
+    write,
+)
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan
+
+HULLS, EMIT, SIZES = "hull/batch/batch_hulls", "hull/batch/batch_emit", "hull/batch/batch_sizes"
+CUT, PIECES_OF, CROWDED = "hull/batch/batch_cut", "hull/batch/batch_pieces", "hull/batch/batch_crowded"
+TILES = "hull/batch/batch_tiles"
+#: Kinds of jobs of batch_hulls.
+ALL, LISTED, PIECES = np.uint32(0), np.uint32(1), np.uint32(2)
+#: What a group costs a CPU beside its points, in points.
+GROUP_COST = 16
+#: batch_tiles numbers the points of a piece in 16 bits.
+MOST_OF_TILE = 1 << 16
+#: Positions are uint32.
+MOST_POINTS = (1 << 32) - (1 << 20)
+
+
+def on_host(offsets):
+    """Offsets as an int64 array on the host."""
+    return fetched(offsets).astype(np.int64) if is_device_array(offsets) else offsets
+
+
+def checked_offsets(offsets, n, *, of):
+    """Host offsets as int64 that start at 0, never descend and end at n; `InvalidInput` that names the first wrong."""
+    if offsets.dtype == np.uint64 and (offsets > n).any():
+        raise _wrong_offset(offsets, int(np.argmax(offsets > n)), n, of=of)
+    offsets = offsets.astype(np.int64, copy=False)
+    descends = offsets[1:] < offsets[:-1]
+    if offsets[0] != 0 or offsets[-1] != n or descends.any():
+        wrong = 0 if offsets[0] != 0 else int(np.argmax(descends)) + 1 if descends.any() else len(offsets) - 1
+        raise _wrong_offset(offsets, wrong, n, of=of)
+    return offsets
+
+
+def _wrong_offset(offsets, k, n, *, of):
+    """The error for offset k."""
+    value = int(offsets[k])
+    if k and value < int(offsets[k - 1]):
+        return InvalidInput(
+            f"The 'offsets' parameter of {of} must never descend. Got {value} at [{k}] after {int(offsets[k - 1])}."
+        )
+    return InvalidInput(
+        f"The 'offsets' parameter of {of} must begin with 0 and end with the number of points, {n}. "
+        f"Got {value} at [{k}] instead."
+    )
+
+
+def worth_an_item(sizes, unit) -> int:
+    """The most points of a crowded group for one work-item, where all such groups are solved at once.
+
+    The larger ones go through `convex_hull` one after the other, each of which takes as long as a work-item with `unit`
+    points. The rest takes as long as its largest.
+    """
+    sizes = np.sort(sizes)[::-1].astype(np.float64)
+    costs = np.arange(len(sizes)) + sizes * np.log2(sizes + 1) / (unit * np.log2(unit + 1))
+    best = int(np.argmin(np.append(costs, len(sizes))))
+    return int(sizes[best]) if best < len(sizes) else 0
+
+
+class _Results:
+    """Memory for results of this shape, where the caller wants them: the host's own where a CPU computes.
+
+    Keeps no job: in a circle of references memory waits for the garbage collector, and each call takes new memory.
+    """
+
+    def __init__(self, job, dtype, *shape):
+        self.session, self.queue = job.session, job.call.queue if job.on_device else None
+        self.dtype, self.shape = np.dtype(dtype), shape
+        self.host = np.empty(shape, dtype) if job.profile.is_cpu and not job.on_device else None
+        nbytes = math.prod(shape) * self.dtype.itemsize
+        self.buffer = in_place(job.session, self.host) if self.host is not None else allocate(job.session, nbytes)
+
+    def finished(self):
+        """The results, once all that was enqueued has run."""
+        if self.host is not None:
+            show_host(self.session, self.buffer, self.host)
+            return self.host
+        if self.queue is None:
+            return read(self.session, self.buffer, self.dtype, math.prod(self.shape)).reshape(self.shape)
+        return as_array(self.session, self.buffer, self.shape, self.dtype, queue=self.queue)
+
+
+class Job:
+    """The groups of one chunk of points, and the device memory that their hulls come to.
+
+    `slots` has a place for every point; a group's vertices stand at the beginning of its places. `counts` says how
+    many, for groups and then for pieces of groups.
+    """
+
+    def __init__(self, call, array, offsets, groups, on_device):
+        self.call, self.array, self.on_device = call, array, on_device
+        self.offsets, self.groups = offsets, groups
+        self.session, self.phases = call.session, ()
+        self.profile = self.session.profile
+        self.policy = select(self.profile, HULLS, array.dtype, array.n)
+        self.serial = self.policy.variant == "serial"
+        self.capacity = self.policy.items_per_thread
+        # of groups with more points: those of a piece, and how many are solved at once for certain
+        self.tiles = None if self.serial else select(self.profile, TILES, array.dtype, array.n)
+        self.piece = self.capacity if self.serial else min(self.tiles.tile, MOST_OF_TILE)
+        self.solvable = self.capacity if self.serial else min(8 * self.tiles.wg_size, self.piece)
+        self.measured = self.profile.fp64
+        self.slots = allocate(self.session, 4 * array.n)
+        self.status = allocate(self.session, 8)  # something is not finite; groups that are stalled
+        fill(self.session, self.status, np.uint32(0), 2)
+        self.areas = _Results(self, np.float64, groups) if self.measured else None
+        self.perimeters = _Results(self, np.float64, groups) if self.measured else None
+        self.held = []  # arrays that kernels may read in place
+
+    def run(self):
+        """(places of vertices, their coordinates, offsets, areas, perimeters, phases) of all groups."""
+        try:
+            return self._solved()
+        except BaseException:
+            settle(self.session.queue)  # kernels may still write to arrays that would be freed
+            raise
+
+    def _solved(self):
+        listed, large, count = self._sized()
+        pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # and one where a scan ends
+        self.counts = allocate(self.session, 4 * (self.groups + pieces))
+        if listed is None:
+            step, buffers = self._hulls(ALL, self.groups, "starts")
+        else:
+            step, buffers = self._hulls(LISTED, self.groups, "starts", listed="listed")
+            buffers["listed"] = listed
+        self._run(Plan(step), rows=self.array.chunks[0].buffer, starts=self.starts, **buffers)
+        alone = self._cut(large, count) if count else []
+        if not count and self.array.dtype.kind == "f":
+            self._require_finite()
+        return self._emitted(alone)
+
+    # Sizes
+
+    def _sized(self):
+        """(numbers of groups by size, of those that must be cut first, how many these are); makes `starts`.
+
+        The first stay None where the order that groups have is as good: among serial jobs, or if all are about alike.
+        """
+        if self.serial:
+            self.offsets = checked_offsets(on_host(self.offsets), self.array.n, of=self.call.of)
+            self.starts = self._given(self.offsets)
+            large = np.flatnonzero(np.diff(self.offsets) > self.capacity)
+            return None, self._given(large) if len(large) else None, len(large)
+        wrong, seen, large = (int(word) for word in self._looked_at())
+        if wrong <= self.groups:
+            checked_offsets(on_host(self.offsets), self.array.n, of=self.call.of)
+        if seen & (seen - 1) == 0 and not large:
+            return None, None, 0
+        plan, _, listed = radix_plan(
+            self.profile, "classes", self.groups, np.uint8, payload="index", keep_keys=False,
+            windows=digit_windows(15), peers=peers_of(self.session), prefix="batch",
+        )  # fmt: skip
+        result = self._run(plan, classes=self.classes)
+        return result[listed], result[listed], large
+
+    def _looked_at(self):
+        """The summary of batch_sizes."""
+        types = (np.int32, np.int64, np.uint32, np.uint64)
+        offsets = as_device_values(self.session, self.offsets, of=self.call.of, name="offsets", types=types)
+        starts = Scratch("starts", np.uint32, self.groups + 1)
+        classes, summary = Scratch("classes", np.uint8, self.groups), Scratch("summary", np.uint32, 3)
+        policy = select(self.profile, SIZES, offsets.dtype, self.groups)
+        step = Step(
+            SIZES,
+            policy,
+            args=("offsets[0]", np.uint32(self.groups), np.uint32(self.array.n), starts, classes, summary),
+            groups=policy.groups(ceil_div(self.groups + 1, policy.tile), self.profile.compute_units),
+            params={"value": c_name(offsets.dtype), "capacity": self.capacity},
+            bytes_moved=self.groups * (offsets.item_bytes + 5),
+        )
+        buffer = allocate(self.session, summary.nbytes)
+        write(self.session, buffer, np.array([np.iinfo(np.uint32).max, 0, 0], np.uint32))
+        result = self._run(Plan(step), offsets=offsets, summary=buffer)
+        self.starts, self.classes = result[starts], result[classes]
+        return result.read(summary)
+
+    # Hulls
+
+    def _hulls(self, kind, count, jobs, *, listed="status", ids="status"):
+        """A step of batch_hulls over so many jobs, and buffers for it; the caller binds "rows" and what it names."""
+        buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
+        if self.serial:
+            bounds = self._bounds(count, even=kind == PIECES)
+            buffers["bounds"] = self._given(bounds)
+            share, groups = "bounds", len(bounds) - 1
+        else:
+            share, groups = np.uint32(count), ceil_div(count, self.policy.wg_size)
+        measures = ()
+        if self.measured:
+            buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
+            measures = (np.uint32(self.groups), "areas", "perimeters")
+        step = Step(
+            HULLS,
+            self.policy,
+            args=("rows", kind, jobs, listed, share, np.uint32(ids != "status"), ids, "slots", "counts", "status",
+                  *measures),
+            groups=groups,
+            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
+                    "measures": self.measured},
+            bytes_moved=self.array.nbytes if kind != PIECES else 0,
+        )  # fmt: skip
+        return step, buffers
+
+    def _bounds(self, jobs, *, even):
+        """Where each work-item's range of jobs begins, all about equally costly, and the end."""
+        parts = min(self.policy.groups_per_unit * self.profile.compute_units, jobs)
+        if even:
+            return np.arange(parts + 1) * jobs // parts
+        goals = np.arange(1, parts) * ((self.array.n + GROUP_COST * jobs) / parts)
+        low, high = np.zeros(parts - 1, np.int64), np.full(parts - 1, jobs)
+        while (low < high).any():  # bisection: the cost of all groups before one never falls
+            middle = (low + high) // 2
+            under = self.offsets[middle] + GROUP_COST * middle < goals
+            low, high = np.where(under, middle + 1, low), np.where(under, high, middle)
+        return np.concatenate([[0], low, [jobs]])
+
+    # Groups in pieces
+
+    def _pieces_solved(self, most, jobs, ids):
+        """A step that solves pieces, by work-items or by work-groups, and buffers for it, as `_hulls`."""
+        if self.serial:
+            return self._hulls(PIECES, most, jobs, ids=ids)
+        buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
+        measures = ()
+        if self.measured:
+            buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
+            measures = ("areas", "perimeters")
+        step = Step(
+            TILES,
+            self.tiles,
+            args=("rows", np.uint32(self.groups), jobs, np.uint32(ids != "status"), ids, "slots", "counts", "status",
+                  *measures),
+            groups=most,
+            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
+                    "measures": self.measured},
+        )  # fmt: skip
+        return step, buffers
+
+    def _most_pieces(self, points, groups):
+        """What so many points of so many groups can come to."""
+        return points // self.piece + min(groups, points)
+
+    def _cut(self, large, groups):
+        """Solve groups of more points than one job takes; returns what `_crowded` does.
+
+        A round is one run: what the pieces of the last one left becomes the points, these are cut, the pieces solved.
+        """
+        parts, first = Scratch("parts", np.uint32, groups + 1), Scratch("first", np.uint32, groups + 1)
+        memory = {
+            name: allocate(self.session, parts.nbytes) for name in ("begins", "sizes", "parts", "stalled", "first")
+        }
+        memory |= {"large": large, "starts": self.starts, "rows": self.array.chunks[0].buffer}
+        memory |= {"before": self.status, "points": self.array}
+        plan, alone, n, count = Plan(), [], self.array.n, np.uint32(groups)
+        for rounds in itertools.count():
+            most = self._most_pieces(n, groups)
+            jobs, places = Scratch("jobs", np.uint32, 4 * most), Scratch("places", np.uint32, most)
+            left = Scratch("left", np.uint32, most + 1)
+            hulls, buffers = self._pieces_solved(most, jobs, "ids" if rounds else "status")
+            plan += self._step(
+                CUT, groups + 1, "large", count, "starts", np.uint32(rounds), "first", "before", "begins", "sizes",
+                parts, "stalled", "status", piece=self.piece, capacity=self.solvable,
+            )  # fmt: skip
+            plan += self._scan(parts, 0, groups + 1, first, "parts_scan")
+            plan += self._step(
+                PIECES_OF, most + 1, "large", count, "starts", first, np.uint32(most), "begins", "sizes",
+                np.uint32(self.groups), jobs, places, "counts",
+            )  # fmt: skip
+            plan += Plan(hulls) + self._scan("counts", self.groups, most + 1, left, "left_scan")
+            made = self._run(plan, **memory, **buffers)
+            stalled = self._require_finite()
+            total = int(made.read(left, 1, most)[0])
+            if stalled:
+                alone += self._crowded({**memory, **made.buffers}, groups, stalled)
+            if total == 0:
+                return alone
+            n = total
+            ids, rows = Scratch("ids", np.uint32, n), Scratch("rows", self.array.dtype, 2 * n)
+            plan = Plan(self._emission(most, n, ids, np.uint32, starts="places_before", before="before"))
+            plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
+            memory.pop("rows", None)
+            memory |= {"before": made[left], "places_before": made[places], "offsets_out": self.status}
+
+    def _crowded(self, made, groups, stalled):
+        """Solve stalled groups by a serial merge sort each; returns what `_alone` found for the larger ones."""
+        fill(self.session, self.status, np.uint32(0), 2)  # stalled ones are counted anew in each round
+        which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
+        begins, sizes = (read(self.session, made[name], np.uint32, groups)[which] for name in ("begins", "sizes"))
+        policy = select(self.profile, CROWDED, self.array.dtype, stalled)
+        most = policy.items_per_thread if self.serial else worth_an_item(sizes, policy.items_per_thread)
+        step = Step(
+            CROWDED,
+            policy,
+            args=("rows", "ids", "large", "starts", "begins", "sizes", "stalled", np.uint32(stalled), np.uint32(most),
+                  "slots", Scratch("other", np.uint32, self.array.n), "counts",
+                  *(("areas", "perimeters") if self.measured else ())),
+            groups=ceil_div(stalled, policy.wg_size),
+            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
+                    "measures": self.measured},
+        )  # fmt: skip
+        self._run(Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
+        return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
+
+    def _alone(self, made, k, begin, size):
+        """(group, vertices, their coordinates, dimension) of large group k by `convex_hull`."""
+        group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
+        points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
+        numbers = read(self.session, made["ids"], np.uint32, size, begin)
+        collinear = "keep" if self.call.keep else "drop"
+        hull = convex_hull(points, collinear=collinear, device=self.session, profile=self.call.profile)
+        self.phases += hull.phases
+        return group, numbers[hull.vertices], hull.points, hull.dimension
+
+    # Results
+
+    def _emission(self, groups, total, values, dtype, *, first=0, offsets=None, starts="starts", before="before"):
+        policy = select(self.profile, EMIT, np.dtype(dtype), total)
+        reach = max(total, groups + 1 if offsets else 0)
+        return Step(
+            EMIT,
+            policy,
+            args=("slots", starts, before, np.uint32(groups), np.uint32(total), np.uint32(first),
+                  np.uint32(offsets is not None), values, offsets or "offsets_out"),
+            groups=max(ceil_div(reach, policy.tile), 1),
+            params={"number": c_name(dtype)},
+            bytes_moved=total * (4 + np.dtype(dtype).itemsize),
+        )  # fmt: skip
+
+    def _emitted(self, alone):
+        """All vertices one after another, their coordinates, and the rest, where the caller wants them."""
+        if alone:
+            self._put_back(alone)
+        before = Scratch("before", np.uint32, self.groups + 1)
+        scanned = self._run(self._scan("counts", 0, self.groups + 1, before, "scan"), counts=self.counts)
+        total = int(scanned.read(before, 1, self.groups)[0])
+        vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
+        corners = _Results(self, self.array.dtype, total, 2)
+        ids, rows = Scratch("ids", np.uint64, total), Scratch("corners", self.array.dtype, 2 * total)
+        plan = Plan(self._emission(self.groups, total, ids, np.uint64, offsets="offsets_out"))
+        plan += gather_plan(self.profile, self.array, "points", ids, total, rows)
+        self._run(
+            plan, slots=self.slots, starts=self.starts, before=scanned[before], ids=vertices.buffer,
+            offsets_out=offsets.buffer, points=self.array, corners=corners.buffer,
+        )  # fmt: skip
+        found = vertices.finished(), corners.finished(), offsets.finished()
+        if not self.measured:
+            return *found, *self._measures_on_host(*found[1:]), self.phases
+        areas, perimeters = self.areas.finished(), self.perimeters.finished()
+        if alone:
+            which, _, rings, dimensions = zip(*alone)
+            ends = np.append(0, np.cumsum(list(map(len, rings))))
+            measures = ragged_measures(np.concatenate(rings), ends, np.array(dimensions) < 2)
+            for group, area, perimeter in zip(which, *measures):
+                areas[group], perimeters[group] = area, perimeter
+        return *found, areas, perimeters, self.phases
+
+    def _put_back(self, alone):
+        """Enter the vertices of groups solved alone as those of all others are."""
+        counts = read(self.session, self.counts, np.uint32, self.groups)
+        zero = self._given(np.zeros(1))
+        for group, vertices, _, _ in alone:
+            counts[group] = len(vertices)
+            place = int(read(self.session, self.starts, np.uint32, 1, group)[0])
+            step = self._emission(1, len(vertices), "values", np.uint32, first=place)
+            self._run(
+                Plan(step), slots=self._given(vertices), starts=zero, before=zero, values=self.slots,
+                offsets_out=self.status,
+            )  # fmt: skip
+        write(self.session, self.counts, counts)
+
+    def _measures_on_host(self, corners, offsets):
+        """Areas and perimeters where the device has no float64."""
+        corners, counted = fetched(corners) if self.on_device else corners, on_host(offsets)
+        flat = flat_hulls(corners, counted, self.call.keep, self.session)
+        measures = ragged_measures(corners, counted, flat)
+        return self.call.uploaded(*measures) if self.on_device else measures
+
+    def _require_finite(self) -> int:
+        """Refuse points that are not finite, if a kernel met one; returns how many groups are stalled."""
+        wild, stalled = read(self.session, self.status, np.uint32, 2)
+        if wild:
+            self.call.refuse()
+        return int(stalled)
+
+    def _run(self, plan, **buffers):
+        result = run(self.session, plan, profile=self.call.profile, **buffers)
+        self.phases += result.phases
+        return result
+
+    def _scan(self, numbers, start, n, out, prefix):
+        """Exclusive sums of `n` numbers of a buffer."""
+        pieces, add = [Piece(numbers, start, n)], OPERATORS["sum"]
+        return scan_plan(self.profile, pieces, out.dtype, [out], add, exclusive=True, prefix=prefix)
+
+    def _step(self, kernel, items, *args, **params):
+        """A plan of one launch with a work-item to each of `items`."""
+        policy = select(self.profile, kernel, np.dtype(np.uint32), items)
+        return Plan(Step(kernel, policy, args, ceil_div(items, policy.wg_size), params, bytes_moved=4 * items))
+
+    def _given(self, values):
+        """A buffer of these numbers as uint32, kept until all is done."""
+        array = to_device(self.session, np.ascontiguousarray(values, np.uint32), of=self.call.of)
+        self.held.append(array)
+        return array.chunks[0].buffer

@@ -1,0 +1,276 @@
+"""Many hulls as one value: vertices one after another, measures, each hull by its number, exchange with others."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.hull.predicates import orient2d
+from clgeom.hull.result import Hull, _two_product
+from clgeom.primitives.gather import gather_plan
+from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
+from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.launch import Scratch, as_array, new_array, run
+
+#: Edges whose measures are summed in order before the sums are; MEASURES_RUN of batch/batch_chain.h.
+RUN = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class HullBatch:
+    """The convex hulls of many groups of points.
+
+    Parameters
+    ----------
+    vertices : ndarray or pyopencl.array.Array of int64, shape (h,)
+        Indices into all the points given: hull after hull, each in the order of `Hull.vertices`.
+    offsets : ndarray or pyopencl.array.Array of int64, shape (m + 1,)
+        Hull i has ``vertices[offsets[i]:offsets[i + 1]]``.
+    areas : ndarray or pyopencl.array.Array of float64, shape (m,)
+        0.0 below dimension 2.
+    perimeters : ndarray or pyopencl.array.Array of float64, shape (m,)
+        A segment counts twice, as in `Hull.perimeter`.
+    points : ndarray or pyopencl.array.Array, shape (h, 2)
+        Coordinates of the vertices, in the type the hulls were computed in.
+    labels : ndarray, shape (m,), or None
+        The groups' labels, ascending.
+    phases : tuple of Phase
+        What each launch on the device was and took.
+
+    Notes
+    -----
+    With u = 2**-53, a perimeter of h vertices is off by at most (h + 4) u of itself, an area by (h + 4) u of itself if
+    the differences of its vertices are float64 numbers, as those of int32 points are, and of others that lie within a
+    factor of two of each other; else by 8 u times diameter times perimeter more. Results below 2**-1022 are off by half
+    the smallest subnormal number more. `Hull.area` is correctly rounded.
+
+    A batch does not change when the arrays do that it was made from; but `sizes` are read from offsets on a device when
+    first asked for: until then these must stay as they were.
+    """
+
+    vertices: np.ndarray = field(repr=False)
+    offsets: np.ndarray = field(repr=False)
+    areas: np.ndarray = field(repr=False)
+    perimeters: np.ndarray = field(repr=False)
+    points: np.ndarray = field(repr=False)
+    labels: np.ndarray | None = field(default=None, repr=False)
+    phases: tuple = field(default=(), repr=False)
+    session: object = field(default=None, repr=False)
+    keep: bool = field(default=False, repr=False)
+    group_offsets: object = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        labels = "" if self.labels is None else ", labelled"
+        return f"HullBatch({len(self):,} hulls, {len(self.vertices):,} vertices{labels})"
+
+    def __getstate__(self):  # a session lives in its own process, device arrays on their device
+        state = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        state = {name: _get(value) for name, value in state.items()}
+        return {**state, "session": None}
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @functools.cached_property
+    def dimensions(self) -> np.ndarray:
+        """The dimension of each hull, int8: -1 for no points, 0, 1 or 2."""
+        host = self._host
+        flat = flat_hulls(host.points, host.offsets, self.keep, self.session)
+        counts = np.diff(host.offsets)
+        return np.where(flat, np.minimum(counts, 2) - 1, 2).astype(np.int8)
+
+    @functools.cached_property
+    def sizes(self) -> np.ndarray:
+        """Number of points of each group, int64."""
+        return np.diff(_get(self.group_offsets).astype(np.int64))
+
+    @functools.cached_property
+    def _host(self):
+        """Vertices, offsets and coordinates as host arrays."""
+        return _OnHost(_get(self.vertices), _get(self.offsets), _get(self.points))
+
+    def __getitem__(self, i) -> Hull | list[Hull]:
+        """Hull number i, from the end for negative ones; a list for a slice. Vertices index all the points given."""
+        if isinstance(i, slice):
+            return [self[number] for number in range(*i.indices(len(self)))]
+        number = operator.index(i)
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"there are {len(self)} hulls, and no number {number}")
+        number %= len(self)
+        host = self._host
+        hull = slice(int(host.offsets[number]), int(host.offsets[number + 1]))
+        return Hull(
+            vertices=host.vertices[hull],
+            points=host.points[hull],
+            dimension=int(self.dimensions[number]),
+            n=int(self.sizes[number]),
+            session=self.session,
+        )
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def __geo_interface__(self) -> dict:
+        """GeoJSON-like FeatureCollection: a Feature for each hull, with its label, points, area and perimeter."""
+        return {"type": "FeatureCollection", "features": list(self.features())}
+
+    def features(self, **columns):
+        """The features of the FeatureCollection one by one, with columns of values instead of the label."""
+        areas, perimeters, sizes = (
+            _get(self.areas).tolist(),
+            _get(self.perimeters).tolist(),
+            self.sizes.tolist(),
+        )
+        labels = {} if self.labels is None else {"label": _get(self.labels).tolist()}
+        for i, hull in enumerate(self):
+            more = {name: values[i] for name, values in (columns or labels).items()}
+            measures = {"points": sizes[i], "area": _finite(areas[i]), "perimeter": _finite(perimeters[i])}
+            yield {
+                "type": "Feature",
+                "properties": more | measures | more,
+                "geometry": hull.__geo_interface__,
+            }
+
+    def to_shapely(self) -> np.ndarray:
+        """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
+        import shapely
+
+        host, dimensions = self._host, self.dimensions
+        made = np.full(len(self), shapely.GeometryCollection(), object)
+        group = np.repeat(np.arange(len(self)), np.diff(host.offsets))
+        for dimension in (0, 1, 2):
+            which = np.flatnonzero(dimensions == dimension)
+            if len(which) == 0:
+                continue
+            mine = dimensions[group] == dimension
+            indices = np.searchsorted(which, group[mine])
+            corners = host.points[mine].astype(np.float64)
+            if dimension == 2:
+                made[which] = shapely.polygons(shapely.linearrings(corners, indices=indices))
+            else:
+                made[which] = shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
+        return made
+
+
+@dataclass(frozen=True)
+class _OnHost:
+    vertices: np.ndarray
+    offsets: np.ndarray
+    points: np.ndarray
+
+
+def _get(array):
+    return fetched(array) if is_device_array(array) else array
+
+
+def _finite(number):
+    """A number that JSON can hold: None for one that overflowed."""
+    return number if math.isfinite(number) else None
+
+
+def picked_on_device(session, table, picked, *, of):
+    """table[picked] for a device array of points or numbers, as a device array."""
+    width = 2 if table.ndim == 2 else 1
+    rows = as_device_points(session, table, of=of) if width == 2 else as_device_values(session, table, of=of)
+    wanted = as_device_values(session, picked, of=of)
+    indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
+    shape = (wanted.n, 2)[:width]
+    if wanted.n == 0:
+        return new_array(session, shape, rows.dtype, queue=table.queue)
+    plan = gather_plan(session.profile, rows, "table", indices, wanted.n, out)
+    result = run(session, plan, table=rows, picked=wanted.chunks[0].buffer)
+    return as_array(session, result[out], shape, rows.dtype, queue=table.queue)
+
+
+# Measures on the host -------------------------------------------------------------------------------------------
+
+
+def flat_hulls(corners, offsets, keep, session) -> np.ndarray:
+    """Which hulls are of a dimension below 2, from the coordinates of their vertices."""
+    counts = np.diff(offsets)
+    flat = counts < 3
+    if keep:  # the first vertex is a true corner, or all are on one line
+        which = np.flatnonzero(~flat)
+        first, last = offsets[which], offsets[which + 1] - 1
+        flat[which] = orient2d(corners[first], corners[first + 1], corners[last], device=session) == 0
+    return flat
+
+
+def ragged_measures(corners, offsets, flat):
+    """Areas and perimeters as batch/batch_chain.h computes them, bit for bit, with the same order and scales."""
+    counts = np.diff(offsets)
+    group = np.repeat(np.arange(len(counts)), counts)
+    corners = corners.astype(np.float64)
+    across, up = (_scales(np.abs(corners[:, axis]), counts, group) for axis in (0, 1))
+    begin = offsets[:-1][group]
+    following = np.arange(1, len(corners) + 1)
+    following = np.where(following == offsets[1:][group], begin, following)
+    sides, longest = _sides(corners, corners[following], counts, group)
+    x, y = corners[:, 0] * across[group], corners[:, 1] * up[group]
+    ax, ay, bx, by = x - x[begin], y - y[begin], x[following] - x[begin], y[following] - y[begin]
+    (left, left_error), (right, right_error) = _two_product(ax, by), _two_product(ay, bx)
+    terms = (left - right) + (left_error - right_error)
+    areas, lengths = (_summed(values, offsets) for values in (terms, sides))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        areas = np.where(flat, 0.0, _unscaled(np.maximum(areas, 0.0) * 0.5, 1 / across, 1 / up))
+        return areas, np.where(counts < 2, 0.0, lengths / longest)
+
+
+def _sides(a, b, counts, group):
+    """The lengths of edges from a to b, each in units of its hull's scale, and these scales."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        plain = b - a
+        reach = np.abs(plain).max(axis=1, initial=0.0)
+        own, longest = _scale_of(reach), _scales(reach, counts, group)
+        scale = own[:, None]
+        dx, dy = np.where(scale < 1, b * scale - a * scale, plain * scale).T
+        return np.sqrt(dx * dx + dy * dy) * (longest[group] / own), longest
+
+
+def _scales(sizes, counts, group):
+    """For each hull the scale of its largest size."""
+    reach = np.zeros(len(counts))
+    np.maximum.at(reach, group, sizes)
+    return _scale_of(reach)
+
+
+def _scale_of(reach):
+    """A power of two that keeps squares and products of numbers up to `reach` from overflowing and vanishing."""
+    return np.select([reach > 2.0**500, reach < 2.0**-800, reach < 2.0**-400], [2.0**-520, 2.0**900, 2.0**500], 1.0)
+
+
+def _unscaled(areas, x, y):
+    """Areas times two powers of two, those on different sides of 1 at once, so that nothing overflows on the way."""
+    return np.where((x > 1) == (y > 1), areas * x * y, areas * (x * y))
+
+
+def _summed(values, offsets):
+    """Sums of ragged rows: runs of RUN values in order, then the sums of the runs in order."""
+    counts = np.diff(offsets)
+    runs = -(-counts // RUN)
+    first = np.cumsum(runs) - runs
+    number = np.arange(int(runs.sum())) - np.repeat(first, runs)
+    begin = np.repeat(offsets[:-1], runs) + number * RUN
+    length = np.minimum(np.repeat(offsets[1:], runs) - begin, RUN)
+    return _in_order(_in_order(values, begin, length), first, runs)
+
+
+def _in_order(values, begin, length):
+    """Sums of ``values[begin[i]:begin[i] + length[i]]``, each from left to right."""
+    sums = np.zeros(len(begin))
+    whole = np.flatnonzero(length == RUN)
+    for some in np.array_split(whole, len(whole) // 4096 + 1):
+        rows = values[begin[some, None] + np.arange(RUN)]
+        sums[some] = np.add.accumulate(rows, axis=1)[:, -1] + 0.0  # never pairwise
+    rest = np.flatnonzero(length != RUN)
+    order = rest[np.argsort(-length[rest], kind="stable")]
+    begin, length = begin[order], length[order]
+    for k in range(int(length.max(initial=0))):
+        acting = int(np.searchsorted(-length, -k, side="left"))  # those longer than k
+        sums[order[:acting]] += values[begin[:acting] + k]
+    return sums

@@ -1,0 +1,133 @@
+"""What a sieve is made of and what becomes of what it leaves, on GPUs: polygons of extreme points.
+
+    sample  -> extreme points in 128 directions -> what is certainly inside this polygon
+    list    -> extreme points in up to 1024 directions -> what is not inside that polygon -> lower hood, upper hood
+
+A polygon of extreme points is found without sorting, in a few microseconds; corners of the hull in between, which it
+misses, cost a few points more on the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.hull.sieve.lists import (
+    BINS,
+    HEADER,
+    LOWER,
+    SIZES,
+    UPPER,
+    WILD,
+    List,
+    sieve_memory,
+    vertex_type,
+)
+from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import fitting, select
+
+#: Directions for the sample, and how many between two of these for the list. Powers of two.
+DIRECTIONS, FINE = 128, 8
+#: Work-groups that make bounds of the sample's polygon; one more makes its caps meanwhile.
+BOUNDS_GROUPS = 8
+#: Tiles that hoods are made of, one after the other: more points are better sorted by all groups.
+MOST = 4
+
+
+def hoods_memory(shape, dtype) -> int:
+    """Bytes of local memory of tile_hoods: coordinates, two lists of places, what merging needs."""
+    return 2 * dtype.itemsize * shape.tile + 4 * max(shape.tile, 2 * shape.wg_size) + 6 * shape.wg_size + 64
+
+
+@dataclass(frozen=True)
+class Polygons:
+    """Launches of sample_extremes, extreme_polygon, cap_extremes, polygon_cut and tile_hoods."""
+
+    device: object
+    dtype: np.dtype
+    shapes: tuple
+    params: tuple
+    keep: bool
+    zeroes = True  # the first launch sets sizes to 0
+
+    @classmethod
+    def of(cls, points, keep):
+        session, dtype = points.session, points.dtype
+        params = tuple(predicate_parameters(session, dtype).items())
+        shapes = {name: select(session.profile, f"hull/sieve/{name}", dtype) for name in
+                  ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")}  # fmt: skip
+        hoods = fitting(session.profile, "hull/sieve/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
+        return cls(session.profile, dtype, (*shapes.items(), ("tile_hoods", hoods)), params, keep)
+
+    @property
+    def size(self) -> int:
+        """Points whose hoods one launch makes."""
+        return dict(self.shapes)["tile_hoods"].tile
+
+    def hull(self, n):
+        """The hoods of all of `n` points, no more than a tile."""
+        return self._hoods(np.uint32(n))
+
+    def sample(self, n):
+        """Steps that find out what is certainly inside the hull of `n` points, and where they write it."""
+        chunk = dict(self.shapes)["sample_extremes"].tile
+        count = max(min(n // (64 * chunk), 128), 1)
+        stride = max(n // (count * chunk), 1)
+        samples = min(count * chunk, ceil_div(n, stride))
+        inside, candidates = sieve_memory(), self._candidates("sampled", count, DIRECTIONS)
+        extremes = self._step(
+            "sample_extremes", ("points[0]", np.uint64(stride), np.uint32(samples), "sizes", _MAP, candidates),
+            groups=count, directions=DIRECTIONS, sizes=SIZES, bytes_moved=samples * 2 * self.dtype.itemsize,
+        )  # fmt: skip
+        polygon = self._step(
+            "extreme_polygon", ("points[0]", candidates, np.uint32(count), _MAP, *_CAPS, *inside),
+            groups=BOUNDS_GROUPS + 1, directions=DIRECTIONS, span=DIRECTIONS, result="bounds", bins=BINS,
+        )  # fmt: skip
+        return (extremes, polygon), inside
+
+    def finish(self, kept):
+        """Steps from a list to its hoods, and the lists on the way; after those of `sample`."""
+        room, units = max(kept.room // 4, MOST * self.size), self.device.compute_units
+        lower, upper = List("lower", room, LOWER), List("upper", room, UPPER)
+        caps, cut = dict(self.shapes)["cap_extremes"], dict(self.shapes)["polygon_cut"]
+        groups, slots = min(ceil_div(kept.room, caps.wg_size), units), DIRECTIONS * FINE
+        candidates = self._candidates("candidates", groups, slots)
+        polygon, corners = Scratch("polygon", np.uint32, slots), Scratch("corners", np.uint32, 1)
+        extremes = self._step(
+            "cap_extremes", ("points[0]", *kept.arguments, "sizes", _MAP, *_CAPS, candidates, corners),
+            groups=groups, directions=DIRECTIONS, fine=FINE,
+        )  # fmt: skip
+        whole = self._step(
+            "extreme_polygon", (candidates, np.uint32(groups), "sizes", *kept.arguments[1:], corners, polygon),
+            groups=FINE, directions=slots, span=DIRECTIONS, share=caps.wg_size, result="corners",
+        )  # fmt: skip
+        outside = self._step(
+            "polygon_cut",
+            ("points[0]", *kept.arguments, "sizes", polygon, corners, *lower.arguments[1:], lower.ids, upper.ids),
+            groups=cut.groups(ceil_div(kept.room, cut.tile), units), directions=slots,
+        )  # fmt: skip
+        steps = extremes, whole, outside, self._hoods(lower.ids, upper.ids, np.uint32(LOWER), "sizes")
+        return steps, ((lower, upper),)
+
+    def _hoods(self, *source):
+        hull = Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size)
+        return self._step(
+            "tile_hoods", ("points[0]", *source, hull), groups=2, picked=len(source) > 1,
+            keep=self.keep, most=MOST, header=HEADER, wild=WILD,
+        )  # fmt: skip
+
+    @staticmethod
+    def _candidates(name, groups, directions):
+        return Scratch(name, np.uint32, 2 * groups * directions)
+
+    def _step(self, kernel, args, *, groups=1, bytes_moved=0, **params):
+        shape = dict(self.shapes)[kernel]
+        return Step(f"hull/sieve/{kernel}", shape, args, groups, {**dict(self.params), **params}, bytes_moved)
+
+
+#: The affine map of the sample; corners and edges of its polygon, at most 32 bytes each, and how many.
+_MAP = Scratch("map", np.uint64, 8)
+_CAPS = Scratch("caps", np.uint64, 4 * DIRECTIONS), Scratch("caps_found", np.uint32, 1)

@@ -1,0 +1,102 @@
+"""What a sieve is made of and what becomes of what it leaves, on CPUs: hulls of tiles, one to a work-item.
+
+sample  -> hulls of tiles -> hull of some of these -> what is certainly inside
+list    -> hulls of tiles -> hulls of tiles -> the hoods of the last tile
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.hull.sieve.lists import (
+    BINS,
+    HEADER,
+    HULLS,
+    HULLS_OF_HULLS,
+    SAMPLED,
+    WILD,
+    List,
+    sieve_memory,
+    vertex_type,
+)
+from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import fitting
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Launches of tile_hull."""
+
+    device: object
+    dtype: np.dtype
+    shape: object
+    params: tuple
+    zeroes = False
+
+    @classmethod
+    def of(cls, points, keep):
+        session, dtype = points.session, points.dtype
+        params = (
+            *predicate_parameters(session, dtype).items(),
+            ("keep", keep),
+            ("header", HEADER),
+            ("wild", WILD),
+        )
+        memory = 2 * dtype.itemsize + 6
+        shape = fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
+        return cls(session.profile, dtype, shape, params)
+
+    @property
+    def size(self) -> int:
+        """Points that are one tile."""
+        return self.shape.tile
+
+    def hull(self, n):
+        """The hoods of all of `n` points, no more than a tile."""
+        return self._hoods((1, n))
+
+    def sample(self, n):
+        """Steps that find out what is certainly inside the hull of `n` points, and where they write it.
+
+        Hulls of `m` of `n` points leave about `n * h / m` points outside, h being vertices: sorting the sample should
+        take as long as sorting what it leaves. Compute units have one tile each, or equally many.
+        """
+        units, wanted = self.device.compute_units, ceil_div(math.isqrt(20 * n), self.size)
+        count = wanted if wanted < units else ceil_div(wanted, units) * units
+        stride = max(n // (count * self.size), 1)
+        samples = min(count * self.size, ceil_div(n, stride))
+        sampled, inside = List("sampled", samples, SAMPLED), sieve_memory()
+        steps = self._list((stride, samples), sampled), self._step("bounds", sampled, inside, bins=BINS)
+        return steps, inside
+
+    def finish(self, kept):
+        """Steps from a list to its hoods, and the lists on the way."""
+        hulls = List("hulls", max(kept.room // 4, 2 * self.size), HULLS)
+        last = List("hulls_of_hulls", max(kept.room // 16, 2 * self.size), HULLS_OF_HULLS)
+        return (self._list(kept, hulls), self._list(hulls, last), self._hoods(last)), ((hulls,), (last,))
+
+    def _hoods(self, source):
+        return self._step("hull", source, (Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size),))
+
+    def _list(self, source, out):
+        count = source.room if isinstance(source, List) else source[1]
+        groups = min(ceil_div(count, self.size), 8 * self.device.compute_units)
+        return self._step("list", source, (np.uint32(out.slot), np.uint32(out.room), out.ids), groups=groups)
+
+    def _step(self, result, source, outputs, *, groups=1, **params):
+        """`source` is a List or (stride, samples) of the points."""
+        picked = isinstance(source, List)
+        inputs = source.arguments if picked else (np.uint64(source[0]), np.uint32(source[1]))
+        return Step(
+            "hull/sieve/tile_hull",
+            self.shape,
+            args=("points[0]", *inputs, "sizes", *outputs),
+            groups=groups,
+            params={**dict(self.params), "picked": picked, "result": result, **params},
+            bytes_moved=0 if picked else source[1] * 2 * self.dtype.itemsize,
+        )

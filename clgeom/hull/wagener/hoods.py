@@ -1,0 +1,405 @@
+"""Upper and lower hoods of points in lexicographic order: Wagener's match-and-merge, as published and by runs.
+
+A hood is the upper or lower part of the boundary of the convex hull, from the lexicographically smallest point to the
+largest. "published" merges blocks of 1, 2, 4 .. points with a d1 x d2 grid of samples for every pair, in six phases;
+"runs" is the work-optimal path that `convex_hull` takes (see `clgeom.hull.wagener.merge`).
+
+Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algorithm" (2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.hull.wagener.merge import hoods_plan
+from clgeom.primitives.gather import gather_plan
+from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
+from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+LOWER, UPPER = 0, 1
+PHASES = 6
+#: Numbers of points in one work-group's block are 16-bit.
+LARGEST_BLOCK = 1 << 15
+#: Up to this many points method="auto" matches in one launch: on PoCL 0.47 ms for 10 points and 0.52 for 300, by runs
+#: 0.68 and 0.65; from 1000 points on it is slower.
+PUBLISHED_UP_TO = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Hood:
+    """The upper or lower hood of `n` points.
+
+    Parameters
+    ----------
+    vertices : ndarray of int64, shape (h,)
+        Indices into the points given, left to right; of equal points the lowest.
+    points : ndarray, shape (h, 2)
+        Coordinates of the vertices, in the type the hood was computed in.
+    n : int
+        Number of points given.
+    side : {"upper", "lower"}
+    phases : tuple of Phase
+        What each launch on the device was and took.
+    stages : tuple of list of ndarray of int64, or None
+        With trace=True, ``stages[r][k]`` holds the vertices of the hood of points ``k * 2**r`` to
+        ``(k + 1) * 2**r - 1``. The first stage is the points themselves, the last the whole hood.
+    """
+
+    vertices: np.ndarray
+    points: np.ndarray
+    n: int
+    side: str
+    phases: tuple = field(default=(), repr=False)
+    stages: tuple | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        traced = f", {len(self.stages)} stages" if self.stages is not None else ""
+        return f"Hood({self.side}: {len(self)} vertices of {self.n} {self.points.dtype} points{traced})"
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+
+def upper_hood(points, *, collinear="drop", method="auto", trace=False, device=None, profile=False) -> Hood:
+    """Upper hood of points in lexicographic order, exactly.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+        float32, float64, int32 or what fits one of them; finite; ordered by x, and by y where x is equal. Equal points
+        may occur. ``numpy.lexsort((y, x))`` gives such an order.
+    collinear : {"drop", "keep"}
+        "keep" makes every distinct point on the hood a vertex, not only its corners.
+    method : {"auto", "published", "runs"}
+        "published": match-and-merge in six phases with d1 x d2 samples a pair. "runs": the work-optimal form, which
+        merges lists of runs and moves no corner. All give the same hood; "auto" takes the faster.
+    trace : bool
+        Return the hoods of every stage, too. Takes the published method.
+    device : str, pyopencl.Device or Session, optional
+        As everywhere in clgeom.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    Hood
+        From the lexicographically smallest to the largest point: where several points share the least x, the upper
+        hood begins with the side up from the lowest of them.
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, an unsupported type, a NaN or infinity, or points out of order; it names the first.
+    DeviceLimit
+        For float64 points on a device without float64, or a trace of points that do not fit one allocation.
+
+    Notes
+    -----
+    The published program needs a power of two of points in general position, with x in [0, 1], at most as many to a
+    hood as a work-group has items, and exact arithmetic. Here none of this is needed: padding is virtual, ties are
+    decided by exact signs, work-items stride over the samples.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.upper_hood([(0, 0), (1, 2), (2, 1), (3, 1)]).vertices.tolist()
+    [0, 1, 3]
+    """
+    return _hood("upper_hood", UPPER, points, collinear, method, trace, device, profile)
+
+
+def lower_hood(points, *, collinear="drop", method="auto", trace=False, device=None, profile=False) -> Hood:
+    """Lower hood of points in lexicographic order, exactly. See `upper_hood`.
+
+    Where several points share the largest x, the lower hood ends with the side up to the highest of them.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.lower_hood([(0, 0), (1, 2), (2, 1), (3, 1)]).vertices.tolist()
+    [0, 3]
+    """
+    return _hood("lower_hood", LOWER, points, collinear, method, trace, device, profile)
+
+
+def _hood(of, side, points, collinear, method, trace, device, profile):
+    _check_choice(of, "collinear", collinear, ("drop", "keep"))
+    _check_choice(of, "method", method, ("auto", "published", "runs"))
+    if trace and method == "runs":
+        raise InvalidInput(
+            f"The 'method' parameter of {of} must be 'published' or 'auto' with trace. Got 'runs' instead."
+        )
+    session = session_of(points, device)
+    array = as_device_points(session, points, of=of)
+    if array.n and max(chunk.count for chunk in array.chunks) >= 1 << 31:
+        raise DeviceLimit(f"{of} takes fewer than 2**31 points in one allocation. Got {array.n:,}.")
+    phases = require_order(array, of=of, profile=profile)
+    if trace and len(array.chunks) > 1:
+        raise DeviceLimit(
+            f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
+            f"{session.profile.name} allows {session.profile.max_alloc_bytes:,}."
+        )
+    vertices, corners, hood_phases, stages = hood_of(
+        array, side, keep=collinear == "keep", method=method, trace=trace, profile=profile
+    )
+    return Hood(vertices, corners, array.n, ("lower", "upper")[side], phases + hood_phases, stages)
+
+
+def _check_choice(of, name, value, choices):
+    if value not in choices:
+        raise InvalidInput(
+            f"The '{name}' parameter of {of} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
+        )
+
+
+def hood_of(points, side, *, keep, method="auto", trace=False, profile=False):
+    """Vertices, their coordinates, phases and stages of one hood of a DeviceArray in lexicographic order.
+
+    Points in several chunks: the hood of all is the hood of the chunks' hoods.
+    """
+    options = {"keep": keep, "method": method, "profile": profile}
+    if points.n == 0:
+        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), (), (() if trace else None)
+    if len(points.chunks) > 1:
+        return _hood_of_chunks(points, side, options)
+    session = points.session
+    if method == "auto":
+        method = "published" if points.n <= PUBLISHED_UP_TO else "runs"
+    if method == "published" or trace:
+        result, vertices, phases, stages = _published(points, side, keep=keep, trace=trace, profile=profile)
+    else:
+        result, vertices, phases = _by_runs(points, side, keep=keep, profile=profile)
+        stages = None
+    corners = Scratch("hood_points", points.dtype, 2 * vertices.count)
+    plan = gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
+    gathered = run(session, plan, points=points, profile=profile, **{vertices.name: result[vertices]})
+    indices, corners = result.read(vertices).astype(np.int64), gathered.read(corners).reshape(-1, 2)
+    return indices, corners, phases + gathered.phases, stages
+
+
+def _hood_of_chunks(points, side, options):
+    parts = [hood_of(part, side, **options) for part in points.split()]
+    ids = np.concatenate([chunk.start + part[0] for chunk, part in zip(points.chunks, parts)])
+    corners = np.concatenate([part[1] for part in parts])
+    if len(ids) == points.n:
+        profile = points.session.profile
+        raise DeviceLimit(
+            f"A hood has {len(ids):,} vertices so far, {points.nbytes:,} bytes, and one allocation of {profile.name} "
+            f"holds {profile.max_alloc_bytes:,}."
+        )
+    union = to_device(points.session, corners, of="hood")
+    vertices, corners, phases, _ = hood_of(union, side, **options)
+    return ids[vertices], corners, sum((part[2] for part in parts), ()) + phases, None
+
+
+# Points in order ------------------------------------------------------------------------------------------------
+
+
+def look_at_order(points, *, profile):
+    """(the first point out of lexicographic order or n, whether some is not finite, phases) of a chunk."""
+    policy = select(points.session.profile, "hull/wagener/hood_order", points.dtype, points.n)
+    groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
+    found = Scratch("order_found", np.uint32, 2 * groups)
+    step = Step(
+        "hull/wagener/hood_order",
+        policy,
+        args=("points[0]", np.uint32(points.n), found),
+        groups=groups,
+        params={"real": c_name(points.dtype)},
+        bytes_moved=points.nbytes,
+    )
+    result = run(points.session, Plan(step), points=points, profile=profile)
+    least, wild = result.read(found).reshape(-1, 2).T
+    return int(least.min()), bool(wild.any()), result.phases
+
+
+def require_order(points, *, of, profile):
+    """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
+    phases, first, last = (), None, None
+    for chunk, part in zip(points.chunks, points.split()):
+        least, wild, looked = look_at_order(part, profile=profile)
+        phases += looked
+        if wild:
+            refuse_nonfinite(points, of=of)
+        if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
+            rows = part.to_host()
+            before, last = last, rows[-1].tolist()
+            if before is not None and first is None and rows[0].tolist() < before:
+                first = chunk.start
+        if first is None and least < part.n:
+            first = chunk.start + least
+    if first is not None:
+        before, got = points.to_host()[first - 1 : first + 1].tolist()
+        raise InvalidInput(
+            f"The 'points' parameter of {of} must be in lexicographic order, by x and where that is equal by y. "
+            f"Got {tuple(got)} at index {first} after {tuple(before)} instead."
+        )
+    return phases
+
+
+# By runs: the work-optimal form -----------------------------------------------------------------------------------
+
+
+def _by_runs(points, side, *, keep, profile):
+    session, n = points.session, points.n
+    plan, hoods = hoods_plan(session, "points[0]", n, points.dtype, keep=keep)
+    merged = run(session, plan, points=points, profile=profile)
+    table = hoods.runs(merged)[side]
+    sizes = table[:, 1] - table[:, 0] + 1
+    table = table + np.uint32(side * n)
+    buffers = {hoods.corners.name: merged[hoods.corners]}
+    for name, array in (("run_table", table), ("run_offsets", np.cumsum(sizes, dtype=np.uint32) - sizes)):
+        buffers[name] = allocate(session, array.nbytes)
+        write(session, buffers[name], array.astype(np.uint32))
+    vertices = Scratch("hood_vertices", np.uint32, int(sizes.sum()))
+    step = Step(
+        "hull/wagener/hood_list",
+        select(session.profile, "hull/wagener/hood_list", np.dtype(np.uint32), vertices.count),
+        args=(hoods.corners, "run_table", "run_offsets", vertices),
+        groups=len(table),
+        bytes_moved=8 * vertices.count,
+    )
+    listed = run(session, Plan(step), profile=profile, **buffers)
+    return listed, vertices, merged.phases + listed.phases
+
+
+# As published -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What the published method is made of: `begin` gives hoods of blocks, `stages[i]` merges them two by two.
+
+    Stage i takes ``hoods[i % 2]`` and ``sizes[i % 2]`` to the others.
+    """
+
+    begin: Plan
+    stages: tuple[Plan, ...]
+    hoods: tuple[Scratch, Scratch]
+    sizes: tuple[Scratch, Scratch]
+    log_block: int
+
+    @property
+    def plan(self) -> Plan:
+        return sum(self.stages, self.begin)
+
+
+def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matching:
+    """Plan of the published method for one hood of `n` sorted points.
+
+    Parameters
+    ----------
+    session : Session
+    rows : str or Scratch
+        Coordinates in lexicographic order.
+    n : int
+    dtype : numpy.dtype
+    side : int
+        LOWER or UPPER.
+    keep : bool
+        Whether points on an edge are corners, too.
+    local : bool
+        Whether blocks are merged in local memory, in one launch, as long as they fit.
+    """
+    profile = session.profile
+    params = {**predicate_parameters(session, dtype), "keep": keep}
+    point = 2 * np.dtype(dtype).itemsize
+    policy = block_policy(profile, dtype, n)
+    if not local:
+        policy = replace(policy, wg_size=1, items_per_thread=1)
+    log_block = policy.tile.bit_length() - 1
+    blocks = ceil_div(n, policy.tile)
+    hoods = tuple(Scratch(f"match_hood{k}", np.uint32, n) for k in (0, 1))
+    sizes = tuple(Scratch(f"match_sizes{k}", np.uint32, blocks) for k in (0, 1))
+    begin = Step(
+        "hull/wagener/hood_match_blocks",
+        policy,
+        args=(rows, np.uint32(n), np.uint32(side), hoods[0], sizes[0]),
+        groups=blocks,
+        params=params,
+        bytes_moved=n * (point + 4),
+    )
+    shape = select(profile, "hull/wagener/hood_match", dtype, n)
+    logs = range(log_block, max((n - 1).bit_length(), log_block))
+    room = [ceil_div(n, 2 << r) * ((2 << (r + 1) // 2) + (1 << r // 2) + 3) for r in logs]
+    results = Scratch("match_results", np.uint32, max(room, default=1))
+    stages = []
+    for i, r in enumerate(logs):
+        pairs = ceil_div(n, 2 << r)
+        wanted = shape.groups_per_unit * profile.compute_units // pairs
+        parts = max(min(wanted, ceil_div(1 << r, shape.wg_size)), 1)
+        launches = ((1, PHASES),) if parts == 1 else tuple((phase, phase) for phase in range(1, PHASES + 1))
+        steps = []
+        for first, last in launches:
+            # a sample reads about four corners, the last phase reads and writes a hood: an upper bound
+            tested = (min(last, PHASES - 1) - first + 1) * pairs * (1 << r) * 4 * (point + 4)
+            steps.append(
+                Step(
+                    "hull/wagener/hood_match",
+                    shape,
+                    args=(rows, np.uint32(n), np.uint32(side), np.uint32(r), np.uint32(parts), np.uint32(first),
+                          np.uint32(last), hoods[i % 2], sizes[i % 2], hoods[1 - i % 2], sizes[1 - i % 2], results),
+                    groups=pairs * parts,
+                    params=params,
+                    bytes_moved=tested + (8 * n if last == PHASES else 0),
+                )
+            )  # fmt: skip
+        stages.append(Plan(*steps))
+    return Matching(Plan(begin), tuple(stages), hoods, sizes, log_block)
+
+
+def block_policy(profile, dtype, n):
+    """The policy of blocks in local memory: a power of two of points that fits there, and is not far above n."""
+    policy = select(profile, "hull/wagener/hood_match_blocks", dtype, n)
+    items = 1 << (policy.items_per_thread.bit_length() - 1)
+    point = 2 * (2 * np.dtype(dtype).itemsize) // 2 + 4 + 2 + 6  # coordinates, two hoods, sizes, results of samples
+
+    def fits(wg_size, items):
+        return wg_size * items <= LARGEST_BLOCK and wg_size * items * point + 64 <= profile.local_mem_bytes
+
+    wg_size = policy.wg_size
+    while items > 1 and not fits(wg_size, items):
+        items //= 2
+    while wg_size > 1 and not fits(wg_size, items):
+        wg_size //= 2
+    return replace(policy, wg_size=wg_size, items_per_thread=items)
+
+
+def _published(points, side, *, keep, trace, profile):
+    session, n = points.session, points.n
+    made = matching_plan(session, "points[0]", n, points.dtype, side, keep=keep, local=not trace)
+    if not trace:
+        result = run(session, made.plan, points=points, profile=profile)
+        phases, stages = result.phases, None
+    else:
+        result = run(session, made.begin, points=points, profile=profile)
+        phases, stages = result.phases, [_blocks_of(result, made, 0, n)]
+        for i, stage in enumerate(made.stages):
+            result = run(session, stage, points=points, profile=profile, **_scratch_of(result, made))
+            phases += result.phases
+            stages.append(_blocks_of(result, made, i + 1, n))
+        stages = tuple(stages)
+    last = len(made.stages) % 2
+    count = int(result.read(made.sizes[last], 1)[0])
+    vertices = Scratch(made.hoods[last].name, np.uint32, count)
+    return result, vertices, phases, stages
+
+
+def _scratch_of(result, made):
+    """The memory that stages hand on."""
+    return {s.name: result[s] for s in (*made.hoods, *made.sizes) if s.name in result.buffers}
+
+
+def _blocks_of(result, made, stage, n):
+    """The hood of every block after a number of stages."""
+    size = 1 << (made.log_block + stage)
+    blocks = ceil_div(n, size)
+    hood = result.read(made.hoods[stage % 2]).astype(np.int64)
+    counts = result.read(made.sizes[stage % 2], blocks)
+    return [hood[k * size : k * size + count].copy() for k, count in enumerate(counts.tolist())]

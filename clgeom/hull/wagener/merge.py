@@ -1,0 +1,139 @@
+"""Hoods of sorted points by divide and conquer: blocks solved in one launch, then merged two by two.
+
+A merge cuts the left hood after its corner on the common tangent and the right hood before its own; no corner moves. So
+a hood of many blocks is a list of runs, the ranges of corners left of each block, and a merge touches two of them.
+
+Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985), and its work-optimal form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.hull.predicates import predicate_parameters
+from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+
+@dataclass(frozen=True)
+class Hoods:
+    """Memory that describes the lower and the upper hood: corners of blocks, and `state`, which says what is left.
+
+    `state` is, side by side: the lists of runs (numbers of blocks) of both sides, the lengths of these lists, and the
+    range (first, last) of corners of each block.
+    """
+
+    corners: Scratch
+    state: Scratch
+    blocks: int
+    keep: bool
+
+    def runs(self, merged) -> list[np.ndarray]:
+        """The ranges of corners that make up the lower and the upper hood, from left to right, read back."""
+        state, blocks = merged.read(self.state), self.blocks
+        runs, lengths = state[: 4 * blocks].reshape(2, 2, blocks)
+        ranges = state[4 * blocks :].reshape(2, blocks, 2)
+        return [ranges[side][runs[side, : lengths[side, 0]]] for side in (0, 1)]
+
+
+def hoods_plan(session, rows, n, dtype, *, keep):
+    """Lower and upper hood of `n` sorted points.
+
+    Parameters
+    ----------
+    session : Session
+    rows : str or Scratch
+        Coordinates in lexicographic order, equal points in the order of their indices.
+    n : int
+    dtype : numpy.dtype
+    keep : bool
+        Whether points on an edge are corners, too.
+
+    Returns
+    -------
+    plan : Plan
+    hoods : Hoods
+    """
+    profile = session.profile
+    params = {**predicate_parameters(session, dtype), "keep": keep}
+    policy = select(profile, "hull/wagener/hood_blocks", dtype, n)
+    block = policy.tile
+    if policy.variant == "serial" and policy.groups_per_unit:
+        # a few blocks a compute unit, none too small to be worth a merge
+        block = max(ceil_div(n, policy.groups_per_unit * profile.compute_units), policy.items_per_thread)
+    blocks = ceil_div(n, block)
+    hoods = Hoods(
+        Scratch("hood_corners", np.uint32, 2 * n),
+        Scratch("hood_state", np.uint32, 8 * blocks),
+        blocks,
+        keep,
+    )
+    point = 2 * np.dtype(dtype).itemsize
+    solve = Step(
+        "hull/wagener/hood_blocks",
+        policy,
+        args=(rows, np.uint32(n), np.uint32(block), np.uint32(blocks), hoods.corners, hoods.state),
+        groups=2 * blocks,
+        params=params,
+        bytes_moved=2 * n * (point + 4),
+    )  # fmt: skip
+    merge = select(profile, "hull/wagener/hood_merge", dtype, n)
+    steps, span = [solve], 1
+    while span < blocks:
+        pairs = ceil_div(blocks - span, 2 * span)  # those that have a right half
+        steps.append(
+            Step(
+                "hull/wagener/hood_merge",
+                merge,
+                args=(rows, np.uint32(n), np.uint32(blocks), np.uint32(span), hoods.corners, hoods.state),
+                groups=2 * pairs,
+                params=params,
+                bytes_moved=16 * pairs * span,
+            )
+        )  # fmt: skip
+        span *= 2
+    return Plan(*steps), hoods
+
+
+def emit_plan(profile, hoods, n, order):
+    """The hull's vertices from both hoods, counter-clockwise from the leftmost. Pure: needs no device.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    hoods : Hoods
+    n : int
+    order : Scratch
+        Ids of the sorted points.
+
+    Returns
+    -------
+    plan : Plan
+    vertices : Scratch of uint32
+        Room for `n` ids; how many there are says `shape`.
+    shape : Scratch of uint32
+        The number of vertices; the dimension: 0 when all points are equal, 1 when they are on a line (the vertices then
+        lead from end to end), else 2; the corners of the lower and of the upper hood.
+    """
+    offsets = Scratch("run_offsets", np.uint32, 2 * hoods.blocks)
+    shape, vertices = Scratch("hull_shape", np.uint32, 4), Scratch("vertices", np.uint32, n)
+    runs = (np.uint32(n), hoods.state, np.uint32(hoods.blocks), offsets, shape)
+    layout = Step(
+        "hull/wagener/hood_layout",
+        select(profile, "hull/wagener/hood_layout"),
+        args=(hoods.corners, *runs),
+        groups=1,
+        bytes_moved=40 * hoods.blocks,
+    )
+    policy = select(profile, "hull/wagener/hood_emit", np.dtype(np.uint32), n)
+    emit = Step(
+        "hull/wagener/hood_emit",
+        policy,
+        args=(hoods.corners, *runs, order, vertices),
+        groups=policy.groups(2 * hoods.blocks, profile.compute_units),
+        bytes_moved=12 * n,
+    )
+    return Plan(layout, emit), vertices, shape

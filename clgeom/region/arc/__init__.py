@@ -1,0 +1,1 @@
+"""Adaptive regions of points, and the chains that outline every region."""

@@ -1,0 +1,283 @@
+"""Adaptive regions of points: an outline tighter than the convex hull that loses no point.
+
+Points in lexicographic order are cut into segments of whole columns; the region is the union of the convex hulls of
+neighbouring segments. See docs/region.rst for the definition and why it keeps what it promises.
+
+Source: the adaptive region construction (ARC) for radio propagation maps, with its join made exact.
+"""
+
+from __future__ import annotations
+
+import numbers
+from bisect import bisect_left
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.lexsort import lexsort
+from clgeom.hull.wagener.hoods import look_at_order, require_order
+from clgeom.region.arc.chains import CUTS, JOINS, KERNELS, chains_of, outline_of
+from clgeom.region.arc.result import CrossRegion, Region, Walk
+from clgeom.runtime.arrays import (
+    Chunk,
+    as_device_points,
+    as_given,
+    c_name,
+    leave_out,
+    refuse_nonfinite,
+    session_of,
+    to_device,
+)
+from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+OF = "adaptive_region"
+AXES = ("x", "y", "both")
+#: Above this many, k / segments of a width is not exact in float32.
+MOST_WIDTHS = 1 << 24
+
+
+def adaptive_region(
+    points, segments, *, cuts="count", axis="x", join="tangent", nonfinite="raise", assume_sorted=False,
+    kernel="auto", device=None, profile=False,
+):  # fmt: skip
+    """Region of points that follows their outline: the union of the convex hulls of neighbouring segments.
+
+    Parameters
+    ----------
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+        float32, float64, int32, or what fits one of them. Points of a masked array with a masked coordinate are left
+        out.
+    segments : int
+        How many segments the points are cut into along the axis, at least 1: the resolution. 1 and 2 give the convex
+        hull. More than there are columns of equal x count as one a column; see `Region.segments`.
+    cuts : {"count", "width"}
+        Segments of equally many points, or equally wide. A cut is never within a column: it moves to its beginning.
+    axis : {"x", "y", "both"}
+        Segments are side by side along x, or along y. "both": what the two regions have in common, a `CrossRegion`,
+        which may have several parts (its polygons need Shapely).
+    join : {"tangent", "paper"}
+        "paper": the tangent walk as published, which may cross itself: a `Walk`, for study.
+    nonfinite : {"raise", "drop"}
+        What to do with points that have a NaN or infinite coordinate.
+    assume_sorted : bool
+        The points are in lexicographic order: by x, and by y where x is equal. This is checked.
+    kernel : {"auto", "naive", "local"}
+        How segments' hulls are found: in global memory, or in local memory. Never changes the result.
+    device : str, pyopencl.Device or Session, optional
+        As everywhere in clgeom.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    Region, CrossRegion or Walk
+        A `Region` contains every point. Its vertices are points, and crossings of tangents rounded outward.
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, an unsupported type, a NaN or infinity (nonfinite="raise"), points out of order where order
+        is claimed, or fewer than one segment.
+    DeviceLimit
+        For float64 points on a device without float64.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> points = [(0, 0), (0, 4), (1, 1), (2, 1), (3, 1), (4, 0), (4, 4)]
+    >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
+    (16.0, 10.0)
+    """
+    segments = _segments(segments)
+    for name, value, choices in (
+        ("cuts", cuts, CUTS), ("axis", axis, AXES), ("join", join, JOINS), ("kernel", kernel, KERNELS),
+    ):  # fmt: skip
+        if value not in choices:
+            raise InvalidInput(
+                f"The '{name}' parameter of {OF} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
+            )
+    if assume_sorted and axis != "x":
+        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
+    if join == "paper" and axis == "both":
+        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' or 'y' with join='paper'. Got 'both' instead.")
+    if cuts == "width" and segments > MOST_WIDTHS:
+        raise InvalidInput(
+            f"The 'segments' parameter of {OF} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
+        )
+    session, points = session_of(points, device), as_given(points, of=OF)
+    left, _ = leave_out(points, nonfinite=nonfinite, of=OF)
+    array = as_device_points(session, left, of=OF)
+    options = {"cuts": cuts, "join": join, "kernel": kernel, "profile": profile}
+    if axis != "both":
+        return _region_along(array, segments, axis, len(points), assume_sorted, options)
+    return CrossRegion(*(_region_along(array, segments, each, len(points), False, options) for each in "xy"))
+
+
+def _segments(segments):
+    if not isinstance(segments, numbers.Integral) or isinstance(segments, bool) or segments < 1:
+        raise InvalidInput(
+            f"The 'segments' parameter of {OF} must be an integer of at least 1. Got {segments!r} instead."
+        )
+    return int(segments)
+
+
+def _region_along(points, segments, axis, n, assume_sorted, options):
+    """The region of a DeviceArray along one axis."""
+    session, dtype = points.session, points.dtype
+    facts = {"n": n, "axis": axis, "session": session}
+    empty = np.empty((0, 2), dtype)
+    if points.n == 0:
+        made = Walk if options["join"] == "paper" else Region
+        facts = {k: v for k, v in facts.items() if made is Region or k != "session"}
+        return made(empty, empty, segments=0, **facts)
+    if len(points.chunks) > 1:
+        outline, phases = _outline_of_chunks(points, segments, axis, assume_sorted, options)
+        return _as_result(outline, phases, dtype, facts, options)
+    phases, profile = (), options["profile"]
+    if axis == "y":
+        points, phases = _swapped(points, profile)
+    if options["cuts"] == "count":
+        segments = min(segments, points.n)
+    rows, bound = "points[0]", points.bindings("points")
+    if not assume_sorted:
+        in_order, looked = _in_order(points, profile)
+        phases += looked
+        if not in_order:
+            ordered, _, rows, sorting = lexsort(points, None, points.n, profile=profile)
+            bound = {rows.name: ordered[rows]}
+            phases += sorting
+    outline = outline_of(
+        session,
+        dtype,
+        points.n,
+        lower=rows,
+        upper=rows,
+        segments=segments,
+        check=assume_sorted,
+        **options,
+        **bound,
+    )
+    if outline.disordered:
+        require_order(points, of=OF, profile=False)
+    return _as_result(outline, phases, dtype, facts, options)
+
+
+def _as_result(outline, phases, dtype, facts, options):
+    """A Region, or Walk, of an Outline of one region."""
+    facts = {**facts, "segments": int(outline.effective[0]), "phases": phases + outline.phases}
+    split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
+
+    def fetch():
+        rows = outline.vertices()
+        return rows[:split], rows[split:]
+
+    if options["join"] == "paper":
+        return Walk(*fetch(), **{k: v for k, v in facts.items() if k != "session"})
+    if outline.rows is None:
+        return Region.on_device(fetch, (split, total - split), dtype, **facts)
+    return Region(*fetch(), **facts)
+
+
+# Points beyond one allocation -----------------------------------------------------------------------------------
+
+
+def _outline_of_chunks(points, segments, axis, assume_sorted, options):
+    """Of points in several chunks: the segments' hulls of each chunk, then the outline of all of these corners."""
+    session, dtype = points.session, points.dtype
+    rows = points.to_host()
+    if dtype.kind == "f" and not np.isfinite(rows).all():
+        refuse_nonfinite(points, of=OF)
+    if assume_sorted:
+        require_order(points, of=OF, profile=False)
+    if axis == "y":
+        rows = rows[:, ::-1]
+    if not assume_sorted:
+        rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
+        points = to_device(session, rows, of=OF)
+    cut = _cuts(rows[:, 0], segments, options["cuts"])
+    phases, corners, owners = (), [], []
+    for chunk, part in zip(points.chunks, points.split()):
+        begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
+        some = np.flatnonzero(begins[1:] > begins[:-1])
+        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=OF)
+        hulls = chains_of(
+            session, dtype, part.n, lower="points[0]", upper="points[0]", segments=1, starts="begins[0]",
+            regions=len(some), kernel=options["kernel"], profile=options["profile"],
+            **part.bindings("points"), **begins.bindings("begins"),
+        )  # fmt: skip
+        phases += hulls.phases
+        corners += [hulls.lower, hulls.upper]
+        owners += [
+            np.repeat(some, np.diff(hulls.lower_offsets)),
+            np.repeat(some, np.diff(hulls.upper_offsets)),
+        ]
+    corners, owners = np.concatenate(corners), np.concatenate(owners)
+    order = np.lexsort((corners[:, 1], corners[:, 0]))
+    corners = to_device(session, np.ascontiguousarray(corners[order]), of=OF)
+    if len(corners.chunks) > 1:
+        raise DeviceLimit(
+            f"The hulls of {OF}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one allocation of "
+            f"{session.profile.name} holds {session.profile.max_alloc_bytes:,}."
+        )
+    begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
+    begins = to_device(session, begins, of=OF)
+    outline = outline_of(
+        session, dtype, corners.n, lower="points[0]", upper="points[0]", segments=segments, cut="begins[0]",
+        **options, **corners.bindings("points"), **begins.bindings("begins"),
+    )  # fmt: skip
+    return outline, phases
+
+
+def _cuts(x, segments, cuts):
+    """The cuts of ascending x as arc_cuts makes them, and the number of points."""
+    n = len(x)
+    if cuts == "count":
+        at = np.array([k * n // segments for k in range(segments)], np.int64)
+        return np.append(np.searchsorted(x, x[at], side="left"), n)
+    if x.dtype.kind == "i":
+
+        def distance(i):
+            return int(x[i]) - int(x[0])
+    else:
+        scale = x.dtype.type(0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1)  # where differences would overflow
+
+        def distance(i):
+            return Fraction(float(x[i] * scale - x[0] * scale))
+
+    width = distance(n - 1)
+    found = [0]
+    for k in range(1, segments):
+        found.append(bisect_left(range(n), k * width, lo=found[-1], key=lambda i: distance(i) * segments))
+    return np.array([*found, n], np.int64)
+
+
+# Order ----------------------------------------------------------------------------------------------------------
+
+
+def _in_order(points, profile):
+    """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
+    first, wild, phases = look_at_order(points, profile=profile)
+    if wild:
+        refuse_nonfinite(points, of=OF)
+    return first >= points.n, phases
+
+
+def _swapped(points, profile):
+    """Points with their coordinates exchanged."""
+    device = points.session.profile
+    policy = select(device, "region/arc/arc_swap", points.dtype, points.n)
+    out = Scratch("swapped", points.dtype, 2 * points.n)
+    step = Step(
+        "region/arc/arc_swap",
+        policy,
+        args=("points[0]", np.uint32(points.n), out),
+        groups=policy.groups(ceil_div(points.n, policy.tile), device.compute_units),
+        params={"real": c_name(points.dtype)},
+        bytes_moved=2 * points.nbytes,
+    )
+    result = run(points.session, Plan(step), points=points, profile=profile)
+    return replace(points, chunks=(Chunk(result[out], 0, points.n),), host=None), result.phases

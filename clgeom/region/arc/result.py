@@ -1,0 +1,459 @@
+"""Adaptive regions as values: chains, polygons, measures, membership, exchange with other packages."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import importlib.util
+import math
+import numbers
+import sys
+from fractions import Fraction
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.predicates import THETA, orient2d, orientation
+from clgeom.hull.result import polygon_area
+from clgeom.runtime.arrays import canonical_queries
+
+#: Regions of more vertices than this do not measure their area for their repr.
+SHOWN = 100_000
+
+
+class Region:
+    """A region between a lower and an upper chain.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (l, 2) and (u, 2)
+        The chains from left to right, of strictly ascending x, over the same range of x; nowhere is the lower above
+        the upper one. With axis="y" they are the left and the right chain, from bottom to top.
+    segments : int
+        How many segments held points.
+    n : int, optional
+        Number of points the region is of.
+    axis : {"x", "y"}
+        The axis along which the region is monotone.
+    phases : tuple of Phase
+    session : Session, optional
+        The device that decides what float64 arithmetic on the host cannot.
+
+    Notes
+    -----
+    Where the chains meet, the region is pinched to a point; where they run together, to a segment.
+    """
+
+    def __init__(self, lower, upper, *, segments, n=None, axis="x", phases=(), session=None):
+        self._chains = (lower, upper)
+        self.segments, self.n, self.axis = int(segments), n, axis
+        self.phases, self._session = tuple(phases), session
+
+    @classmethod
+    def on_device(cls, fetch, sizes, dtype, **facts):
+        """A region whose chains, of these sizes, `fetch()` brings to the host when they are asked for."""
+        region = cls(None, None, **facts)
+        region._fetch, region._sizes, region._dtype = fetch, sizes, np.dtype(dtype)
+        return region
+
+    def _both(self):
+        if self._chains[0] is None:
+            self._chains = self._fetch()
+        return self._chains
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the coordinates."""
+        return self._dtype if self._chains[0] is None else self._chains[0].dtype
+
+    @property
+    def _along(self):
+        """The chains as they were computed: monotone along their first coordinate."""
+        return self._both()
+
+    @property
+    def lower(self) -> np.ndarray:
+        """The lower chain, from left to right (axis="y": the left one, from bottom to top); shape (l, 2)."""
+        return self._turned(self._both()[0])
+
+    @property
+    def upper(self) -> np.ndarray:
+        """The upper chain, from left to right (axis="y": the right one, from bottom to top); shape (u, 2)."""
+        return self._turned(self._both()[1])
+
+    def _turned(self, points):
+        return points if self.axis == "x" else points[..., ::-1]
+
+    def __len__(self) -> int:
+        """Number of vertices of both chains."""
+        return sum(self._sizes if self._chains[0] is None else map(len, self._chains))
+
+    def __repr__(self) -> str:
+        of = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
+        words = f"{len(self):,} vertices in {self.segments:,} segment{'s' * (self.segments != 1)}{of}"
+        if len(self) > SHOWN:
+            return f"Region({words})"
+        kinds = [min(len(part), 3) for part in self.parts]
+        named = ((3, "polygon"), (2, "segment"), (1, "point"))
+        shape = ", ".join(f"{kinds.count(k)} {w}{'s' * (kinds.count(k) > 1)}" for k, w in named if k in kinds)
+        return f"Region({shape or 'empty'}: {words}, area {self.area:.6g})"
+
+    def __getstate__(self):  # a session lives in its own process
+        self._both()
+        return {k: v for k, v in self.__dict__.items() if k not in ("_session", "_fetch")} | {"_session": None}
+
+    # Shape ------------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        """What the region is made of, along its axis, each of shape (m, 2).
+
+        A polygon is a ring of at least 3 vertices, counter-clockwise, not closed. Where the region is pinched to a
+        segment, there are its 2 ends; a region of one position has 1 point.
+        """
+        found = [self._turned(part) for part in _parts(*self._along, self._session)]
+        # to swap the axes turns a polygon over
+        return tuple(part if self.axis == "x" or len(part) < 3 else _turned_round(part) for part in found)
+
+    @property
+    def rings(self) -> list[np.ndarray]:
+        """The parts that are polygons."""
+        return [part for part in self.parts if len(part) > 2]
+
+    @property
+    def polygon(self) -> np.ndarray:
+        """The only polygon; InvalidInput unless there is exactly one part. See `parts`."""
+        if len(self.parts) != 1 or len(self.parts[0]) < 3:
+            raise InvalidInput(f"This region is not one polygon but has {len(self.parts)} parts: see Region.parts.")
+        return self.parts[0]
+
+    @functools.cached_property
+    def area(self) -> float:
+        """The area of the region, correctly rounded to float64."""
+        lower, upper = self._along
+        return polygon_area(np.concatenate([lower, upper[::-1]])) if len(lower) else 0.0
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Least x, least y, greatest x, greatest y; NaN without points."""
+        both = np.concatenate([self.lower, self.upper]).astype(np.float64)
+        if not len(both):
+            return (math.nan,) * 4
+        return (*both.min(axis=0).tolist(), *both.max(axis=0).tolist())
+
+    def contains(self, points) -> np.ndarray:
+        """Whether points are in the region or on its boundary, exactly.
+
+        Parameters
+        ----------
+        points : array_like, shape (m, 2) or (2,)
+
+        Returns
+        -------
+        ndarray of bool, shape (m,), or one bool for a single point
+        """
+        queries = canonical_queries(points, of="Region.contains")
+        dtype = np.result_type(queries, self.dtype)
+        chains = [chain.astype(dtype, copy=False) for chain in self._along]
+        inside = _between(self._turned(queries.astype(dtype, copy=False)), *chains, self._session)
+        return bool(inside[0]) if np.shape(points) == (2,) else inside
+
+    def simplify(self, tolerance: float) -> Region:
+        """A region of fewer vertices that covers this one.
+
+        Parameters
+        ----------
+        tolerance : float
+            Along y (along x for axis="y") the new boundary is nowhere farther than this from the old one.
+
+        Returns
+        -------
+        Region
+            Vertices are left out only where the boundary moves outward, decided exactly, so nothing covered is lost:
+            the region grows by what lies between the two boundaries.
+        """
+        tolerance = checked_tolerance(tolerance, of="Region.simplify")
+        lower, upper = self._along
+        return Region(
+            _outward(lower, -1, tolerance), _outward(upper, 1, tolerance), segments=self.segments, n=self.n,
+            axis=self.axis, phases=self.phases, session=self._session,
+        )  # fmt: skip
+
+    # Exchange ---------------------------------------------------------------------------------------------------
+
+    @property
+    def __geo_interface__(self) -> dict:
+        """GeoJSON-like geometry: Polygon, MultiPolygon, or what parts of lower dimension need."""
+        shapes = [_geometry(part) for part in self.parts]
+        if len(shapes) == 1:
+            return shapes[0]
+        if shapes and all(shape["type"] == "Polygon" for shape in shapes):
+            return {"type": "MultiPolygon", "coordinates": tuple(shape["coordinates"] for shape in shapes)}
+        return {"type": "GeometryCollection", "geometries": shapes}
+
+    def to_shapely(self):
+        """The region as a valid Shapely geometry."""
+        return require_shapely().geometry.shape(self.__geo_interface__)
+
+    def plot(self, ax=None, **options):
+        """Draw the region with Matplotlib. Returns the axes."""
+        from clgeom.plotting.figures import plot_region
+
+        return plot_region(self, ax=ax, **options)
+
+
+class CrossRegion:
+    """What a region along x and a region along y have in common: axis="both".
+
+    Parameters
+    ----------
+    x, y : Region
+
+    Notes
+    -----
+    Membership is exact. Parts and area are those of Shapely's intersection of the two, whose new vertices are rounded
+    to the nearest float64.
+    """
+
+    axis = "both"
+
+    def __init__(self, x: Region, y: Region):
+        self.x, self.y, self.n, self.phases = x, y, x.n, x.phases + y.phases
+
+    @property
+    def segments(self) -> tuple[int, int]:
+        """How many segments held points, along x and along y."""
+        return self.x.segments, self.y.segments
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.x.dtype
+
+    def __repr__(self) -> str:
+        return f"CrossRegion(x: {self.x!r}, y: {self.y!r})"
+
+    @functools.cached_property
+    def _shape(self):
+        return self.x.to_shapely().intersection(self.y.to_shapely())
+
+    def to_shapely(self):
+        """The region as a valid Shapely geometry."""
+        return self._shape
+
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        """Polygons as rings of vertices, counter-clockwise, not closed; segments; points. float64."""
+        shapely = require_shapely()
+        found = []
+        for shape in getattr(self._shape, "geoms", [self._shape]):
+            if shape.geom_type == "Polygon" and not shape.is_empty:
+                found.append(np.array(shapely.geometry.polygon.orient(shape).exterior.coords)[:-1])
+            elif not shape.is_empty:
+                found.append(np.array(shape.coords))
+        return tuple(found)
+
+    @property
+    def rings(self) -> list[np.ndarray]:
+        """The parts that are polygons."""
+        return [part for part in self.parts if len(part) > 2]
+
+    @property
+    def area(self) -> float:
+        return self._shape.area
+
+    def contains(self, points):
+        """Whether points are in both regions, exactly. See `Region.contains`."""
+        return self.x.contains(points) & self.y.contains(points)
+
+    def simplify(self, tolerance: float) -> CrossRegion:
+        """The intersection of both, simplified. See `Region.simplify`."""
+        return CrossRegion(self.x.simplify(tolerance), self.y.simplify(tolerance))
+
+    @property
+    def __geo_interface__(self) -> dict:
+        return require_shapely().geometry.mapping(self._shape)
+
+    def plot(self, ax=None, **options):
+        """Draw the region with Matplotlib. Returns the axes."""
+        from clgeom.plotting.figures import plot_region
+
+        return plot_region(self, ax=ax, **options)
+
+
+class Walk:
+    """The join as it was published: tangents walked from hull to hull, crossings and all. For study.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (l, 2) and (u, 2)
+        The walks from left to right. Where two tangents cross, a walk goes on to the contact of the first and back to
+        that of the second.
+    segments : int
+    """
+
+    def __init__(self, lower, upper, *, segments, n=None, axis="x", phases=()):
+        swap = slice(None, None, 1 if axis == "x" else -1)
+        self.lower, self.upper = lower[:, swap], upper[:, swap]
+        self.segments, self.n, self.axis, self.phases = int(segments), n, axis, tuple(phases)
+
+    @property
+    def ring(self) -> np.ndarray:
+        """The closed walk, which may cross itself; the first vertex is not repeated."""
+        return np.concatenate([self.lower, self.upper[::-1]])
+
+    def __len__(self) -> int:
+        return len(self.lower) + len(self.upper)
+
+    def __repr__(self) -> str:
+        return f"Walk({len(self):,} vertices in {self.segments:,} segments)"
+
+    @property
+    def __geo_interface__(self) -> dict:
+        """The walk as a Polygon, which need not be valid."""
+        ring = [tuple(p) for p in self.ring.tolist()]
+        return {"type": "Polygon", "coordinates": ((*ring, *ring[:1]),)}
+
+
+def require_shapely():
+    """Shapely, or `InvalidInput` that says what to install."""
+    if importlib.util.find_spec("shapely") is None:
+        raise InvalidInput("This needs Shapely, which is not installed: pip install 'clgeom[geo]'.")
+    import shapely.geometry
+
+    return shapely
+
+
+def _geometry(part):
+    points = tuple(map(tuple, part.tolist()))
+    if len(points) == 1:
+        return {"type": "Point", "coordinates": points[0]}
+    if len(points) == 2:
+        return {"type": "LineString", "coordinates": points}
+    return {"type": "Polygon", "coordinates": ((*points, points[0]),)}
+
+
+def _turned_round(ring):
+    """A ring the other way round, from the same vertex."""
+    return np.concatenate([ring[:1], ring[:0:-1]])
+
+
+def checked_tolerance(tolerance, *, of):
+    if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
+        raise InvalidInput(
+            f"The 'tolerance' parameter of {of} must be a number of at least 0. Got {tolerance!r} instead."
+        )
+    return tolerance
+
+
+# Between two chains ---------------------------------------------------------------------------------------------
+
+
+def _signs(a, b, c, session):
+    """Exact orientation of triples: in float64 where that is certain, else on the device, else by fractions."""
+    wide = [points.astype(np.float64) for points in (a, b, c)]
+    (ax, ay), (bx, by), (cx, cy) = (points.T for points in wide)
+    with np.errstate(all="ignore"):
+        left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
+        det = left - right
+        certain = np.abs(det) > THETA * np.abs(left + right) + 1e-307
+    signs = np.where(certain, np.sign(det), 0).astype(np.int8)
+    rest = np.flatnonzero(~certain)
+    if len(rest) > 64:
+        try:
+            signs[rest] = orient2d(a[rest], b[rest], c[rest], device=session)
+            return signs
+        except DeviceLimit:
+            pass
+    signs[rest] = [orientation(*triple) for triple in zip(*(points[rest].tolist() for points in (a, b, c)))]
+    return signs
+
+
+def _above(chain, points, session):
+    """Whether points in a chain's range of x are above it (1), on it (0) or below it (-1)."""
+    if len(chain) == 1:
+        return np.sign(points[:, 1].astype(object) - chain[0, 1].item()).astype(np.int8)
+    edge = np.clip(np.searchsorted(chain[:, 0], points[:, 0], side="right") - 1, 0, len(chain) - 2)
+    return _signs(chain[edge], chain[edge + 1], points, session)
+
+
+def _between(points, lower, upper, session):
+    inside = np.zeros(len(points), bool)
+    if len(lower):
+        at = np.flatnonzero((points[:, 0] >= lower[0, 0]) & (points[:, 0] <= lower[-1, 0]))
+        inside[at] = (_above(lower, points[at], session) >= 0) & (_above(upper, points[at], session) <= 0)
+    return inside
+
+
+def _parts(lower, upper, session):
+    """Polygons, segments and points between the chains, from left to right."""
+    if len(lower) == 0:
+        return []
+    touching = np.concatenate([upper[_above(lower, upper, session) == 0], lower[_above(upper, lower, session) == 0]])
+    touching = touching[np.unique(touching[:, 0], return_index=True)[1]]
+    if len(lower) == 1:
+        return [touching if len(touching) else np.concatenate([lower, upper])]
+    stops = touching[:, 0]
+    ends = [lower[0, 0], *stops[(stops > lower[0, 0]) & (stops < lower[-1, 0])], lower[-1, 0]]
+    meets = dict(zip(stops.tolist(), touching))
+    inner = [(np.searchsorted(c[:, 0], ends, "left"), np.searchsorted(c[:, 0], ends, "right")) for c in (lower, upper)]
+    parts = []
+    for k, (left, right) in enumerate(zip(ends, ends[1:])):
+        bottom, top = (c[after[k] : before[k + 1]] for c, (before, after) in zip((lower, upper), inner))
+        first, last = meets.get(left.item()), meets.get(right.item())
+        start = [first] if first is not None else [lower[0], upper[0]]
+        stop = [last] if last is not None else [lower[-1], upper[-1]]
+        if not len(bottom) and not len(top) and first is not None and last is not None:
+            parts.append(np.stack([first, last]))
+            continue
+        parts.append(np.concatenate([start[:1], bottom, stop, top[::-1], np.reshape(start[1:], (-1, 2))]))
+    return parts
+
+
+def _outward(chain, side, tolerance):
+    """A chain without vertices that lie below the line of their neighbours (above it for side -1) by little.
+
+    The cheapest vertex goes first. What it costs is how far the line is above any vertex given that it passes over.
+    """
+    if len(chain) < 3:
+        return chain
+    points = chain.tolist()
+    before, after = list(range(-1, len(points) - 1)), list(range(1, len(points) + 1))
+    xy = chain.astype(np.float64)
+    scale = 0.25 if np.abs(xy).max() > 2.0**1000 else 1.0  # differences shall not overflow
+    xy = xy * scale
+    tolerance = min(tolerance, sys.float_info.max)  # inf: never
+
+    def cost(k):
+        i, j = before[k], after[k]
+        if i < 0 or j == len(points) or orientation(points[i], points[j], points[k]) * side > 0:
+            return math.inf
+        (x, y), (dx, dy) = (xy[i + 1 : j] - xy[i]).T, xy[j] - xy[i]
+        if dx > 1e-290:
+            far = float(np.abs(x / dx * dy - y).max()) / scale
+            rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + 1e-320
+            if not abs(far - tolerance) <= rounding:
+                return far
+        far = _farthest(points[i : j + 1])
+        return math.inf if far > tolerance else min(float(far), tolerance)
+
+    costs = [cost(k) for k in range(len(points))]
+    queue = [(c, k) for k, c in enumerate(costs) if c <= tolerance]
+    heapq.heapify(queue)
+    while queue:
+        c, k = heapq.heappop(queue)
+        if c != costs[k]:
+            continue
+        i, j = before[k], after[k]
+        after[i], before[j], costs[k] = j, i, -1.0
+        for neighbour in (i, j):
+            costs[neighbour] = cost(neighbour)
+            if costs[neighbour] <= tolerance:
+                heapq.heappush(queue, (costs[neighbour], neighbour))
+    return chain[[k for k, c in enumerate(costs) if c != -1.0]]
+
+
+def _farthest(points) -> Fraction:
+    """How far along y points are from the line between the first and the last, at most; exactly."""
+    (x0, y0), *inner, (x1, y1) = [(Fraction(x), Fraction(y)) for x, y in points]
+    slope = (y1 - y0) / (x1 - x0)
+    return max(abs(y0 + (x - x0) * slope - y) for x, y in inner)

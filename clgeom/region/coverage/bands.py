@@ -1,0 +1,119 @@
+"""Coverage regions of several levels as nested shapes, and as the bands between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clgeom.errors import InvalidInput
+from clgeom.region.arc.result import require_shapely
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """What is covered at one level, within what is covered at the level before: a Shapely shape, and that layer."""
+
+    shape: object
+    before: Layer | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """What is covered at one level of one map, within what is covered at the level before.
+
+    Parameters
+    ----------
+    shape : shapely geometry
+        In map coordinates.
+    level, upto : float, float or None
+        The level; of a band, the level of the next shape, which is cut out.
+    direction : {">=", "<="}
+    map : int
+    grid : Grid
+    cells : int or None
+        Cells that reach the level, and of a band not the next one, where they were counted.
+    layer, cut : Layer, Layer or None
+        What the shape is of, and what a band leaves out of it.
+    """
+
+    shape: object
+    level: float
+    upto: float | None
+    direction: str
+    map: int
+    grid: object
+    cells: int | None
+    layer: Layer | None = None
+    cut: Layer | None = None
+
+    def __repr__(self) -> str:
+        upto = "" if self.upto is None else f" up to {self.upto:g}"
+        return f"Nested(map {self.map}: {self.direction} {self.level:g}{upto}, area {self.area:.6g})"
+
+    @property
+    def area(self) -> float:
+        """In the square of the map's unit."""
+        return self.shape.area
+
+    @property
+    def crs(self):
+        return self.grid.crs
+
+    def to_shapely(self):
+        """The shape, as regions give theirs."""
+        return self.shape
+
+    @property
+    def __geo_interface__(self) -> dict:
+        return require_shapely().geometry.mapping(self.shape)
+
+
+def nested(regions, *, bands=False) -> list[Nested]:
+    """The shapes of all levels of each map, each within the one before.
+
+    Regions of a higher level need not lie within those of a lower one, though their cells do: their segments are cut
+    in other places. Here the outermost level is the union of its regions, and every further one the union of its own
+    within the one before. So shapes nest, and each still covers every cell of its level.
+
+    Parameters
+    ----------
+    regions : sequence of CoverageRegion
+        Of one raster or stack, of one direction.
+    bands : bool
+        Cut the next shape out of each: what is covered at this level and not at the next.
+
+    Returns
+    -------
+    list of Nested
+        By map, the outermost level first. Levels without a region are left out.
+    """
+    shapely = require_shapely()
+    regions = [region for region in regions if region]
+    directions = {region.direction for region in regions}
+    if len(directions) > 1:
+        raise InvalidInput("The 'regions' parameter of nested must be of one direction. Got '>=' and '<=' instead.")
+    found = []
+    for number in sorted({region.map for region in regions}):
+        own = [region for region in regions if region.map == number]
+        levels = sorted({region.level for region in own}, reverse=directions == {"<="})
+        layers, cells = [], []
+        for level in levels:
+            some = [region for region in own if region.level == level]
+            shape = shapely.union_all([region.to_shapely() for region in some])
+            before = layers[-1] if layers else None
+            layers.append(Layer(_polygons_of(shape.intersection(before.shape) if before else shape, shapely), before))
+            counted = [region.cells for region in some]
+            cells.append(None if None in counted else sum(counted))
+        for i, (level, layer) in enumerate(zip(levels, layers)):
+            shape, count, upto, cut = layer.shape, cells[i], None, None
+            if bands and i + 1 < len(levels):
+                upto, cut = levels[i + 1], layers[i + 1]
+                shape = _polygons_of(shape.difference(cut.shape), shapely)
+                count = None if None in cells[i : i + 2] else count - cells[i + 1]
+            found.append(Nested(shape, level, upto, own[0].direction, number, own[0].grid, count, layer, cut))
+    return found
+
+
+def _polygons_of(shape, shapely):
+    """The polygons of a geometry, without the lines and points where shapes only touch."""
+    parts = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon" and part.area > 0]
+    return parts[0] if len(parts) == 1 else shapely.geometry.MultiPolygon(parts)

@@ -1,0 +1,112 @@
+"""One region for a map and level: the highest and lowest corner on each grid line, straight from the raster.
+
+    raster  -> first and last covered row of each column, in bands of rows
+    bands   -> of each grid line the lowest and the highest corner of the columns beside it
+    lines   -> candidates, those of lines without any left out -> chains
+
+All of it stays on the device.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.primitives.operators import OPERATORS
+from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.region.coverage.job import REAL, Masks
+from clgeom.region.coverage.outlines import Group
+from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+
+def whole_regions(masks: Masks) -> Group:
+    """A region for every mask, which may be empty."""
+    chains, across = _chains(masks), None
+    if masks.turned is not None:
+        other = _chains(masks.turned)
+        across = [(other, region) for region in range(len(masks))]
+    maps, levels = masks.map_and_level(np.arange(len(masks)))
+    return Group(chains, maps, levels, np.zeros(len(masks), np.int64), across=across)
+
+
+def _chains(masks):
+    """The chains of all masks."""
+    profile, regions, lines = masks.job.session.profile, len(masks), masks.stack.columns + 1
+    read, extents, bands, buffers = _extents_plan(masks)
+    spans = Scratch("coverage_spans", np.int32, 2 * regions * lines)
+    ranks = Scratch("coverage_ranks", np.uint32, regions * lines)
+    counts = Scratch("coverage_counts", np.uint32, regions + 1)
+    starts = Scratch("coverage_starts", np.uint32, regions + 1)
+    lower = Scratch("coverage_lower", REAL, 2 * regions * lines)
+    upper = Scratch("coverage_upper", REAL, 2 * regions * lines)
+    columns = Step(
+        "region/coverage/coverage_columns",
+        select(profile, "region/coverage/coverage_columns", REAL, lines),
+        args=(
+            extents, np.uint32(masks.stack.columns), np.uint32(bands), np.uint32(regions), spans, ranks, counts,
+        ),
+        groups=regions,
+        bytes_moved=4 * extents.count + 12 * regions * lines,
+    )  # fmt: skip
+    scan = scan_plan(
+        profile, [Piece(counts, 0, regions + 1)], np.dtype(np.uint32), [starts], OPERATORS["sum"], exclusive=True,
+        prefix="coverage",
+    )  # fmt: skip
+    policy = select(profile, "region/coverage/coverage_candidates", REAL, regions * lines)
+    candidates = Step(
+        "region/coverage/coverage_candidates",
+        policy,
+        args=(spans, ranks, starts, np.uint32(lines), np.uint64(regions * lines), lower, upper),
+        groups=policy.groups(ceil_div(regions * lines, policy.tile), profile.compute_units),
+        params={"real": "float"},
+        bytes_moved=28 * regions * lines,
+    )
+    made = masks.job.run(read + Plan(columns) + scan + Plan(candidates), **buffers)
+    return masks.job.chains(
+        regions * lines, masks.job.segments, lower=lower, upper=upper, starts=starts, regions=regions,
+        **{memory.name: made[memory] for memory in (lower, upper, starts)},
+    )  # fmt: skip
+
+
+def _extents_plan(masks):
+    """A launch for every piece of the raster and few levels; what they write, in how many bands of rows; buffers."""
+    stack, levels, profile = masks.stack, masks.job.levels, masks.job.session.profile
+    kernel, pieces = "region/coverage/coverage_extents", list(masks.pieces(halo=0))
+    policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
+    strips = 1 if policy.variant == "serial" else ceil_div(stack.columns, policy.wg_size)
+    placed, bands = _placed(pieces, stack.rows, policy, strips, profile.compute_units)
+    extents = Scratch("coverage_extents", np.int32, 2 * stack.columns * len(masks) * bands)
+    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
+    steps = []
+    for first_level, thresholds, params in masks.levels():
+        name = f"thresholds_{first_level}"
+        buffers[name] = thresholds
+        for i, (piece, own_bands, first_band) in enumerate(placed):
+            args = (
+                f"raster_{i}", np.uint64(piece.start), np.uint64(stack.rows * stack.columns), np.uint32(piece.maps),
+                np.uint32(piece.first_row), np.uint32(piece.rows), np.uint32(stack.columns), np.uint32(own_bands),
+                np.uint32(first_band), np.uint32(bands), np.uint32(piece.first_map - masks.first_map),
+                np.uint32(len(levels.given)), np.uint32(first_level), name, levels.nodata_or_zero, extents,
+            )  # fmt: skip
+            moved = piece.rows * stack.dtype.itemsize + 8 * own_bands * params["levels"]
+            groups = piece.maps * own_bands * strips
+            steps.append(Step(kernel, policy, args, groups, params, piece.maps * stack.columns * moved))
+    return Plan(*steps), extents, bands, buffers
+
+
+def _placed(pieces, rows, policy, strips, units):
+    """(piece, its bands, its first band) of every piece, and the bands of a map.
+
+    Pieces are whole maps, which all have as many bands, or rows of one map, whose bands follow each other.
+    """
+    wanted = max(policy.groups_per_unit, 1) * units
+    placed, bands, end = [], 0, 0
+    for piece in pieces:
+        if piece.rows < rows or not placed:
+            enough = ceil_div(wanted, piece.maps * strips)
+            bands = max(min(enough, piece.rows // (4 * policy.items_per_thread)), 1)
+        first = 0 if piece.first_row == 0 else end
+        end = first + bands
+        placed.append((piece, bands, first))
+    return placed, end

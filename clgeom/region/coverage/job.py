@@ -1,0 +1,109 @@
+"""A call of `coverage_regions`, checked and bound to a device: what all its parts work from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from clgeom.region.arc.chains import chains_of
+from clgeom.region.coverage.rasters import Levels, Stack
+from clgeom.runtime.arrays import to_device
+from clgeom.runtime.launch import allocate, run, write
+
+#: What messages call the public function.
+OF = "coverage_regions"
+#: Coordinates are columns and rows: exact in float32.
+REAL = np.dtype(np.float32)
+#: Levels that one launch compares: each number costs a build, so a few stand for all.
+LEVELS_AT_ONCE = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What was asked for.
+
+    Parameters
+    ----------
+    stack : Stack
+    levels : Levels
+    turned : Stack or None
+        The maps with rows and columns exchanged, for axis="both".
+    segments, cuts
+        How candidates become chains.
+    profile : bool
+    phases : list of Phase
+        Of all launches so far.
+    """
+
+    stack: Stack
+    levels: Levels
+    turned: Stack | None
+    segments: int
+    cuts: str
+    profile: bool
+    phases: list = field(default_factory=list)
+
+    @property
+    def session(self):
+        return self.stack.session
+
+    def run(self, plan, **buffers):
+        """Run a plan; its phases join the job's."""
+        result = run(self.session, plan, profile=self.profile, **buffers)
+        self.phases.extend(result.phases)
+        return result
+
+    def chains(self, count, segments, **memory):
+        """Chains of at most `count` candidates, as `chains_of` takes them."""
+        found = chains_of(self.session, REAL, count, segments=segments, cuts=self.cuts, profile=self.profile, **memory)
+        self.phases.extend(found.phases)
+        return found
+
+    def sent(self, values: np.ndarray):
+        """Memory for kernels that only read it."""
+        return to_device(self.session, np.ascontiguousarray(values), of=OF).chunks[0].buffer
+
+    def written(self, values: np.ndarray):
+        """Memory that kernels may write, with these values in it."""
+        buffer = allocate(self.session, values.nbytes)
+        if values.size:
+            write(self.session, buffer, values)
+        return buffer
+
+
+@dataclass(frozen=True, eq=False)
+class Masks:
+    """Which cells of some maps reach each level: a mask for each map and level, map after map. Not in memory."""
+
+    job: Job
+    stack: Stack
+    first_map: int
+    maps: int
+
+    def __len__(self) -> int:
+        return self.maps * len(self.job.levels.given)
+
+    @property
+    def turned(self) -> Masks | None:
+        """The same with rows and columns exchanged, for axis="both"."""
+        return None if self.job.turned is None else replace(self, stack=self.job.turned)
+
+    def map_and_level(self, mask) -> tuple:
+        """The numbers of a mask's map and level; works on arrays."""
+        number, level = np.divmod(mask, len(self.job.levels.given))
+        return self.first_map + number, level
+
+    def pieces(self, *, halo):
+        """The raster of these maps, in pieces that fit one allocation, with rows around them."""
+        return self.stack.pieces(self.first_map, self.maps, halo=halo, of=OF)
+
+    def levels(self, most=LEVELS_AT_ONCE[-1]):
+        """(first, thresholds on the device, template parameters) of levels that one launch takes: at most so many."""
+        thresholds, first = self.job.levels.thresholds, 0
+        while first < len(thresholds):
+            room = max(min(len(thresholds) - first, most), 1)
+            width = max(w for w in LEVELS_AT_ONCE if w <= room)
+            params = {**self.job.levels.params(self.stack.value), "levels": width}
+            yield first, self.job.sent(thresholds[first : first + width]), params
+            first += width

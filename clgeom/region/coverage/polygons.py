@@ -1,0 +1,410 @@
+"""Coverage regions as values: polygons in map coordinates, areas, membership, exchange with other packages."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
+from clgeom.region.coverage.contours import twice_area
+from clgeom.region.geodesy import shown
+from clgeom.runtime.arrays import canonical_queries
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where a raster is: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
+
+    transform: tuple
+    crs: object
+    shape: tuple
+
+    @property
+    def determinant(self) -> float:
+        a, b, _, d, e, _ = self.transform
+        return a * e - b * d
+
+    @property
+    def cell_area(self) -> float:
+        return abs(self.determinant)
+
+    def to_map(self, corners) -> np.ndarray:
+        """Map coordinates of columns and rows, shape (n, 2)."""
+        a, b, c, d, e, f = self.transform
+        x, y = np.asarray(corners, np.float64).T
+        if b == 0 and d == 0:
+            return np.stack([a * x + c, e * y + f], axis=1)
+        return np.stack([a * x + b * y + c, d * x + e * y + f], axis=1)
+
+    def to_cells(self, points) -> np.ndarray:
+        """Columns and rows of map coordinates, shape (n, 2)."""
+        if self.transform == IDENTITY:
+            return np.asarray(points, np.float64)
+        a, b, c, d, e, f = self.transform
+        x, y = (np.asarray(points, np.float64) - (c, f)).T
+        if b == 0 and d == 0:
+            return np.stack([x / a, y / e], axis=1)
+        return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
+
+
+def as_grid(transform, crs, shape, *, of) -> Grid:
+    """The `transform` and `crs` parameters of a public function."""
+    if transform is None:
+        return Grid(IDENTITY, crs, shape)
+    try:
+        numbers = tuple(float(number) for number in tuple(transform))
+    except (TypeError, ValueError):
+        numbers = ()
+    if len(numbers) == 9 and numbers[6:] == (0, 0, 1):  # affine.Affine
+        numbers = numbers[:6]
+    grid = Grid(numbers, crs, shape)
+    if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
+        raise InvalidInput(
+            f"The 'transform' parameter of {of} must be 6 finite numbers a, b, c, d, e, f with a e - b d other than 0. "
+            f"Got {shown(transform, 200)} instead."
+        )
+    rows, columns = shape
+    corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
+    sides = np.linalg.svd(np.array(numbers).reshape(2, 3)[:, :2], compute_uv=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
+    if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
+        raise InvalidInput(
+            f"The 'transform' parameter of {of} must put cells at coordinates that float64 holds and tells apart. "
+            f"Got {shown(transform, 200)} for {rows:,} x {columns:,} cells instead."
+        )
+    return grid
+
+
+@dataclass(frozen=True, eq=False)
+class CoverageRegion:
+    """The region around the cells of a raster, or of one part of them, that reach a level.
+
+    Parameters
+    ----------
+    outline : Region or CrossRegion
+        In columns and rows of the raster, exactly; rows count downwards.
+    grid : Grid
+    level : float
+    direction : {">=", "<="}
+    map, part : int
+        Number of the map in its stack; of the part in its map and level, from left to right.
+    cells : int or None
+        How many cells it is of, where they were counted.
+    holes : tuple of Hole
+        What is cut out.
+    """
+
+    outline: Region | CrossRegion
+    grid: Grid
+    level: float
+    direction: str
+    map: int = 0
+    part: int = 0
+    cells: int | None = None
+    holes: tuple = ()
+
+    def __repr__(self) -> str:
+        where = f"map {self.map}, part {self.part}: " if self.map or self.part else ""
+        holes = f", {len(self.holes)} hole{'s' * (len(self.holes) > 1)}" if self.holes else ""
+        if not self:
+            return f"CoverageRegion({where}empty, {self.direction} {self.level:g})"
+        counted = f"{self.segments:,} segment{'s' * (self.segments != 1)}"
+        if self.axis == "both":
+            counted = "{} x {} segments".format(*self.outline.segments)
+        return (
+            f"CoverageRegion({where}{self.direction} {self.level:g}, {len(self):,} vertices in {counted}"
+            f"{holes}, area {self.area:.6g})"
+        )
+
+    def __len__(self) -> int:
+        """Number of vertices of the outline."""
+        return sum(map(len, self.rings))
+
+    def __bool__(self) -> bool:
+        """Whether anything is covered."""
+        return len(self.outline.x if self.axis == "both" else self.outline) > 0
+
+    @property
+    def axis(self) -> str:
+        """Along what the segments are: "x" (columns) or "both"."""
+        return self.outline.axis
+
+    @property
+    def segments(self) -> int:
+        """How many segments held cells; of both axes together with axis="both"."""
+        found = self.outline.segments
+        return sum(found) if self.axis == "both" else found
+
+    @property
+    def transform(self) -> tuple:
+        return self.grid.transform
+
+    @property
+    def crs(self):
+        return self.grid.crs
+
+    @functools.cached_property
+    def hole_rings(self) -> tuple[tuple[np.ndarray, ...], ...]:
+        """For each hole its boundary in columns and rows: the outer ring, then those of islands that stay covered."""
+        return tuple(hole.rings() for hole in self.holes)
+
+    @functools.cached_property
+    def rings(self) -> tuple[np.ndarray, ...]:
+        """The outline in map coordinates: rings of shape (m, 2), float64, counter-clockwise, not closed.
+
+        There is one, but for an empty region and for some with axis="both", which are in several pieces.
+        """
+        made = [self.grid.to_map(ring) for ring in self.outline.rings] if self else []
+        turned = self.grid.determinant < 0
+        return tuple(np.concatenate([ring[:1], ring[:0:-1]]) if turned else ring for ring in made)
+
+    @property
+    def exterior(self) -> np.ndarray:
+        """The only ring of `rings`; no vertices for an empty region, InvalidInput for one in several pieces."""
+        if len(self.rings) > 1:
+            raise InvalidInput(f"This region is in {len(self.rings)} pieces: see CoverageRegion.rings.")
+        return self.rings[0] if self.rings else np.empty((0, 2))
+
+    @functools.cached_property
+    def area(self) -> float:
+        """The area in the square of the map's unit, holes left out."""
+        open_cells = sum(twice_area(ring) for rings in self.hole_rings for ring in rings) / 2
+        return (self.outline.area - open_cells) * self.grid.cell_area
+
+    @property
+    def area_km2(self) -> float:
+        """The area in km2 on the ellipsoid of the `crs`, whatever that does to areas; needs pyproj.
+
+        In a local system, which is nowhere on the earth, the area in its plane.
+        """
+        from clgeom.region.geodesy import area_km2
+
+        return area_km2(self)
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Least x, least y, greatest x, greatest y; NaN where nothing is covered."""
+        if not self:
+            return (math.nan,) * 4
+        corners = np.concatenate(self.rings)
+        return (*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
+
+    def contains(self, points) -> np.ndarray:
+        """Whether points, in map coordinates, are in the region or on its boundary.
+
+        Exact without a transform; with one, up to the rounding of the transformed coordinates.
+
+        Parameters
+        ----------
+        points : array_like, shape (m, 2) or (2,)
+        """
+        at = self.grid.to_cells(canonical_queries(points, of="CoverageRegion.contains"))
+        inside = np.array(self.outline.contains(at), bool)
+        for rings in self.hole_rings:
+            inside &= ~_strictly_in(rings, at)
+        return bool(inside[0]) if np.shape(points) == (2,) else inside
+
+    def simplify(self, tolerance: float) -> CoverageRegion:
+        """A region of fewer vertices that covers this one.
+
+        Parameters
+        ----------
+        tolerance : float
+            In the map's unit: no vertex left out is farther than this from the new outline (in the direction in which
+            cells are longest, where they are not square). Holes stay as they are.
+        """
+        tolerance = checked_tolerance(tolerance, of="CoverageRegion.simplify")
+        a, b, _, d, e, _ = self.grid.transform
+        longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
+        return replace(self, outline=self.outline.simplify(tolerance / longest))
+
+    def to_shapely(self, *, cells=False):
+        """The region as a valid Shapely geometry: a Polygon, or what holes leave of it.
+
+        Parameters
+        ----------
+        cells : bool
+            In columns and rows instead of map coordinates.
+        """
+        shapely = require_shapely()
+        if not self:
+            return shapely.geometry.Polygon()
+
+        def ring(corners):
+            return corners if cells else self.grid.to_map(corners)
+
+        pieces = [shapely.geometry.Polygon(piece) for piece in (self.outline.rings if cells else self.rings)]
+        shape = pieces[0] if len(pieces) == 1 else shapely.geometry.MultiPolygon(pieces)
+        if not self.holes:
+            return shape
+        holes = [
+            shapely.geometry.Polygon(ring(outer), [ring(inner) for inner in islands])
+            for outer, *islands in self.hole_rings
+        ]
+        left = shape.difference(shapely.union_all(holes))
+        return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
+
+    @property
+    def __geo_interface__(self) -> dict:
+        """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
+        return self._geometry
+
+    @functools.cached_property
+    def _geometry(self):
+        if self.holes:
+            return require_shapely().geometry.mapping(self.to_shapely())
+        closed = [tuple(map(tuple, (*ring.tolist(), ring[0].tolist()))) for ring in self.rings]
+        if len(closed) > 1:
+            return {"type": "MultiPolygon", "coordinates": tuple((ring,) for ring in closed)}
+        return {"type": "Polygon", "coordinates": tuple(closed)}
+
+    def plot(self, ax=None, **options):
+        """Draw the region with Matplotlib. Returns the axes."""
+        from clgeom.plotting.figures import plot_coverage
+
+        return plot_coverage([self], ax=ax, **options)
+
+
+def _strictly_in(rings, at):
+    """Whether positions are strictly inside a hole, that is in no covered cell and on no side of one."""
+    column, row = at.T
+    inside = np.zeros(len(at), bool)
+    near = np.flatnonzero(
+        (column > rings[0][:, 0].min()) & (column < rings[0][:, 0].max())
+        & (row > rings[0][:, 1].min()) & (row < rings[0][:, 1].max())
+    )  # fmt: skip
+    for i in near.tolist():
+        inside[i] = sum(_winds(ring, *at[i].tolist()) for ring in rings) == 1
+    return inside
+
+
+def _winds(ring, x, y) -> int:
+    """1 inside a positive ring of axis-parallel edges, -1 inside a negative one, 0 outside; 2 on the ring."""
+    ends = np.roll(ring, -1, axis=0)
+    low, high = np.minimum(ring, ends), np.maximum(ring, ends)
+    if ((low[:, 0] <= x) & (x <= high[:, 0]) & (low[:, 1] <= y) & (y <= high[:, 1])).any():
+        return 2
+    upright = ring[:, 0] == ends[:, 0]
+    beyond = upright & (ring[:, 0] > x) & (low[:, 1] <= y) & (y < high[:, 1])
+    return int(np.sign(ends[beyond, 1] - ring[beyond, 1]).sum())
+
+
+class CoverageRegions(Sequence):
+    """Coverage regions in order of map, level and part; each is made when it is asked for.
+
+    Parameters
+    ----------
+    maps, levels, parts : ndarray of int64
+        For each region the number of its map, of its level as given, and of its part from left to right.
+    grid : Grid
+    given : tuple of float
+        The levels.
+    direction : {">=", "<="}
+    phases : tuple of Phase
+        What each launch on the device was and took.
+    """
+
+    def __init__(self, groups, where, order, grid, given, direction, phases):
+        self._groups, self._where, self._order = groups, where, order
+        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
+
+    @classmethod
+    def of(cls, groups, grid, given, direction, maps, phases):
+        """All regions of the groups that `coverage_regions` made."""
+        sizes = [len(group.maps) for group in groups]
+        where = np.stack([np.repeat(np.arange(len(groups)), sizes), np.concatenate([np.arange(n) for n in sizes])
+                          if sizes else np.empty(0, np.int64)]).astype(np.int64)  # fmt: skip
+        keys = [np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
+                for name in ("maps", "levels", "parts")]  # fmt: skip
+        order = np.lexsort(keys[::-1])
+        made = cls(tuple(groups), where[:, order], order, grid, given, direction, phases)
+        made.maps, made.levels, made.parts = (key[order] for key in keys)
+        return made
+
+    def __len__(self) -> int:
+        return self._where.shape[1]
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self)} regions, and no region {index}.")
+        group_number, i = self._where[:, index].tolist()
+        group = self._groups[group_number]
+        outline = _region_of(group.chains, i)
+        if group.across is not None:
+            chains, number = group.across[i]
+            outline = CrossRegion(outline, _region_of(chains, number, axis="y"))
+        return CoverageRegion(
+            outline,
+            self.grid,
+            self.given[int(group.levels[i])],
+            self.direction,
+            int(group.maps[i]),
+            int(group.parts[i]),
+            None if group.cells is None else int(group.cells[i]),
+            (group.holes or {}).get(i, ()),
+        )
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{level:g}" for level in self.given)
+        rows, columns = self.grid.shape
+        return f"CoverageRegions({len(self):,} regions {self.direction} {levels} of {rows} x {columns} cells)"
+
+    @property
+    def areas(self) -> np.ndarray:
+        """The areas of all outlines in the square of the map's unit, holes not left out; shape (n,), float64."""
+        if any(group.across is not None for group in self._groups):
+            return np.array([region.outline.area * self.grid.cell_area for region in self])
+        found = np.empty(len(self._order))
+        start = 0
+        for group in self._groups:
+            count = len(group.maps)
+            found[start : start + count] = _areas(group.chains)
+            start += count
+        return found[self._order] * self.grid.cell_area
+
+    def at_level(self, level) -> list[CoverageRegion]:
+        """The regions of one level."""
+        if level not in self.given:
+            raise InvalidInput(f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead.")
+        return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
+
+    def plot(self, ax=None, **options):
+        """Draw all regions with Matplotlib. Returns the axes."""
+        from clgeom.plotting.figures import plot_coverage
+
+        return plot_coverage(self, ax=ax, **options)
+
+
+def _region_of(chains, number, axis="x"):
+    lower, upper = (_straightened(chain) for chain in chains[number])
+    return Region(lower, upper, segments=chains.effective[number], axis=axis)
+
+
+def _straightened(chain):
+    """A chain without the vertices that lie on the line between their neighbours: corners of cells often do."""
+    if len(chain) < 3:
+        return chain
+    return chain[np.r_[True, _signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
+
+
+def _areas(chains):
+    """Area between the chains of each region, by trapezoids."""
+    under = []
+    for points, offsets in ((chains.lower, chains.lower_offsets), (chains.upper, chains.upper_offsets)):
+        points = points.astype(np.float64)
+        terms = (points[1:, 0] - points[:-1, 0]) * (points[1:, 1] + points[:-1, 1]) / 2
+        sums = np.r_[0, np.cumsum(terms)]
+        first, last = offsets[:-1], np.maximum(offsets[1:] - 1, offsets[:-1])
+        last_index = max(len(sums) - 1, 0)
+        under.append(sums[np.minimum(last, last_index)] - sums[np.minimum(first, last_index)])
+    return under[1] - under[0]

@@ -1,0 +1,269 @@
+"""Rasters on the way to the device: types, levels, pieces that fit one allocation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
+from clgeom.runtime.device_arrays import fetched, native_array
+from clgeom.runtime.launch import read
+
+#: Types that kernels read, and the type that a value and a level are compared in.
+THRESHOLDS = {
+    "float32": "float32", "float64": "float64", "int8": "int32", "uint8": "int32", "int16": "int32",
+    "uint16": "int32", "int32": "int64", "uint32": "int64",
+}  # fmt: skip
+#: float32 counts columns and rows exactly up to here.
+LARGEST_SIDE = 1 << 23
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows `first_row` .. of `maps` maps from `first_map`, in one buffer; value `start` is the first of them."""
+
+    buffer: object
+    start: int
+    first_map: int
+    maps: int
+    first_row: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Maps of equal size, on the host (`array`, three-dimensional) or on the device (`buffer`)."""
+
+    session: object
+    dtype: np.dtype
+    maps: int
+    rows: int
+    columns: int
+    array: np.ndarray | None
+    buffer: object = None
+
+    @property
+    def value(self) -> str:
+        return c_name(self.dtype)
+
+    def turned(self) -> Stack:
+        """The maps with rows and columns exchanged, on the host."""
+        array = self.array
+        if array is None:
+            flat = read(self.session, self.buffer, self.dtype, self.maps * self.rows * self.columns)
+            array = flat.reshape(self.maps, self.rows, self.columns)
+        turned = np.ascontiguousarray(array.swapaxes(1, 2))
+        return Stack(self.session, self.dtype, *turned.shape, turned)
+
+    def pieces(self, first_map, maps, *, halo, of):
+        """Some of the maps, in pieces of whole maps, or of whole rows of one map, that are no larger than allowed.
+
+        With `halo` a piece's buffer has the rows above and below it, too.
+        """
+        row_bytes = self.columns * self.dtype.itemsize
+        limit = self.session.profile.max_alloc_bytes
+        if self.buffer is not None:
+            start = first_map * self.rows * self.columns
+            yield Piece(self.buffer, start, first_map, maps, 0, self.rows)
+            return
+        fitting = limit // (row_bytes * self.rows)
+        if fitting:
+            for first in range(first_map, first_map + maps, fitting):
+                count = min(fitting, first_map + maps - first)
+                yield Piece(self._sent(self.array[first : first + count], of), 0, first, count, 0, self.rows)
+            return
+        rows = limit // row_bytes - 2 * halo
+        if rows < 1:
+            raise DeviceLimit(
+                f"One row of the raster of {of} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
+                f"buffers of {limit:,}."
+            )
+        for one in range(first_map, first_map + maps):
+            for first in range(0, self.rows, rows):
+                last = min(first + rows, self.rows)
+                above = halo if first > 0 else 0
+                part = self.array[one, first - above : last + halo]
+                yield Piece(self._sent(part, of), above * self.columns, one, 1, first, last - first)
+
+    def _sent(self, part, of):
+        return to_device(self.session, part.reshape(-1), of=of).chunks[0].buffer
+
+
+def as_stack(raster, device, *, of) -> Stack:
+    """The `raster` parameter of a public function as a Stack of one or more maps."""
+    session = session_of(raster, device)
+    if is_device_array(raster):
+        return _adopted(session, raster, of)
+    array = canonical_raster(raster, of=of)
+    if array.dtype == np.float64:
+        session.profile.require_fp64(of)
+    return Stack(session, array.dtype, *array.shape, array)
+
+
+def canonical_raster(raster, *, of) -> np.ndarray:
+    """A native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
+    try:
+        array = np.asarray(np.ma.getdata(raster) if isinstance(raster, np.ma.MaskedArray) else raster)
+    except (ValueError, TypeError) as error:  # ragged lists and the like
+        raise InvalidInput(f"The 'raster' parameter of {of} must be an array of numbers. {error}") from error
+    _check_shape(array.shape, of)
+    if array.dtype.kind not in "biuf":
+        raise InvalidInput(f"The 'raster' parameter of {of} must hold numbers. Got {array.dtype} instead.")
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype == bool:
+        array = array.view(np.uint8)
+    elif array.dtype == np.float16:
+        array = _converted(array, np.float32)
+    elif array.dtype.name not in THRESHOLDS:
+        wide = array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > 1 << 53
+        if wide:
+            raise InvalidInput(f"The 'raster' parameter of {of} must hold integers within 2**53.")
+        array = _converted(array, np.float64)
+    if np.ma.is_masked(raster):
+        unknown = np.ma.getmaskarray(raster)
+        array = _converted(np.where(unknown, np.nan, array), np.result_type(array.dtype, np.float32))
+    return np.require(array.reshape((-1, *array.shape[-2:])), requirements=["C", "A"])
+
+
+def _converted(array, dtype):
+    """An array in another type; signalling NaNs, which files may hold, are no reason to warn."""
+    with np.errstate(invalid="ignore"):
+        return array.astype(dtype, copy=False)
+
+
+def _adopted(session, raster, of):
+    _check_shape(raster.shape, of)
+    if raster.dtype.name not in THRESHOLDS:
+        return as_stack(fetched(raster), session, of=of)
+    raster = native_array(session, raster, of=of, name="raster")
+    flat = as_device_values(session, raster.reshape(-1), of=of, name="raster", types=THRESHOLDS)
+    maps = raster.shape[0] if raster.ndim == 3 else 1
+    return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, flat.chunks[0].buffer)
+
+
+def _check_shape(shape, of):
+    if len(shape) not in (2, 3) or 0 in shape:
+        raise InvalidInput(
+            f"The 'raster' parameter of {of} must have shape (rows, columns) or (maps, rows, columns), none of them 0. "
+            f"Got {shape} instead."
+        )
+    if max(shape[-2:]) > LARGEST_SIDE:
+        raise InvalidInput(
+            f"The 'raster' parameter of {of} must have at most {LARGEST_SIDE:,} rows and columns. Got {shape} instead."
+        )
+
+
+def covered_mask(raster, level, *, direction=">=", nodata=None, of="covered_mask") -> np.ndarray:
+    """The cells that reach a level, by the comparison that the kernels make.
+
+    Parameters
+    ----------
+    raster : array_like, shape (rows, columns) or (maps, rows, columns)
+        As for `coverage_regions`, on the host.
+    level, direction, nodata
+        As for `coverage_regions`; one level.
+
+    Returns
+    -------
+    ndarray of bool, of the raster's shape
+    """
+    array = canonical_raster(raster, of=of)
+    levels = as_levels(level, direction, nodata, array.dtype, of=of)
+    values, threshold = _converted(array, levels.dtype), levels.thresholds[0]
+    mask = values <= threshold if levels.below else values >= threshold
+    if levels.nodata is not None:
+        mask &= values != levels.dtype.type(levels.nodata)
+    return mask.reshape(np.shape(raster))
+
+
+def known_values(raster, nodata=None) -> np.ndarray:
+    """The values of a raster as float64, NaN where there are none."""
+    array = canonical_raster(raster, of="known_values")
+    absent = as_levels(0, ">=", nodata, array.dtype, of="known_values").nodata
+    values = _converted(array, np.float64)
+    return (values if absent is None else np.where(array == absent, np.nan, values)).reshape(np.shape(raster))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Levels as the caller gave them, and as the device compares them.
+
+    `thresholds` are of the type `dtype`: floats rounded to the raster's type (float32 for float16), as NumPy compares
+    a Python float; for integers the nearest whole number that means the same. `nodata` is None where no value can
+    equal it.
+    """
+
+    given: tuple[float, ...]
+    below: bool
+    thresholds: np.ndarray
+    nodata: object
+
+    @property
+    def dtype(self):
+        return self.thresholds.dtype
+
+    def params(self, value) -> dict:
+        """Template parameters of the kernels that compare."""
+        return {
+            "value": value, "threshold": c_name(self.dtype), "below": self.below, "nodata": self.nodata is not None,
+        }  # fmt: skip
+
+    @property
+    def nodata_or_zero(self):
+        return self.dtype.type(0 if self.nodata is None else self.nodata)
+
+
+def as_levels(levels, direction, nodata, raster_type, *, of) -> Levels:
+    """The `levels`, `direction` and `nodata` parameters of a public function."""
+    if direction not in (">=", "<="):
+        raise InvalidInput(f"The 'direction' parameter of {of} must be '>=' or '<='. Got {direction!r} instead.")
+    if np.ma.is_masked(levels):
+        raise InvalidInput(
+            f"The 'levels' parameter of {of} must have no masked entries. "
+            f"Got {np.ma.count_masked(levels)} of them instead."
+        )
+    try:
+        given = np.atleast_1d(np.asarray(levels, np.float64))
+    except (ValueError, TypeError):
+        given = np.empty((0, 0))
+    if given.ndim != 1 or len(given) == 0:
+        raise InvalidInput(f"The 'levels' parameter of {of} must be one or more numbers. Got {levels!r} instead.")
+    if not np.isfinite(given).all():
+        bad = given[~np.isfinite(given)][0]
+        raise InvalidInput(f"The 'levels' parameter of {of} must be finite. Got {bad} instead.")
+    if len(np.unique(given)) < len(given):
+        once, counts = np.unique(given, return_counts=True)
+        raise InvalidInput(
+            f"The 'levels' parameter of {of} must name each level once. Got {once[counts > 1][0]} more than once."
+        )
+    threshold = np.dtype(THRESHOLDS[raster_type.name])
+    if threshold.kind == "f":
+        with np.errstate(over="ignore"):
+            thresholds = given.astype(threshold)
+        most = np.finfo(threshold).max  # an infinity reaches no level, and no level but such that all values miss it
+        thresholds = np.minimum(thresholds, most) if direction == "<=" else np.maximum(thresholds, -most)
+    else:
+        info = np.iinfo(np.int32 if threshold == np.int32 else np.int64)
+        whole = np.floor(given) if direction == "<=" else np.ceil(given)
+        low, high = float(info.min) / 2, float(info.max) / 2  # far beyond any value, and whole numbers, both
+        thresholds = np.clip(whole, low, high).astype(threshold)
+    return Levels(tuple(given.tolist()), direction == "<=", thresholds, _nodata(nodata, raster_type, of))
+
+
+def _nodata(nodata, raster_type, of):
+    if nodata is None:
+        return None
+    try:
+        number = float(nodata)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"The 'nodata' parameter of {of} must be a number. Got {nodata!r} instead.") from None
+    if math.isnan(number):
+        return None  # NaN is never covered
+    if raster_type.kind == "f":
+        with np.errstate(over="ignore"):
+            return raster_type.type(number)
+    info = np.iinfo(raster_type)
+    return int(number) if number.is_integer() and info.min <= number <= info.max else None

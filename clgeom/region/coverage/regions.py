@@ -1,0 +1,154 @@
+"""Coverage regions of rasters: for every map, level and part a polygon that covers all cells beyond the level.
+
+Only the corners of cells matter, and of those on one vertical grid line only the highest and the lowest. So a raster
+is read once, and leaves two numbers a column and level (`extents`); `chains` makes outlines of them. Parts and holes
+come from runs of covered cells in each column (`parts`): their ends are found on the device, and a union-find over runs
+joins what touches.
+
+Everything is decided in columns and rows, which are whole numbers; the transform comes last.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.arc.chains import CUTS
+from clgeom.region.coverage.extents import whole_regions
+from clgeom.region.coverage.job import OF, Job, Masks
+from clgeom.region.coverage.outlines import CANDIDATES_AT_ONCE, regions_at_once
+from clgeom.region.coverage.parts import regions_of_runs
+from clgeom.region.coverage.polygons import CoverageRegions, as_grid
+from clgeom.region.coverage.rasters import as_levels, as_stack
+
+#: Cells of masks that are looked at together for parts.
+CELLS_AT_ONCE = 1 << 26
+
+
+def coverage_regions(
+    raster,
+    levels,
+    *,
+    direction=">=",
+    transform=None,
+    crs=None,
+    nodata=None,
+    segments=64,
+    cuts="count",
+    axis="x",
+    parts=True,
+    holes=None,
+    device=None,
+    profile=False,
+) -> CoverageRegions:
+    """Polygons around the cells of a raster that reach a level: valid, covering every cell, of few vertices.
+
+    Parameters
+    ----------
+    raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
+        Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level.
+    levels : float or sequence of float
+        Thresholds, such as -85 and -95 dBm.
+    direction : {">=", "<="}
+        Whether cells at or above a level are covered (received power), or those at or below it (path loss).
+    transform : sequence of 6 floats or affine.Affine, optional
+        (a, b, c, d, e, f): pixel corner (column, row) is at ``x = a column + b row + c, y = d column + e row + f``, as
+        Rasterio has it; it may turn and shear. Without it x is the column and y the row.
+    crs : optional
+        Coordinate reference system of the transformed coordinates, as anything that pyproj takes; for areas in km2 and
+        for export.
+    nodata : float, optional
+        Value of cells that hold nothing.
+    segments : int
+        Segments that each region is cut into: its resolution. 1 gives the convex hull. More segments than a region
+        has columns are as good as one a column; ``region.segments`` says how many there were.
+    cuts : {"count", "width"}
+        Whether segments hold equally many occupied columns or are equally wide.
+    axis : {"x", "both"}
+        "both": what the region has in common with the one whose segments are of rows, which fills no bay; it may be in
+        several pieces, and its polygons need Shapely. The raster is read a second time, turned on the host.
+    parts : bool
+        Give each connected part (cells that touch, corners included) a region of its own. Otherwise there is one
+        region, maybe empty, for each map and level, which also covers what lies between its parts.
+    holes : float, optional
+        Cut out holes (areas that are not covered and that coverage encloses) of at least this area, exactly along
+        their cells: in units of the transformed coordinates, that is in cells without a transform. 0 cuts all.
+    device : optional
+        As everywhere in clgeom.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    CoverageRegions
+        A sequence of CoverageRegion, ordered by map, by level as given, and by part from left to right. A region's
+        polygon is made when it is asked for. A level that no cell reaches has no parts.
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, type, level, direction or number of segments, or a transform without an inverse.
+    DeviceLimit
+        For a raster of float64 on a device that has none, or memory that does not suffice.
+
+    Notes
+    -----
+    A region is the union of the convex hulls of neighbouring segments, as for `adaptive_region`, made of the cells'
+    corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
+    unit in the last place of float32.
+    """
+    segments = _count(segments)
+    if cuts not in CUTS:
+        raise InvalidInput(f"The 'cuts' parameter of {OF} must be 'count' or 'width'. Got {cuts!r} instead.")
+    if axis not in ("x", "both"):
+        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' or 'both'. Got {axis!r} instead.")
+    stack = as_stack(raster, device, of=OF)
+    chosen = as_levels(levels, direction, nodata, stack.dtype, of=OF)
+    grid = as_grid(transform, crs, (stack.rows, stack.columns), of=OF)
+    least = _least_cells(holes, grid.cell_area)
+    job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts, profile)
+    groups = []
+    if parts or least is not None:
+        for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
+            groups += regions_of_runs(masks, parts=parts, least=least)
+    else:
+        groups = [whole_regions(masks) for masks in _batches(job)]
+    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(job.phases))
+
+
+def _count(segments) -> int:
+    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
+        raise InvalidInput(
+            f"The 'segments' parameter of {OF} must be a whole number from 1 on. Got {segments!r} instead."
+        )
+    return int(segments)
+
+
+def _least_cells(holes, cell_area):
+    """The `holes` parameter in cells, None where holes stay covered."""
+    if holes is None or holes is False:
+        return None
+    try:
+        area = float(holes)
+    except (TypeError, ValueError):
+        area = math.nan
+    if not area >= 0:
+        raise InvalidInput(
+            f"The 'holes' parameter of {OF} must be the least area of a hole, 0 or more. Got {holes!r} instead."
+        )
+    return area / cell_area
+
+
+def _batches(job, *, cells_at_once=None):
+    """The masks of some maps at a time, so that none of the memory of the work is too large."""
+    stack, levels = job.stack, len(job.levels.given)
+    lines = levels * (max(stack.columns, stack.rows) + 1)
+    room = job.session.profile.max_alloc_bytes
+    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), regions_at_once(job.segments, room) // levels)
+    if cells_at_once is not None:
+        maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
+    maps = max(maps, 1)
+    for first in range(0, stack.maps, maps):
+        yield Masks(job, stack, first, min(maps, stack.maps - first))

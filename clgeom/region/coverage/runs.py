@@ -1,0 +1,135 @@
+"""Runs of covered cells in columns, found on the device, and which of them are connected."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.primitives.compact import partition
+from clgeom.region.coverage.job import Job, Masks
+from clgeom.runtime.launch import Plan, Scratch, Step, as_array
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of cells in columns, sorted by column and row: rows `top` to `bottom` of a column.
+
+    Columns of all masks are counted through: column c is column ``c % width`` of mask ``c // width``. There are
+    `columns` of `rows` cells.
+    """
+
+    column: np.ndarray
+    top: np.ndarray
+    bottom: np.ndarray
+    width: int
+    columns: int
+    rows: int
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    @property
+    def mask(self) -> np.ndarray:
+        """The number of each run's mask."""
+        return self.column // self.width
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many cells each run has."""
+        return self.bottom - self.top + 1
+
+    @functools.cached_property
+    def keys(self) -> np.ndarray:
+        """Column and top in one ascending number."""
+        return self.column * self.rows + self.top
+
+    def holding(self, mask, column, row):
+        """The numbers of the runs that hold these cells, which are in some; columns are those of a mask."""
+        return np.searchsorted(self.keys, (mask * self.width + column) * self.rows + row, side="right") - 1
+
+    def between(self) -> Runs:
+        """The runs between these, to the edges of the map."""
+        span = self.rows + 1  # a run may begin behind the last row
+        edges = np.arange(self.columns) * span
+        begin = np.sort(np.concatenate([edges, self.column * span + self.bottom + 1]), kind="stable")
+        end = np.sort(np.concatenate([edges + self.rows, self.column * span + self.top]), kind="stable")
+        there = begin < end
+        column, top = np.divmod(begin[there], span)
+        bottom = end[there] - column * span - 1
+        return Runs(column, top, bottom, self.width, self.columns, self.rows)
+
+
+def covered_runs(masks: Masks) -> Runs:
+    """The runs of all masks: their first and last cells are labelled on the device, and compacted."""
+    job, stack = masks.job, masks.stack
+    profile, rows, columns = job.session.profile, stack.rows, stack.columns
+    kernel = "region/coverage/coverage_edges"
+    policy = select(profile, kernel, stack.dtype, rows * columns)
+    begins, ends = [], []
+    for piece in masks.pieces(halo=1):
+        cells = piece.maps * piece.rows * columns
+        for first_level, thresholds, params in masks.levels(most=profile.max_alloc_bytes // cells):
+            labels = Scratch("coverage_labels", np.uint8, cells * params["levels"])
+            step = Step(
+                kernel,
+                policy,
+                args=("raster", np.uint64(piece.start), np.uint32(piece.maps), np.uint32(piece.first_row),
+                      np.uint32(piece.rows), np.uint32(rows), np.uint32(columns), "thresholds",
+                      job.levels.nodata_or_zero, labels),
+                groups=policy.groups(piece.maps * piece.rows, profile.compute_units),
+                params=params,
+                bytes_moved=cells * (stack.dtype.itemsize + params["levels"]),
+            )  # fmt: skip
+            made = job.run(Plan(step), raster=piece.buffer, thresholds=thresholds)
+            flat = as_array(job.session, made[labels], (labels.count,), np.uint8)
+            only_begin, only_end, both = partition(flat, 3, device=job.session)
+            for found, only in ((begins, only_begin), (ends, only_end)):
+                part = np.concatenate([only, both])  # numbers in the piece: map, level, row, column
+                part, column = np.divmod(part, columns)
+                part, row = np.divmod(part, piece.rows)
+                number, level = np.divmod(part, params["levels"])
+                mask = (piece.first_map - masks.first_map + number) * len(job.levels.given) + first_level + level
+                found.append((mask * columns + column) * rows + piece.first_row + row)
+    begin, end = (np.sort(np.concatenate(found)) for found in (begins, ends))
+    column, top = np.divmod(begin, rows)
+    return Runs(column, top, end - column * rows, columns, len(masks) * columns, rows)
+
+
+def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
+    """For every run the first run of its connected part; `corners` joins those that touch with a corner only."""
+    n = len(runs)
+    if n == 0:
+        return np.empty(0, np.int64)
+    starts = np.searchsorted(runs.column, np.arange(runs.columns + 1))
+    buffers = {
+        "tops": job.sent(runs.top.astype(np.int32)),
+        "bottoms": job.sent(runs.bottom.astype(np.int32)),
+        "columns": job.sent(runs.column.astype(np.uint32)),
+        "starts": job.sent(starts.astype(np.uint32)),
+        "parents": job.written(np.arange(n, dtype=np.uint32)),
+    }
+    profile, number, roots = job.session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
+    policy = select(profile, "region/coverage/coverage_unite", np.dtype(np.uint32), n)
+    groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
+    # few items: each unites its own share of the runs alone, and then only what lies between shares is atomic
+    serial = policy.variant == "serial"
+    share = ceil_div(n, groups) if serial else 1
+    args = (
+        "tops", "bottoms", "columns", "starts", number, np.uint32(runs.width), np.int32(corners), np.uint32(share),
+        "parents",
+    )  # fmt: skip
+    uniting = [
+        Step("region/coverage/coverage_unite", policy, args, groups, {"within": within}, bytes_moved=16 * n)
+        for within in ((True, False) if serial else (False,))
+    ]
+    last = select(profile, "region/coverage/coverage_roots", np.dtype(np.uint32), n)
+    rooting = Step(
+        "region/coverage/coverage_roots", last, ("parents", number, roots),
+        last.groups(ceil_div(n, last.tile), profile.compute_units), bytes_moved=16 * n,
+    )  # fmt: skip
+    made = job.run(Plan(*uniting, rooting), **buffers)
+    return made.read(roots).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Sorting on the device: a stable radix sort, and Shellsort in all its variants."""

@@ -1,0 +1,155 @@
+"""Sort keys: which types there are, and how they become unsigned integers in the wanted order.
+
+The host's side of ``cl_src/key_order.h``. Kernels see keys only as unsigned integers of the same width, so that
+float16 and float64 keys need no such arithmetic on the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arrays import DeviceArray, as_device_values, is_device_array
+
+KEY_TYPES = tuple(
+    np.dtype(name)
+    for name in (
+        "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
+    )
+)  # fmt: skip
+#: Positions are uint32, with room above them for the last tile, or the last row of a block.
+MOST_KEYS = (1 << 32) - (1 << 20)
+
+
+def unsigned(dtype) -> np.dtype:
+    """The unsigned integer type of the same width."""
+    return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
+
+
+@dataclass(frozen=True)
+class KeyOrder:
+    """The order of keys of one type, ascending or descending, NaN last in both.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        One of ``KEY_TYPES``, in native byte order.
+    descending : bool
+    """
+
+    dtype: np.dtype
+    descending: bool = False
+
+    def __post_init__(self):
+        object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        if self.dtype not in KEY_TYPES:
+            raise ValueError(f"no key type: {self.dtype}")
+
+    @property
+    def bits(self) -> int:
+        """Width of a key in bits."""
+        return 8 * self.dtype.itemsize
+
+    @property
+    def floating(self) -> bool:
+        return self.dtype.kind == "f"
+
+    @property
+    def storage(self) -> np.dtype:
+        """The unsigned type of the same width."""
+        return unsigned(self.dtype)
+
+    @property
+    def flip(self) -> np.generic:
+        """The argument `flip` of the functions of keys/key_order.h."""
+        everything = (1 << self.bits) - 1
+        sign = 1 << (self.bits - 1) if self.dtype.kind == "i" else 0
+        return self.storage.type(sign ^ (everything if self.descending else 0))
+
+    @property
+    def everything(self) -> np.generic:
+        """A mask of all bits."""
+        return self.storage.type((1 << self.bits) - 1)
+
+    def options(self) -> dict:
+        """Template parameters that choose the functions of keys/key_order.h."""
+        return {"key_bits": self.bits, "key_float": int(self.floating)}
+
+    @property
+    def infinity(self) -> int:
+        """The bits of +inf."""
+        return int(np.array(np.inf, self.dtype).view(self.storage))
+
+    def digits(self, keys) -> np.ndarray:
+        """key_digits of an array: equal for equal keys, in the order of the keys."""
+        bits = np.asarray(keys, self.dtype).view(self.storage)
+        if not self.floating:
+            return bits ^ self.flip
+        sign = self.storage.type(1 << (self.bits - 1))
+        bits = np.where(bits == sign, self.storage.type(0), bits)
+        digits = np.where(bits & sign, ~bits, bits | sign) ^ self.flip
+        return np.where((bits & ~sign) > self.infinity, ~self.storage.type(0), digits)
+
+    def encode(self, keys) -> np.ndarray:
+        """key_encode of an array: a total order of the bits in line with the digits."""
+        bits = np.asarray(keys, self.dtype).view(self.storage)
+        if not self.floating:
+            return bits ^ self.flip
+        sign = self.storage.type(1 << (self.bits - 1))
+        first, last = self._ends()
+        code = np.where(bits & sign, ~bits, bits | sign) - first
+        return np.where(code <= last, last - code, code) if self.descending else code
+
+    def decode(self, codes) -> np.ndarray:
+        """The keys of these codes."""
+        codes = np.asarray(codes, self.storage)
+        if not self.floating:
+            return (codes ^ self.flip).view(self.dtype)
+        sign = self.storage.type(1 << (self.bits - 1))
+        first, last = self._ends()
+        unfolded = (np.where(codes <= last, last - codes, codes) if self.descending else codes) + first
+        return np.where(unfolded & sign, unfolded ^ sign, ~unfolded).astype(self.storage).view(self.dtype)
+
+    def _ends(self):
+        """The unfolded bits of -inf, and the code of +inf: CLGEOM_KEY_FIRST and CLGEOM_KEY_LAST."""
+        top = self.infinity | 1 << (self.bits - 1)
+        first = ((1 << self.bits) - 1) ^ top
+        return self.storage.type(first), self.storage.type(top - first)
+
+
+def key_dtype(keys, *, of: str, name: str = "keys") -> np.dtype:
+    """The native type of an array of keys; `InvalidInput` when it is no key type."""
+    dtype = np.dtype(keys.dtype).newbyteorder("=")
+    if dtype not in KEY_TYPES:
+        allowed = ", ".join(t.name for t in KEY_TYPES)
+        raise InvalidInput(f"The '{name}' parameter of {of} must be one of {allowed}. Got {keys.dtype} instead.")
+    return dtype
+
+
+def as_key_array(keys, *, of: str, name: str = "keys"):
+    """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in, as it is."""
+    if not is_device_array(keys):
+        if np.ma.is_masked(keys):
+            raise InvalidInput(
+                f"The '{name}' parameter of {of} must have no masked entries. "
+                f"Got {np.ma.count_masked(keys)} of them instead."
+            )
+        try:
+            keys = np.asarray(keys)
+        except (ValueError, TypeError) as error:
+            raise InvalidInput(f"The '{name}' parameter of {of} must be an array of numbers. {error}") from error
+    if keys.ndim != 1:
+        raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n,). Got {keys.shape} instead.")
+    dtype = key_dtype(keys, of=of, name=name)
+    if is_device_array(keys):
+        return keys
+    return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
+
+
+def as_device_bits(session, keys, *, of: str, name: str = "keys") -> DeviceArray:
+    """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
+    storage = unsigned(keys.dtype)
+    bits = keys.view(storage.newbyteorder(keys.dtype.byteorder))
+    return as_device_values(session, bits, of=of, name=name, types=(storage,))

@@ -1,0 +1,1 @@
+"""The radix sort: keys, pairs and segments."""

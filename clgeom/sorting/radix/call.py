@@ -1,0 +1,169 @@
+"""A call of `sort`, `argsort` or `sort_by_key`: its arguments, checked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, is_integer
+from clgeom.runtime.arrays import session_of
+from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
+from clgeom.sorting.keys import KeyOrder, as_key_array
+from clgeom.sorting.outputs import entries_overlap
+
+#: Bytes of the values that kernels move.
+MOVABLE = (1, 2, 4, 8)
+
+
+class Call:
+    """What a public function was called with.
+
+    Attributes
+    ----------
+    of : str
+        The function.
+    session : Session
+    keys : ndarray or pyopencl.array.Array, shape (n,)
+    n : int
+    on_device : bool
+        Whether the keys are, and so the values and the results.
+    order : KeyOrder
+    significant : numpy scalar
+        A mask of the bits to sort by.
+    offsets : ndarray of int64, shape (m + 1,), or None
+        Of segments that are not empty.
+    values : ndarray or pyopencl.array.Array, shape (n, ...), or None
+    payload_type : numpy.dtype or None
+        Of what kernels move along with the keys: nothing, the keys' numbers, or the values.
+    carried : ndarray or pyopencl.array.Array, shape (n,), or None
+        The values, if kernels move them.
+    picks : bool
+        Whether values that kernels cannot move are to be picked by number on the host.
+    outs : (array or None, array or None)
+        Where the keys, and the values or indices go, None where a new array is to be made.
+    key_bits, profile
+        As they came.
+    """
+
+    def __init__(self, of, keys, values, descending, out, offsets, key_bits, device, profile):
+        self.of, self.profile, self.key_bits = of, profile, key_bits
+        self.keys = as_key_array(keys, of=of)
+        self.n = len(self.keys)
+        self.on_device = is_device_array(self.keys)
+        self.session = session_of(self.keys, device)
+        if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
+            raise self._wrong("descending", "be True or False", repr(descending))
+        self.order = KeyOrder(self.keys.dtype.newbyteorder("="), bool(descending))
+        self.significant = self._significant(key_bits)
+        self.offsets = None if offsets is None else self._checked_offsets(offsets)
+        self.values = self._checked_values(values) if of == "sort_by_key" else None
+        self.carried = self._movable(self.values)
+        self.picks = self.values is not None and self.carried is None
+        self.payload_type = None if self.carried is None else self.carried.dtype
+        if of == "argsort" or self.picks:
+            self.payload_type = np.dtype(np.uint32 if self.on_device else np.int64)
+        self.outs = (None, None) if out is None else self._checked_outs(out)
+
+    def _wrong(self, name, must, got):
+        return InvalidInput(f"The '{name}' parameter of {self.of} must {must}. Got {got} instead.")
+
+    def _array(self, values, name, must):
+        """``numpy.asarray`` with our error; masked entries have no place in what is sorted."""
+        mask = values.mask if isinstance(values, np.ma.MaskedArray) else False
+        hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # of records: each field has its own
+        if hidden:
+            raise self._wrong(name, "have no masked entries", f"{hidden} of them")
+        try:
+            return np.asarray(values)
+        except (ValueError, TypeError) as error:  # ragged lists and the like
+            raise InvalidInput(f"The '{name}' parameter of {self.of} must {must}. {error}") from error
+
+    def _significant(self, key_bits):
+        """The mask of the bits to sort by."""
+        bits = self.order.bits
+        if key_bits is None:
+            return self.order.everything
+        several = isinstance(key_bits, (tuple, list)) or getattr(key_bits, "ndim", 0) > 0
+        pair = tuple(key_bits) if several else (0, key_bits)
+        whole = len(pair) == 2 and all(map(is_integer, pair))
+        if not whole or not 0 <= pair[0] < pair[1] <= bits:
+            must = f"be a number of bits from 1 to {bits}, or (low, high) with 0 <= low < high <= {bits}"
+            raise self._wrong("key_bits", must, repr(key_bits))
+        return self.order.storage.type((1 << int(pair[1])) - (1 << int(pair[0])))
+
+    def _checked_offsets(self, offsets):
+        """Offsets as int64, from 0 to n, always ascending: empty segments are left out, for they hold nothing."""
+        must = "be integers of shape (m + 1,)"
+        array = fetched(offsets) if is_device_array(offsets) else self._array(offsets, "offsets", must)
+        if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
+            raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
+        array = array.astype(np.int64)
+        for place, expected in ((0, 0), (-1, self.n)):
+            if array[place] != expected:
+                must = f"begin with 0 and end with the number of keys, {self.n}"
+                raise self._wrong("offsets", must, f"{array[place]} at [{place}]")
+        lengths = np.diff(array)
+        if (lengths < 0).any():
+            i = int(np.argmax(lengths < 0))
+            raise self._wrong("offsets", "never descend", f"{array[i + 1]} at [{i + 1}] after {array[i]}")
+        return array if lengths.all() else array[np.append(True, lengths > 0)]
+
+    def _checked_values(self, values):
+        if is_device_array(values) != self.on_device:
+            places = ("on the host", "on the device")
+            must = f"be where the keys are, {places[self.on_device]}"
+            raise self._wrong("values", must, f"an array {places[not self.on_device]}")
+        must = f"have one entry for each of the {self.n} keys"
+        if not self.on_device:
+            values = self._array(values, "values", must)
+        if values.ndim == 0 or len(values) != self.n:
+            raise self._wrong("values", must, f"shape {values.shape}")
+        if self.on_device and (values.ndim != 1 or values.dtype.itemsize not in MOVABLE):
+            must = "have, on the device, shape (n,) and 1, 2, 4 or 8 bytes an entry"
+            raise self._wrong("values", must, f"{values.dtype} of shape {values.shape}")
+        return values
+
+    def _movable(self, values):
+        """The values if kernels can move them, else None."""
+        if self.on_device or values is None:
+            return values
+        fits = values.ndim == 1 and values.dtype.itemsize in MOVABLE and not values.dtype.hasobject
+        return np.require(values, requirements=["C", "A"]) if fits else None
+
+    def _checked_outs(self, out):
+        """(for the keys, for the payload)."""
+        if self.of == "sort":
+            self._check_out(out, self.order.dtype, (self.n,), "out")
+            return out, None
+        if self.of == "argsort":
+            self._check_out(out, self.payload_type, (self.n,), "out")
+            return None, out
+        if not isinstance(out, (tuple, list)) or len(out) != 2:
+            raise self._wrong("out", "be a pair of arrays, for keys and values", type(out).__name__)
+        self._check_out(out[0], self.order.dtype, (self.n,), "out[0]")
+        self._check_out(out[1], self.values.dtype, self.values.shape, "out[1]")
+        if overlap(*out) if self.on_device else np.shares_memory(*out):
+            raise self._wrong("out", "be two arrays that share no memory", "arrays that do")
+        return tuple(out)
+
+    def _check_out(self, out, dtype, shape, name):
+        right_place = is_device_array(out) if self.on_device else isinstance(out, np.ndarray)
+        if not right_place:
+            kind = "a pyopencl.array.Array" if self.on_device else "an ndarray"
+            raise self._wrong(name, f"be {kind}", type(out).__name__)
+        if out.dtype != dtype or out.shape != shape:
+            raise self._wrong(name, f"be {dtype} of shape {shape}", f"{out.dtype} of shape {out.shape}")
+        if self.on_device:
+            if not out.flags.c_contiguous:
+                raise self._wrong(name, "be contiguous", f"strides {out.strides}")
+            if out.context != self.session.context:
+                raise self._wrong(name, "be in the OpenCL context of the keys", "one of another context")
+            if self.n and not in_buffer(out):
+                raise self._wrong(name, "be in a buffer", "one in shared virtual memory")
+            return
+        if isinstance(out, np.ma.MaskedArray):
+            raise self._wrong(name, "have no mask", "a masked array")
+        if not out.flags.writeable:
+            raise self._wrong(name, "be writeable", "a read-only array")
+        if entries_overlap(out):
+            must = "have memory of its own for each entry"
+            raise self._wrong(name, must, f"strides {out.strides} for shape {out.shape}")

@@ -1,0 +1,106 @@
+"""Keys in segments, each sorted by itself: plans.
+
+    short segments ──radix_segments──> sorted, each in local memory       one launch; all keys, if they are few
+    others         ──passes by key──> ──passes by number of the segment──> sorted
+
+Pure: no plan needs a device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.primitives.gather import pick_plan
+from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.tuning import select
+from clgeom.sorting.radix.passes import digit_windows, payload_parameters, radix_plan, shares
+
+#: Keys that `radix_segments` takes: per variant, what one segment may have. "serial" needs 20 bytes of private memory
+#: for each, which a GPU sets aside for all items that it could run at once: 90 GB on an H200 for 16384 keys.
+CAPACITIES = {"serial": (16384,), "group": (256, 2048)}
+SERIAL_ON_GPU = (256,)
+
+
+def segment_capacity(profile, dtype, longest=None) -> int:
+    """The capacity of radix_segments for segments up to `longest`, by default the largest there is."""
+    policy = select(profile, "sorting/radix/radix_segments", dtype, longest or max(CAPACITIES["group"]))
+    sizes = CAPACITIES[policy.variant]
+    if policy.variant == "serial" and not profile.is_cpu:
+        sizes = SERIAL_ON_GPU
+    if policy.variant == "group":
+        fitting = profile.local_mem_bytes // (np.dtype(dtype).itemsize + 2)
+        sizes = [1 << min(size.bit_length() - 1, fitting.bit_length() - 1) for size in sizes]
+    return max(sizes) if longest is None else min((s for s in sizes if s >= longest), default=max(sizes))
+
+
+def segments_plan(
+    profile, keys, n, order, *, payload=None, keys_out=None, payload_out=None, significant=None, segments=None,
+    longest=None,
+):  # fmt: skip
+    """One launch that sorts segments no longer than the capacity.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    keys : str or Scratch
+    n : int
+    order : KeyOrder
+    payload, keys_out, payload_out
+        As for `radix_plan`; what is None is not written.
+    significant : numpy scalar of ``order.storage``, optional
+        A mask of the bits that are compared; all by default.
+    segments, longest : int, optional
+        How many there are, bound as "offsets[0]", and keys of the longest; without them, all keys are one.
+    """
+    kernel = "sorting/radix/radix_segments"
+    longest = n if segments is None else longest
+    policy = select(profile, kernel, order.dtype, longest)
+    capacity = segment_capacity(profile, order.dtype, longest)
+    if policy.variant == "group":  # short segments: small groups
+        policy = replace(policy, wg_size=min(policy.wg_size, max(capacity // 4, 1)))
+    moved = payload_parameters(payload, payload_out)
+    args = (
+        keys,
+        *([payload] if moved["payload"] == "carry" else []),
+        *([np.uint32(n)] if segments is None else ["offsets[0]", np.uint32(segments)]),
+        order.flip,
+        order.everything if significant is None else significant,
+        *([keys_out] if keys_out else []),
+        *([payload_out] if payload_out else []),
+    )
+    params = {**order.options(), **moved, "keep_keys": keys_out is not None, "whole": segments is None,
+              "capacity": capacity}  # fmt: skip
+    groups = 1 if segments is None else policy.groups(segments, profile.compute_units)
+    return Plan(Step(kernel, policy, args, groups, params, bytes_moved=2 * n * order.dtype.itemsize))
+
+
+def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, peers):
+    """All keys at once, then stably by segment: the number of the segment is the key's most significant digit."""
+    by_key, _, sorted_by_key = radix_plan(
+        profile, keys, n, order.dtype, payload="index", keep_keys=False, descending=order.descending,
+        windows=windows, peers=peers, prefix="by_key",
+    )  # fmt: skip
+    number, number_by_key = Scratch("segment", np.uint32, n), Scratch("segment_by_key", np.uint32, n)
+    mark = _mark_plan(profile, segments, n, number)
+    mark += pick_plan(profile, number, sorted_by_key, number_by_key)
+    by_segment, _, indices = radix_plan(
+        profile, number_by_key, n, np.uint32, payload=sorted_by_key, keep_keys=False, peers=peers,
+        windows=digit_windows((1 << (segments - 1).bit_length()) - 1), prefix="by_segment",
+        payload_out=payload_out if payload == "index" else None,
+    )  # fmt: skip
+    plan = by_key + mark + by_segment
+    if keys_out:
+        plan += pick_plan(profile, keys, indices, keys_out)
+    if isinstance(payload, Scratch):
+        plan += pick_plan(profile, payload, indices, payload_out)
+    return plan
+
+
+def _mark_plan(profile, segments, n, number):
+    """One launch that writes the number of the segment that each key is in."""
+    policy = select(profile, "sorting/radix/radix_mark", number.dtype, n)
+    groups, share = shares(policy, n, profile)
+    args = ("offsets[0]", np.uint32(segments), np.uint32(n), np.uint32(share), number)
+    return Plan(Step("sorting/radix/radix_mark", policy, args, groups, bytes_moved=4 * n))

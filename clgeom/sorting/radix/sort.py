@@ -1,0 +1,254 @@
+"""Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
+
+    few keys, or in short segments      one launch, in local memory                           radix_segments.py
+    many                                a look at which bits vary, a pass for every digit     radix_passes.py
+    in larger segments                  all by key, then stably by segment                    radix_segments.py
+    on the host, too many               so in chunks, merged here
+
+The plans in these modules are for other algorithms on the device, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit
+from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
+from clgeom.runtime.launch import Scratch, run
+from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
+from clgeom.sorting.outputs import Output, into
+from clgeom.sorting.radix.call import Call
+from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
+
+
+class Profiled(NamedTuple):
+    """What a call with ``profile=True`` returns: its usual result, and the phases that made it."""
+
+    result: object
+    phases: tuple
+
+
+def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+    """Sorted copy of an array, as ``numpy.sort(keys, kind="stable")`` has it.
+
+    Parameters
+    ----------
+    keys : array_like or pyopencl.array.Array, shape (n,)
+        Integers of 8 to 64 bits, float16, float32 or float64; of any strides and byte order.
+    descending : bool
+        Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
+    out : ndarray or pyopencl.array.Array, shape (n,), optional
+        Where the result goes: of the keys' type, on the host for host keys, on the device for device keys. It may be
+        the keys themselves.
+    offsets : array_like of int, shape (m + 1,), optional
+        Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
+    key_bits : int or (int, int), optional
+        Sort only by these bits of the keys' order: the `key_bits` lowest ones, or those from low to high
+        (exclusive). For unsigned integers these are the bits of the key, for signed ones those of key + 2**(w - 1),
+        for floats those of their order-preserving integers. Keys that agree in them stay in input order.
+    device : optional
+        As everywhere in clgeom.
+    profile : bool
+        Return ``Profiled(result, phases)``.
+
+    Returns
+    -------
+    ndarray, or pyopencl.array.Array for keys on the device, shape (n,), of the keys' type in native byte order
+
+    Raises
+    ------
+    InvalidInput
+        For another type or shape, offsets out of order, bits that keys do not have, an unusable `out`.
+    DeviceLimit
+        When keys on the device need more memory than it has. Host keys are then sorted in chunks, merged by the host.
+
+    Notes
+    -----
+    NaN is last, whatever its sign; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
+    their payloads. The result is the same bit for bit on every device and for every work-group shape.
+    """
+    return _answer(Call("sort", keys, None, descending, out, offsets, key_bits, device, profile))
+
+
+def argsort(keys, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+    """Indices that sort an array, as ``numpy.argsort(keys, kind="stable")`` has them.
+
+    Parameters
+    ----------
+    keys, descending, offsets, key_bits, device, profile
+        As in `sort`. Indices count from the first key, with segments too.
+    out : optional
+        As in `sort`, int64 on the host, uint32 on the device.
+
+    Returns
+    -------
+    ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, shape (n,)
+    """
+    return _answer(Call("argsort", keys, None, descending, out, offsets, key_bits, device, profile))
+
+
+def sort_by_key(keys, values, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+    """Sort keys, and values along with them; equal keys leave their values in input order.
+
+    Parameters
+    ----------
+    keys, descending, offsets, key_bits, device, profile
+        As in `sort`.
+    values : array_like or pyopencl.array.Array, shape (n, ...)
+        Of any type on the host. On the device, where the keys must be then, shape (n,) and 1, 2, 4 or 8 bytes each.
+    out : (array, array), optional
+        Where the sorted keys and the sorted values go: two arrays that share no memory. They may be those that came.
+
+    Returns
+    -------
+    keys, values
+        Sorted, in the place and of the types that they came in; keys in native byte order.
+    """
+    return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
+
+
+def _answer(call):
+    """What a call returns."""
+    at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
+    keys, payload, phases = _sorted(call) if at_once else _sorted_in_chunks(call)
+    result = keys if call.of == "sort" else payload if call.of == "argsort" else (keys, payload)
+    return Profiled(result, phases) if call.profile else result
+
+
+# At once ----------------------------------------------------------------------------------------------------------
+
+
+def _sorted(call):
+    """The keys (None for argsort), the payload (None for sort) and the phases."""
+    if call.n > MOST_KEYS:
+        raise DeviceLimit(
+            f"{call.of} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
+            "sorted in chunks."
+        )
+    keys_out, payload_out = _outputs(call)
+    # the buffers are kept until the end: kernels may read the caller's very memory
+    moved, buffers = _bindings(call, keys_out, payload_out)
+    phases = _run(call, moved, buffers) if call.n else ()
+    payload = payload_out.finished() if payload_out else None
+    # picked before any result is written: out may be the values
+    picked = call.values[payload] if call.picks else None
+    keys = keys_out.finished() if keys_out else None
+    return keys, into(call.outs[1], picked) if call.picks else payload, phases
+
+
+def _outputs(call):
+    """Memory for the sorted keys and the payload, None for what there is not."""
+    sources, keys_out, payload_out = [call.keys], None, None
+    if call.values is not None:
+        sources.append(call.values)
+    if call.of != "argsort":
+        keys_out = Output(call.session, call.order.dtype, call.n, sources, call.outs[0])
+    if call.payload_type is not None:
+        out = None if call.picks else call.outs[1]
+        payload_out = Output(call.session, call.payload_type, call.n, sources, out)
+    return keys_out, payload_out
+
+
+def _bindings(call, keys_out, payload_out):
+    """What plans have to know of what moves, and the memory that their names stand for: all unsigned integers."""
+    session, n = call.session, call.n
+    moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
+    buffers = {"keys": as_device_bits(session, call.keys, of=call.of)}
+    if call.carried is not None:
+        bits = call.carried.view(unsigned(call.carried.dtype))  # moved as they are, whatever their byte order
+        buffers["payload"] = as_device_bits(session, bits, of=call.of, name="values")
+        moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
+    for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
+        if output:
+            buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
+    if call.offsets is not None:
+        offsets = call.offsets.astype(np.uint32)
+        buffers["offsets"] = as_device_values(session, offsets, of=call.of, name="offsets")
+    return moved, buffers
+
+
+def _run(call, moved, buffers):
+    """Everything that is launched; returns the phases."""
+    session, device, n, order = call.session, call.session.profile, call.n, call.order
+    keys, segments, longest = Scratch("keys[0]", order.storage, n), None, n
+    if call.offsets is not None:
+        segments, longest = len(call.offsets) - 1, int(np.diff(call.offsets).max())
+
+    def launch(plan):
+        result = run(session, plan, profile=call.profile, **buffers)
+        return result, result.phases if call.profile else ()
+
+    if longest <= segment_capacity(device, order.dtype):
+        plan = segments_plan(
+            device, keys, n, order, significant=call.significant, segments=segments, longest=longest, **moved
+        )
+        return launch(plan)[1]
+    plan, found = survey_plan(device, keys, n, order, call.significant)
+    result, phases = launch(plan)
+    varying, special, descents = surveyed(result, found)
+    windows, peers = digit_windows(varying), peers_of(session)
+    if segments is None:
+        plan, _, _ = radix_plan(
+            device, keys, n, order.dtype, descending=order.descending, windows=windows if descents else (),
+            special=special, peers=peers, keep_keys=moved["keys_out"] is not None, **moved,
+        )  # fmt: skip
+    else:
+        plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, peers=peers, **moved)
+    return phases + launch(plan)[1]
+
+
+# In chunks --------------------------------------------------------------------------------------------------------
+
+
+def _most_at_once(call, payload_type):
+    """How many host keys the device takes at once, with all that sorting them and this payload needs.
+
+    Kernels read each array in one chunk. There may be one more offset than keys.
+    """
+    device, key = call.session.profile, call.order.dtype.itemsize
+    payload = 0 if payload_type is None else payload_type.itemsize
+    by_allocation = device.max_alloc_bytes // max(key, payload, 4 if call.offsets is not None else 1)
+    by_memory = device.global_mem_bytes // 10 * 9 // (3 * (key + payload) + 8)
+    most = min(by_allocation, by_memory, MOST_ITEMS)
+    most = max(most // CHUNK_ALIGN * CHUNK_ALIGN, min(most, CHUNK_ALIGN))
+    return max(most - (call.offsets is not None), 1)
+
+
+def _sorted_in_chunks(call):
+    """Host keys beyond the device's memory: each chunk sorted by itself, merged here. Results as of `_sorted`."""
+    most, indices, phases = _most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64), ()
+    offsets = np.array([0, call.n]) if call.offsets is None else call.offsets
+    for begin, end in _whole_segments(offsets, most):
+        first, last = np.searchsorted(offsets, [begin, end])
+        inside = offsets[first : last + 1] - begin if end - begin <= most else None
+        for start in range(begin, end, most):
+            stop = min(start + most, end)
+            part = Call(
+                "argsort", call.keys[start:stop], None, call.order.descending, None, inside, call.key_bits,
+                call.session, call.profile,
+            )  # fmt: skip
+            _, numbers, more = _sorted(part)
+            indices[start:stop] = numbers + start
+            phases += more
+        if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
+            found = indices[begin:end]
+            images = call.order.digits(call.keys[found]) & call.significant
+            indices[begin:end] = found[np.argsort(images, kind="stable")]
+    keys = None if call.of == "argsort" else call.keys[indices]
+    payload = call.values[indices] if call.values is not None else indices
+    # both are copies by now: out may be the keys, the values, or the one where the other was
+    return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload), phases
+
+
+def _whole_segments(offsets, most):
+    """(begin, end) of runs of whole segments with at most `most` keys, and of larger segments, each alone."""
+    begin = 0
+    while begin < offsets[-1]:
+        end = int(offsets[np.searchsorted(offsets, begin + most, side="right") - 1])
+        if end <= begin:
+            end = int(offsets[np.searchsorted(offsets, begin, side="right")])
+        yield begin, end
+        begin = end

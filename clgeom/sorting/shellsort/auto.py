@@ -1,0 +1,232 @@
+"""Shellsort "auto": a launch for each gap that is large, one for all that are small, and no iteration.
+
+Earlier gaps prove how far elements can still have to go (`clgeom.sorting.shellsort.gaps`), so a window with a halo that
+wide holds all that its core can need:
+
+- large gaps: whole columns, in registers (GPU), or by vectors of neighbouring columns in place (CPU);
+- middle gaps, on GPUs: windows of a few columns and many rows in local memory;
+- the last gaps: all in one launch, on windows in local memory (GPU) or cache (CPU).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, reach
+from clgeom.sorting.shellsort.result import ShellPhase
+
+COLUMNS, WINDOWS = "sorting/shellsort/shell_auto_columns", "sorting/shellsort/shell_auto_windows"
+#: Local memory that windows take at most: on most devices there is as much.
+LOCAL_BYTES = 48 << 10
+#: Heights of the sorting networks that hold a column in registers.
+BLOCKS = (8, 32, 64)
+#: Arrays of so many keys are one launch on a CPU: 4097 keys took 0.38 ms so, 1.0 ms with a launch for each gap.
+SMALL = 8192
+#: A gap belongs to the last launch if the halo that it needs leaves at least this share of a window as core.
+LEAST_CORE = 0.5
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A phase of "auto": a launch, or rounds of launches until nothing changes where no bound is known (`settle`)."""
+
+    gaps: tuple[int, ...]
+    step: Step
+    elements_per_item: float
+    keys_in: int
+    halo: int | None = None
+    settle: bool = False
+
+    @property
+    def out_of_place(self) -> bool:
+        """Whether it writes from "codes" to "spare", not back to "codes"."""
+        return self.step.kernel == WINDOWS
+
+
+def ladder_of(gaps, sequence) -> tuple[int, ...]:
+    """Small gaps, whatever n is, for kernels that have them built in; those of the sequence where it depends on n."""
+    if isinstance(gaps, str) and gaps != "shell":
+        return tuple(reversed(SEQUENCES[gaps](LOCAL_BYTES)))
+    return sequence
+
+
+def auto_passes(profile, n, code_bits, gaps, ladder) -> tuple[Pass, ...]:
+    """The passes of "auto" for n codes of so many bits. Pure: needs no device.
+
+    `ladder` has all gaps that may end in the last launch. After a pass that is out of place "codes" and "spare" change
+    roles.
+    """
+    policies = [select(profile, kernel, np.dtype(f"uint{code_bits}"), n) for kernel in (COLUMNS, WINDOWS)]
+    return _auto_passes(profile, n, code_bits, gaps, ladder, *policies)
+
+
+@functools.lru_cache(maxsize=64)
+def _auto_passes(*shape):
+    return tuple(_Shape(*shape).passes())
+
+
+class _Shape:
+    """What the passes of one sort have in common, and how each of them is shaped."""
+
+    def __init__(self, profile, n, code_bits, gaps, ladder, columns, windows):
+        self.n, self.code_bits, self.gaps, self.units = n, code_bits, gaps, profile.compute_units
+        self.most_bytes = profile.max_alloc_bytes
+        self.columns, self.windows = columns, windows
+        self.code_bytes = code_bits // 8
+        self.lanes = 32 // self.code_bytes
+        local = min(profile.local_mem_bytes, LOCAL_BYTES) - 256
+        self.tile = max(local // self.code_bytes * 32 // 33 // 128 * 128, 128)  # padded by one element in 32
+        self.serial_windows = windows.variant == "serial"
+        #: An array that one launch sorts.
+        self.small = SMALL if self.serial_windows else self.tile
+        self.built_in = tuple(gap for gap in ladder if gap < self.small)
+
+    def passes(self) -> list[Pass]:
+        """A pass for each gap, up to the one that does all that are left."""
+        if self.n <= self.small:
+            return [self._last_pass(0, 0, self.n)]
+        last, halo = self._last_gaps()
+        passes = [self._column_pass(i) for i in range(last)]
+        if last < len(self.gaps):
+            passes.append(self._last_pass(last, halo, self._rows(halo) - 2 * halo))
+        return passes
+
+    def _pass(self, kernel, args, groups, params, *, gaps, each, keys_in=None, halo=None, settle=False):
+        policy, keys_in = self.columns if kernel == COLUMNS else self.windows, keys_in or self.n
+        args, params = ("codes", np.uint32(self.n), *args), {"code_bits": self.code_bits, **params}
+        step = Step(kernel, policy, args, groups, params, (keys_in + self.n) * self.code_bytes)
+        return Pass(gaps, step, each, keys_in, halo or None, settle)
+
+    # The last gaps, all in one launch
+
+    def _last_gaps(self):
+        """The first gap that the last launch does, by number, and its halo: the largest that leaves enough core."""
+        most = self.windows.items_per_thread if self.serial_windows else self.tile
+        for i, gap in enumerate(self.gaps):
+            # A halo is no narrower than the smallest earlier gap, less one: most need no search to be too wide.
+            if i == 0 or gap not in self.built_in or self.gaps[i - 1] > most:
+                continue
+            halo = reach(self.gaps[:i])
+            if halo is not None and self._rows(halo) - 2 * halo >= LEAST_CORE * self._rows(halo):
+                return i, halo
+        return len(self.gaps), None
+
+    def _rows(self, halo):
+        """Rows of a window: those of local memory, or (CPU) so many that every lane of every unit has one."""
+        if not self.serial_windows:
+            return self.tile
+        return min(self.windows.items_per_thread, ceil_div(self.n, self.lanes * self.units) + 2 * halo)
+
+    def _last_pass(self, at, halo, core):
+        """The gaps from number `at` on, in windows of neighbouring elements."""
+        gaps, windows, rows = self.gaps[at:], ceil_div(self.n, core), core + 2 * halo
+        if not self.serial_windows:
+            return self._windows_pass(gaps, 1, 0, halo, core, windows)
+        groups = self.windows.groups(ceil_div(windows, self.lanes), self.units)
+        groups = max(min(groups, self.most_bytes // (rows * self.lanes * self.code_bytes)), 1)
+        memory = Scratch("windows", np.dtype(f"uint{self.code_bits}"), groups * rows * self.lanes)
+        first = np.uint32(self.built_in.index(gaps[0]))
+        args = (np.uint32(rows), np.uint32(halo), first, memory, "spare")
+        return self._pass(
+            WINDOWS, args, groups, {"gaps": self.built_in}, gaps=gaps, each=self.n / groups, keys_in=windows * rows,
+            halo=halo,
+        )  # fmt: skip
+
+    def _windows_pass(self, gaps, gap, width_bits, halo, core, groups):
+        """These gaps in windows of 2 ** width_bits columns `gap` apart, in local memory."""
+        first = self.built_in.index(gaps[0] // gap)  # in rows of a window
+        args = (*map(np.uint32, (gap, width_bits, halo, core, first)), "spare")
+        return self._pass(
+            WINDOWS, args, groups, {"gaps": self.built_in, "tile": self.tile}, gaps=gaps,
+            each=self.tile / self.windows.wg_size, keys_in=groups * (core + 2 * halo) << width_bits, halo=halo,
+        )  # fmt: skip
+
+    # One gap
+
+    def _column_pass(self, i):
+        """The pass of one gap: whole columns in place, windows of them, or blocks of them that settle."""
+        gap = self.gaps[i]
+        gaps, rows = (gap,), ceil_div(self.n, gap)
+        if self.columns.variant == "serial":
+            # As many groups for every unit, of items_per_thread columns at most and a whole vector at least.
+            groups = ceil_div(ceil_div(gap, self.columns.items_per_thread), self.units) * self.units
+            groups = max(min(groups, gap // self.lanes), 1)
+            return self._pass(COLUMNS, (np.uint32(gap),), groups, {}, gaps=gaps, each=self.n / groups)
+        block = next((block for block in BLOCKS if rows <= block), None)
+        window = None if block or self.serial_windows else self._window(i, rows)
+        if window:
+            width_bits, halo, core = window
+            groups = ceil_div(gap, 1 << width_bits) * ceil_div(rows, core)
+            return self._windows_pass(gaps, gap, width_bits, halo, core, groups)
+        settle, block = block is None, block or BLOCKS[1]
+        groups = ceil_div(gap * ceil_div(rows, block), self.columns.wg_size)
+        args = (np.uint32(gap), np.uint32(0), np.uint32(0), "changed")
+        params = {"stage": "sort", "block": block}
+        return self._pass(COLUMNS, args, groups, params, gaps=gaps, each=min(rows, block), settle=settle)
+
+    def _window(self, i, rows):
+        """(log2 of the columns, halo, core rows) of a gap's cheapest windows; None when no halo is known to fit."""
+        gap, widths = self.gaps[i], [bits for bits in range(9) if 1 << bits < 2 * self.gaps[i]]
+        shapes = [(bits, 0, rows) for bits in widths if rows <= self.tile >> bits]
+        # Columns that fit whole are preferred, if memory is read in stretches of 32 bytes at least.
+        if not shapes or (shapes[-1][0] < widths[-1] and self.code_bytes << shapes[-1][0] < 32):
+            # Before `gap` comes no multiple of it as small as the smallest earlier gap: a lower limit of the bound.
+            useful = i > 0 and self.gaps[i - 1] // gap <= self.tile
+            halo = displacement(gap, self.gaps[:i]) if useful else None
+            if halo is not None:
+                shapes += [(bits, halo, (self.tile >> bits) - 2 * halo) for bits in widths]
+
+        def cost(shape):
+            """Elements brought in, and what else comes with them in memory's sectors of 32 bytes."""
+            bits, _, core = shape
+            return ceil_div(gap, 1 << bits) * ceil_div(rows, core) * (1 + 32 / (self.code_bytes << bits))
+
+        return min((shape for shape in shapes if shape[2] > 0), key=cost, default=None)
+
+
+# Running ----------------------------------------------------------------------------------------------------------
+
+
+def run_passes(codes, passes) -> tuple[ShellPhase, ...]:
+    """Sort Codes by these passes."""
+    buffers = codes.buffers
+    if any(p.out_of_place for p in passes):
+        buffers["spare"] = codes.room(codes.n)
+    if any(p.step.kernel == COLUMNS for p in passes):
+        codes.clear("changed", 1)
+    phases = []
+    for p in passes:
+        seconds, rounds = _settle(codes, p) if p.settle else (codes.run(p.step), 1)
+        if p.out_of_place:
+            buffers["codes"], buffers["spare"] = buffers["spare"], buffers["codes"]
+        phases.append(
+            ShellPhase(
+                p.gaps, p.step.groups, p.step.policy.wg_size, p.elements_per_item, float(rounds), p.keys_in * rounds,
+                codes.n * rounds, p.halo, p.step.kernel.rsplit("/", 1)[-1], seconds,
+            )
+        )  # fmt: skip
+    return tuple(phases)
+
+
+def _settle(codes, p):
+    """Blocks sorted, then merged at both offsets in turn until neither changes anything. Seconds and rounds."""
+    block, (keys, n, gap, *_, changed) = p.step.params["block"], p.step.args
+    seconds, rounds = codes.run(p.step), 1
+
+    def merge(offset, number):
+        args = (keys, n, gap, np.uint32(offset), np.uint32(number), changed)
+        return replace(p.step, args=args, params={**p.step.params, "stage": "merge"})
+
+    while True:
+        took = codes.run(merge(block // 2, rounds), merge(0, rounds + 1))
+        seconds = seconds + took if codes.profiled else None
+        rounds += 2
+        if codes.read("changed")[0] < rounds - 2:
+            codes.clear("changed", 1)
+            return seconds, rounds

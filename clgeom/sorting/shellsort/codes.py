@@ -1,0 +1,81 @@
+"""Keys of a Shellsort as codes on the device: unsigned integers, of 32 bits at least, that compare as the keys do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+from clgeom.sorting.keys import KeyOrder, as_device_bits
+from clgeom.sorting.outputs import Output
+
+
+class Codes:
+    """The codes of one sort, in ``buffers["codes"]``.
+
+    Parameters
+    ----------
+    session : Session
+    keys : ndarray or pyopencl.array.Array
+        As `as_key_array` returned them.
+    descending, profiled : bool
+    """
+
+    def __init__(self, session, keys, descending, profiled):
+        self.session, self.keys, self.n, self.profiled = session, keys, len(keys), profiled
+        self.order = KeyOrder(keys.dtype.newbyteorder("="), descending)
+        self.bits = max(self.order.bits, 32)
+        self.dtype = np.dtype(f"uint{self.bits}")
+        self.policy = select(session.profile, "sorting/shellsort/shell_codes", self.order.dtype, self.n)
+        self.buffers = {"codes": self.room(self.n)}
+        given = as_device_bits(session, keys, of="shellsort")
+        steps = [
+            self._step("encode", f"keys[{i}]", "codes", chunk.count, chunk.start)
+            for i, chunk in enumerate(given.chunks)
+        ]
+        run(session, Plan(*steps), keys=given, **self.buffers)
+
+    def _step(self, direction, source, target, count, at=0):
+        params = {**self.order.options(), "code_bits": self.bits, "direction": direction}
+        args = (source, np.uint64(count), np.uint64(at), self.order.flip, target)
+        groups = self.policy.groups(ceil_div(count, self.policy.tile), self.session.profile.compute_units)
+        moved = count * (self.dtype.itemsize + self.order.storage.itemsize)
+        return Step("sorting/shellsort/shell_codes", self.policy, args, groups, params, moved)
+
+    def room(self, count):
+        """Memory for so many codes."""
+        return allocate(self.session, count * self.dtype.itemsize)
+
+    def clear(self, name, count, number=np.uint32):
+        """Bind a name to so many unsigned integers, all 0."""
+        zero = number(0)
+        self.buffers[name] = allocate(self.session, zero.nbytes * count)
+        fill(self.session, self.buffers[name], zero, count)
+
+    def run(self, *steps):
+        """Enqueue steps; their seconds when profiled."""
+        result = run(self.session, Plan(*steps), profile=self.profiled, **self.buffers)
+        return sum(phase.seconds for phase in result.phases) if self.profiled else None
+
+    def read(self, name, count=1, number=np.uint32) -> np.ndarray:
+        """The unsigned integers that a name is bound to."""
+        return read(self.session, self.buffers[name], number, count)
+
+    def in_order(self) -> bool:
+        """Whether the codes are sorted."""
+        policy = select(self.session.profile, "sorting/shellsort/shell_check", self.dtype, self.n)
+        groups = policy.groups(ceil_div(self.n, policy.tile), self.session.profile.compute_units)
+        self.clear("descent", 1)
+        args = ("codes", np.uint32(self.n), "descent")
+        step = Step("sorting/shellsort/shell_check", policy, args, groups, {"code_bits": self.bits})
+        run(self.session, Plan(step), **self.buffers)
+        return not self.read("descent")[0]
+
+    def decoded(self):
+        """The keys of the codes as they are now, of the type and in the place of those that came."""
+        out = Output(self.session, self.order.dtype, self.n, (self.keys,))
+        if self.n:
+            step = self._step("decode", "codes", "keys", self.n)
+            run(self.session, Plan(step), keys=out.buffer, **self.buffers)
+        return out.finished()

@@ -1,0 +1,124 @@
+"""Shellsort on the device: the variants 0 and A to F of a published study, and "auto", our own.
+
+A pass with gap h sorts the array's h columns, elements h apart; the gaps shrink to 1. Keys are sorted as codes:
+unsigned integers that compare as the keys do (``cl_src/key_order.h``), so that an unstable sort has one answer::
+
+    keys ──encode──> codes ──a phase for each gap──> codes ──decode──> sorted keys
+
+The variants of the study (shellsort_study.py) differ in who sorts a column:
+
+===== ============================================================================================== =========
+"0"   one work-item sorts every column of every phase                                                full sort
+"A"   a work-item for each column                                                                    full sort
+"B"   several items for a column, each its own chunk of it                                           no
+"C"   B with the insertion from the largest element down                                             no
+"D"   B, and neighbouring chunks exchange end elements until nothing changes                         full sort
+"E"   D with private chunks: each item has a work-group and local memory of its own                  full sort
+"F"   D with resident segments: a work-group keeps its part of a column in local memory until settled full sort
+===== ============================================================================================== =========
+
+"auto" (shellsort_auto.py) has a kernel for each kind of gap and does not iterate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arrays import session_of
+from clgeom.sorting.keys import MOST_KEYS, as_key_array
+from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
+from clgeom.sorting.shellsort.codes import Codes
+from clgeom.sorting.shellsort.gaps import gaps_for
+from clgeom.sorting.shellsort.result import ShellsortResult
+from clgeom.sorting.shellsort.study import Study
+
+VARIANTS = ("auto", "0", "A", "B", "C", "D", "E", "F")
+#: Variants that leave several runs when a last phase has several chunks.
+PARTIAL = ("B", "C")
+
+
+def shellsort(
+    keys, *, variant="auto", gaps="sedgewick86", max_items_per_subsequence=512, min_elements_per_item=1, order=None,
+    device=None, stats=False, profile=False,
+) -> ShellsortResult:  # fmt: skip
+    """Sorted copy of an array, by Shellsort.
+
+    Parameters
+    ----------
+    keys : array_like or pyopencl.array.Array, shape (n,)
+        Integers of 8 to 64 bits, float16, float32 or float64; of any strides and byte order.
+    variant : {"auto", "0", "A", "B", "C", "D", "E", "F"}
+        See the module's description. "B" and "C" need not sort fully; the result's `is_sorted` says whether they did.
+    gaps : str or sequence of int
+        "sedgewick86", "sedgewick82", "ciura", "tokuda", "pratt", "lee", "skean", "hibbard", "shell", or decreasing
+        integers that end in 1.
+    max_items_per_subsequence : int
+        Most work-items for a column, in variants B to F.
+    min_elements_per_item : int
+        Fewest elements for each of them; a column always has one item.
+    order : {None, "ascending", "descending"}
+        None is ascending. NaN is last either way.
+    device : optional
+        As everywhere in clgeom.
+    stats : bool
+        Count passes, reads and writes of each phase (an instrumented build of the kernels).
+    profile : bool
+        Take the time of each phase.
+
+    Returns
+    -------
+    ShellsortResult
+
+    Raises
+    ------
+    InvalidInput
+        For another type, shape, variant or order, or gaps that do not decrease to 1.
+    DeviceLimit
+        When the device has too little memory, or a chunk of variant E does not fit into local memory.
+
+    Notes
+    -----
+    The order is total, down to the bits: -0.0 before 0.0, NaNs by sign and payload. So the result is the same for
+    every full sort, device and work-group shape.
+
+    Examples
+    --------
+    >>> shellsort([3.0, 1.0, 2.0]).keys
+    array([1., 2., 3.])
+    """
+    keys = as_key_array(keys, of="shellsort")
+    variant = _checked_variant(variant)
+    items = _checked_count(max_items_per_subsequence, "max_items_per_subsequence")
+    elements = _checked_count(min_elements_per_item, "min_elements_per_item")
+    if order not in (None, "ascending", "descending"):
+        raise InvalidInput(
+            f"The 'order' parameter of shellsort must be None, 'ascending' or 'descending'. Got {order!r} instead."
+        )
+    session, sequence = session_of(keys, device), gaps_for(gaps, len(keys))
+    if len(keys) > MOST_KEYS:
+        raise DeviceLimit(f"shellsort takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
+    codes = Codes(session, keys, order == "descending", profile)
+    if len(keys) < 2:
+        return ShellsortResult(codes.decoded(), variant, sequence, True)
+    if variant == "auto":
+        passes = auto_passes(session.profile, codes.n, codes.bits, sequence, ladder_of(gaps, sequence))
+        phases = run_passes(codes, passes)
+    else:
+        phases = Study(codes, variant, sequence, items, elements, stats).run()
+    is_sorted = variant not in PARTIAL or codes.in_order()
+    return ShellsortResult(codes.decoded(), variant, sequence, is_sorted, phases)
+
+
+def _checked_variant(variant):
+    name = variant.upper() if isinstance(variant, str) and variant != "auto" else variant
+    if name not in VARIANTS:
+        known = ", ".join(repr(v) for v in VARIANTS)
+        raise InvalidInput(f"The 'variant' parameter of shellsort must be one of {known}. Got {variant!r} instead.")
+    return name
+
+
+def _checked_count(value, name):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInput(f"The '{name}' parameter of shellsort must be a positive integer. Got {value!r} instead.")
+    return int(value)

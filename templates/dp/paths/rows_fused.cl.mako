@@ -1,0 +1,135 @@
+<%page args="equation='', held='', held_types=(), rounded=False, flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
+// rows_fused: several rows of a table whose cells read only the row before, each tile for itself, in local memory.
+//
+//   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
+//   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    are read but never computed
+//   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    x: right; what dots hold is never used for an x
+//   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|
+//
+// left and right are the sums over the rows of how far a cell reads, so the core is right in the last row: groups need
+// nothing of each other. Item t has columns t, t + WG_SIZE ..: neighbours lie in different banks. Work: (core + left + right) / core evaluations a cell; memory: one row in and out a launch.
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp/dp_math.h"
+#define DP_ROW_CONTEXT , local const cell_t *dp_row, const int dp_base
+#define DP_CONTEXT DP_ROW_CONTEXT
+#define M(a, b) dp_row[(b) - dp_base]
+% if equation:
+${equation}
+% else:
+#include "dp/dp_sample.h"
+% endif
+${held}
+#define WG_SIZE ${wg_size}
+#define ITEMS ${items_per_thread}
+#define TILE (WG_SIZE * ITEMS)
+#define GUARD_LEFT ${guard_left}
+#define GUARD_RIGHT ${guard_right}
+#define BITS ${bits}     // of a decision; 0: none is kept
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assume)
+#define ASSUME(condition) __builtin_assume(condition)
+#endif
+#endif
+#ifndef ASSUME
+#define ASSUME(condition)
+#endif
+
+// Rows row .. row + count - 1 in the order of filling; cells of row r lie from slot r modulo slots of the memory.
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void rows_fused(const int n, const int m, const int row, const int count, const int left, const int right, const int from, const int to,
+                global cell_t *restrict cells, const int pitch
+% if bits:
+                , global uchar *restrict decisions, const int decision_pitch
+% endif
+                DP_KERNEL_PARAMETERS)
+{
+    const int lid = get_local_id(0), core = TILE - left - right;
+    const int start = (int)get_group_id(0) * core, stop = min(start + core, m), base = start - left;
+    local cell_t window[GUARD_LEFT + TILE + GUARD_RIGHT];
+    local cell_t *tile = window + GUARD_LEFT;
+% if bits:
+    local uchar won[TILE];
+% endif
+    global const cell_t *source = cells + (size_t)from * pitch;
+    for (int x = lid - GUARD_LEFT; x < TILE + GUARD_RIGHT; x += WG_SIZE)
+        tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : (cell_t)0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+% if held:
+<% elements = "".join(f", held{k}" for k in range(len(held_types))) %>\
+    // elements of the next row are on their way while a row is computed
+% for k, kind in enumerate(held_types):
+    ${kind} next${k} = dp_load${k}(${"n - 1 - row" if flip_rows else "row"}, n, m DP_ARGUMENTS);
+% endfor
+% else:
+    const bool inner = base >= 1 && base + TILE < m;
+% endif
+    for (int r = row; r < row + count; ++r) {
+        const int i = ${"n - 1 - r" if flip_rows else "r"};
+        cell_t value[ITEMS];
+        uint decision[ITEMS];
+% if held:
+% for k, kind in enumerate(held_types):
+        const ${kind} held${k} = next${k};
+        next${k} = dp_load${k}(i ${"- 1" if flip_rows else "+ 1"}, n, m DP_ARGUMENTS);
+% endfor
+        if (r) {
+            // all columns of the tile: what is computed outside of the table is used nowhere
+            #pragma unroll
+            for (int c = 0; c < ITEMS; ++c)
+                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]));
+        } else {
+% else:
+        if (inner && r) {
+            #pragma unroll
+            for (int c = 0; c < ITEMS; ++c) {
+                const int j = base + lid + c * WG_SIZE;
+                ASSUME(j >= 1);
+                value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+            }
+        } else {
+% endif
+            #pragma unroll
+            for (int c = 0; c < ITEMS; ++c) {
+                const int j = base + lid + c * WG_SIZE;
+                value[c] = 0;
+                decision[c] = 0;
+                if (j >= 0 && j < m)
+                    value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c)
+            tile[lid + c * WG_SIZE] = value[c];
+% if table:
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c) {
+            const int j = base + lid + c * WG_SIZE;
+            if (j >= start && j < stop)
+                cells[(size_t)i * pitch + j] = value[c];
+        }
+% endif
+% if bits:
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c)
+            won[lid + c * WG_SIZE] = (uchar)decision[c];
+% endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+% if bits:
+        // a byte of memory has 8 / BITS decisions, the first column's in the lowest bits
+        for (int x = lid * (8 / BITS); x < stop - start; x += WG_SIZE * (8 / BITS)) {
+            uint packed = 0;
+            for (int c = 0; c < 8 / BITS; ++c)
+                packed |= (uint)won[left + x + c] << (c * BITS);
+            decisions[(size_t)r * decision_pitch + (start + x) / (8 / BITS)] = (uchar)packed;
+        }
+% endif
+    }
+% if not table:
+    for (int x = lid; x < stop - start; x += WG_SIZE)
+        cells[(size_t)to * pitch + start + x] = tile[left + x];
+% endif
+}

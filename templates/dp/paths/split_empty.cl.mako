@@ -1,0 +1,46 @@
+<%page args="equation='', rounded=False, turned=False, start='INT_MAX', decided=None, first=0, last=0, variant='group', wg_size=256, items_per_thread=1"/>\
+// split_empty: the cells that no split reaches (i + first >= j + last): a row of them after the other, rows from .. to - 1.
+//
+//   x . . .
+//   x x . .    x: computed here, all at once, for they read no cell
+//   x x x .
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp/dp_math.h"
+#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define M(a, b) ((cell_t)0)
+% if equation:
+${equation}
+% else:
+#include "dp/dp_sample_split.h"
+% endif
+#define WG_SIZE ${wg_size}
+#define SPLIT_TURNED ${int(turned)}
+#define SPLIT_TRACK 0
+#define SPLIT_NAN 0
+#define SPLIT_BARE 1
+#define SPLIT_BETTER(a, b) ((a) < (b))
+#include "dp/dp_split.h"
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void split_empty(const int n, const int m, const int from, const int to, global cell_t *restrict table, const int pitch
+% if decided:
+                 , global ${decided} *restrict decisions
+% endif
+                 DP_KERNEL_PARAMETERS)
+{
+    for (int i = from + get_group_id(0); i < to; i += get_num_groups(0)) {
+        const int stop = clamp(i + 1 + ${first} - ${last}, 0, m);
+        for (int j = get_local_id(0); j < stop; j += WG_SIZE) {
+#if DP_HAS_DECISION
+            uint decision;
+#endif
+            table[(size_t)i * pitch + j] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
+% if decided:
+            decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
+% endif
+        }
+    }
+}

@@ -1,0 +1,126 @@
+<%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, nan=False, left=0, right=1, first=0, last=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%
+    side = int(wg_size**0.5)
+    tile = side * items_per_thread
+%>\
+// split_product: what the splits k between two tiles of a diagonal give to each cell of the tile where they meet.
+//
+//              K ..                 tile (I, J) of M = best over k of M(i, k + left) + M(k + right, j) + term(i, j, k),
+//        +----+====+----+           for the k whose operands are both in tiles that are done: a product of matrices
+//     I  |    |left|(I,J)           with min and + instead of + and *. The other k are split_finish's.
+//        +----+----+====+
+//             |    |right  K + 1    part p of a tile takes every ..th run of k, so that short diagonals fill the device,
+//             +----+----+           and leaves its best in parts[tile][p].
+//
+// The tiles of a diagonal from row `from` on: a long diagonal goes in several launches.
+// Item (x, y) of a group has ${items_per_thread} x ${items_per_thread} cells in registers; runs of both operands pass through local memory.
+// On CPUs one item takes rows of the tile, vectors of columns; only diagonals of few tiles need this kernel there. Work: T evaluations a cell and tile between;
+// memory: 2 / T reads an evaluation.
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp/dp_math.h"
+#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define M(a, b) ((cell_t)0)
+% if equation:
+${equation}
+% else:
+#include "dp/dp_sample_split.h"
+% endif
+#define SPLIT_TRACK ${int(track)}
+#define SPLIT_NAN ${int(nan)}
+#define SPLIT_BARE ${int(bare)}
+#define SPLIT_TURNED ${int(turned)}
+#define SPLIT_BETTER(a, b) ((a) ${better} (b))
+#define SPLIT_START (${start})
+#include "dp/dp_split.h"
+#define WG_SIZE ${wg_size}
+#define TILE ${tile}
+#define LEFT ${left}
+#define RIGHT ${right}
+#define FIRST ${first}   // k begins at i + FIRST
+#define LAST ${last}    // and ends before j + LAST
+% if variant == "serial":
+#include "dp/dp_split_runs.h"
+% endif
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void split_product(const int n, const int m, const int diagonal, const int parts, const int from, global const cell_t *restrict table, const int pitch,
+                   global cell_t *restrict best_of, global int *restrict k_of DP_KERNEL_PARAMETERS)
+{
+    const int tile_row = from + get_group_id(0) / parts, part = get_group_id(0) % parts, tile_column = tile_row + diagonal;
+    const int k_first = (tile_row + 1) * TILE - 1 + FIRST, k_last = tile_column * TILE + LAST;
+    const int runs = (k_last - k_first + TILE - 1) / TILE;
+    const int begin = k_first + (int)((long)runs * part / parts) * TILE;
+    const int end = min(k_first + (int)((long)runs * (part + 1) / parts) * TILE, k_last);
+    const int i0 = tile_row * TILE, j0 = tile_column * TILE;
+    best_of += ((size_t)tile_row * parts + part) * TILE * TILE;
+    k_of += SPLIT_TRACK ? ((size_t)tile_row * parts + part) * TILE * TILE : 0;
+% if variant == "serial":
+    cell_t best[TILE * TILE];
+    int at[TILE * TILE];
+    item_splits(best, at, i0, j0, begin, end, n, m, table, pitch DP_ARGUMENTS);
+    for (int q = 0; q < TILE * TILE; ++q) {
+        best_of[q] = best[q];
+#if SPLIT_TRACK
+        k_of[q] = at[q];
+#endif
+    }
+% else:
+#define SIDE ${side}                  // items along a side of the tile
+#define ITEMS ${items_per_thread}                  // cells of an item along each side
+#define RUN 16                   // splits in local memory at once
+    local cell_t local_left[RUN][TILE + 1], local_right[RUN][TILE];
+    const int lid = get_local_id(0), x = lid % SIDE, y = lid / SIDE;
+    cell_t best[ITEMS][ITEMS];
+    int at[ITEMS][ITEMS];
+    int is[ITEMS], js[ITEMS];   // inside the table: what is computed for cells beyond is not used
+    for (int a = 0; a < ITEMS; ++a) {
+        is[a] = min(i0 + y + a * SIDE, n - 1);
+        js[a] = min(j0 + x + a * SIDE, m - 1);
+        for (int b = 0; b < ITEMS; ++b) {
+            best[a][b] = SPLIT_START;
+            at[a][b] = SPLIT_FIRST(begin);
+        }
+    }
+    for (int run = begin; run < end; run += RUN) {
+        const int stop = min(RUN, end - run);
+        for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
+            const int k = q % RUN, r = q / RUN;
+            if (k < stop)
+                local_left[k][r] = table[(size_t)min(i0 + r, n - 1) * pitch + run + k + LEFT];
+        }
+        for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
+            const int c = q % TILE, k = q / TILE;
+            if (k < stop)
+                local_right[k][c] = table[(size_t)min(run + k + RIGHT, n - 1) * pitch + min(j0 + c, m - 1)];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+#define SPLITS(k) do { \
+            cell_t from_left[ITEMS], from_right[ITEMS]; \
+            _Pragma("unroll") for (int a = 0; a < ITEMS; ++a) from_left[a] = local_left[k][y + a * SIDE]; \
+            _Pragma("unroll") for (int b = 0; b < ITEMS; ++b) from_right[b] = local_right[k][x + b * SIDE]; \
+            _Pragma("unroll") for (int a = 0; a < ITEMS; ++a) \
+                _Pragma("unroll") for (int b = 0; b < ITEMS; ++b) \
+                    SPLIT_TAKE(SPLIT_SUM(is[a], js[b], run + (k), from_left[a], from_right[b]), run + (k), best[a][b], at[a][b]); \
+        } while (0)
+        if (stop == RUN) {
+            #pragma unroll 4
+            for (int k = 0; k < RUN; ++k)
+                SPLITS(k);
+        } else {
+            for (int k = 0; k < stop; ++k)
+                SPLITS(k);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int a = 0; a < ITEMS; ++a)
+        for (int b = 0; b < ITEMS; ++b) {
+            best_of[(y + a * SIDE) * TILE + x + b * SIDE] = best[a][b];
+#if SPLIT_TRACK
+            k_of[(y + a * SIDE) * TILE + x + b * SIDE] = at[a][b];
+#endif
+        }
+% endif
+}

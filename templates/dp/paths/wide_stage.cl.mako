@@ -1,0 +1,90 @@
+<%page args="equation='', cell='int', kind='rows', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, rounded=False, variant='group', wg_size=64, items_per_thread=1"/>\
+// wide_stage: fills stages of few cells whose equation is a minimum or maximum over many: a group of work-items per cell.
+//
+//   k       lo | 0 1 2 .. WG_SIZE-1 | 0 1 2 .. | hi     work-item x takes every WG_SIZE-th k, from lo + x
+//   local   (best value, its k) of each work-item       halved until one is left: the best, at its lowest k
+//   cell    the rest of the equation, by work-item 0
+//
+// Any pattern (kind, reverse); places from `low` on. Stages of one cell are filled by one group, several to a launch, with a barrier between.
+// Work: one call of the reduction's body per cell and k.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#define DP_CELL ${cell}
+#define DP_KIND DP_${dict(rows="ROWS", columns="COLUMNS", nose="DIAGS_NOSE", sone="DIAGS_SONE")[kind]}
+#define DP_REVERSE ${int(reverse)}
+#define DP_LAYOUT DP_${layout}
+#define DP_RING ${ring}
+#define DP_CHUNKS ${chunks}
+#define DP_SHIFT ${shift}
+#include "dp/dp_math.h"
+#include "dp/dp_table.h"
+% if equation:
+${equation}
+% else:
+#include "dp/dp_sample_wide.h"
+% endif
+#define DP_KEEP ${keep}
+% if decisions:
+#define DP_DECISIONS ${decisions}
+#define DP_DECISION_CHUNKS ${decision_chunks}
+#define DP_DECISION_SHIFT ${decision_shift}
+#define DP_DECISION_BITS ${decision_bits}
+% endif
+#include "dp/dp_store.h"
+typedef DP_WIDE_TYPE wide_t;
+
+// Whether (value, k) goes before the best so far: ties go to the lowest k; an index of -1 is none.
+inline bool goes_before(const wide_t value, const int k, const wide_t best, const int at)
+{
+    return k >= 0 && (at < 0 || value DP_WIDE_BETTER best || (value == best && k < at));
+}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void wide_stage(DP_STAGE_PARAMETERS)
+{
+    local wide_t values[WG_SIZE];
+    local int places[WG_SIZE];   // offsets of k from lo; -1 for none
+    const int lid = get_local_id(0);
+    for (int stage = first; stage < last; ++stage) {
+        const int line = DP_REVERSE ? dp_stages(DP_KIND, n, m) - 1 - stage : stage;
+        const int place = (int)low + (int)get_group_id(0), above = max(0, line - (m - 1));
+        int i = line, j = place;
+        if (DP_KIND == DP_COLUMNS) {
+            i = place;
+            j = line;
+        }
+        else if (DP_KIND != DP_ROWS) {
+            i = DP_KIND == DP_DIAGS_NOSE ? above + place : n - 1 - above - place;
+            j = line - above - place;
+        }
+        int lo, hi, at = -1;
+        dp_range(&lo, &hi, i, j, n, m DP_PASS DP_ARGUMENTS);
+        wide_t best = DP_WIDE_START;
+        for (long k = (long)lo + lid; k < hi; k += WG_SIZE) {
+            const wide_t value = dp_body((int)k, i, j, n, m DP_PASS DP_ARGUMENTS);
+            if (value DP_WIDE_BETTER best || (at < 0 && value == best)) {
+                best = value;
+                at = (int)(k - lo);
+            }
+        }
+        values[lid] = best;
+        places[lid] = at;
+        for (int reach = WG_SIZE / 2; reach > 0; reach /= 2) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (lid < reach && goes_before(values[lid + reach], places[lid + reach], values[lid], places[lid])) {
+                values[lid] = values[lid + reach];
+                places[lid] = places[lid + reach];
+            }
+        }
+        if (lid == 0) {
+            uint decision = 0;
+            const int k = places[0] < 0 ? -1 : lo + places[0];
+            const cell_t value = dp_cell(i, j, n, m DP_PASS, values[0], k DP_ARGUMENTS DP_DECISION(&decision));
+            dp_keep_cell(i, j, value, decision, DP_KEEP_NAMES, n, m);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+}

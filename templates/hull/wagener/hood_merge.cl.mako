@@ -1,0 +1,157 @@
+<%page args="real='float', filtered=True, keep=False, variant='group', wg_size=64, items_per_thread=1"/>\
+// hood_merge: hoods of `span` blocks, side by side, become hoods of twice as many; a work-group per pair and side.
+//
+//   P  | run | run | .. |   Q  | run | .. |      a run: what is left of a block's hood, a range of corners
+//                  \______________/              the tangent touches p and q: runs between theirs go, the runs of p
+//   H  | run | run |    | run | .. |             and q are cut at p and q, and no corner is moved
+//
+// The work-group tries WG_SIZE evenly spaced corners of P at a time, first the last ones of runs, then those within a
+// run. Each work-item finds the tangent from its corner to Q by binary search and sees which way the common tangent
+// lies; as that is the same way for all corners on one side of it, the bracket shrinks WG_SIZE-fold.
+// Cost: O(log^2 / log WG_SIZE) dependent tests.
+// Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985); the sampling of P is its own,
+// the binary search in Q that of Overmars and van Leeuwen, "Maintenance of configurations in the plane" (1981).
+<%
+    STAGES = (
+        ("the last corners of runs", "hoods.ranges[2 * p_runs[mid] + 1]", "hoods.ranges[2 * p_runs[mid + 1]]"),
+        ("the corners of a run", "mid", "mid + 1"),
+    )
+%>\
+#include "portable.h"
+#define CLGEOM_COORD_${real}
+#define CLGEOM_FILTERED ${int(filtered)}
+#include "geometry/orient2d.h"
+typedef ${real} real_t;
+typedef ${real}2 point_t;
+#define KEEP ${int(keep)}
+#include "hood/hood.h"
+#define WG_SIZE ${wg_size}
+
+typedef struct { global const real_t *points; global const uint *corners; global const uint *ranges; uint side; } hood_t;
+#define SAMPLE(t) (lo + (uint)((ulong)(hi - lo) * ((t) + 1) / (WG_SIZE + 1)))
+typedef struct { uint run, k; } place_t;     // corner k, in run number `run` of a hood
+
+inline place_t lower(place_t a, place_t b)
+{
+    return a.run < b.run || (a.run == b.run && a.k < b.k) ? a : b;
+}
+
+inline point_t corner(const hood_t *hoods, uint k)
+{
+    return CLGEOM_LOAD2(${real}, hoods->points, hoods->corners[k]);
+}
+
+// The corner of the hood with these runs, of those from lo to hi, on the tangent from p.
+inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, place_t lo, place_t hi)
+{
+    uint a = lo.run, b = hi.run;
+    while (a < b) {
+        const uint mid = (a + b) / 2;
+        const int turn = TURN(hoods->side, p, corner(hoods, hoods->ranges[2 * runs[mid] + 1]),
+                              corner(hoods, hoods->ranges[2 * runs[mid + 1]]));
+        if (BEYOND_Q(turn))
+            a = mid + 1;
+        else
+            b = mid;
+    }
+    place_t found = {a, a == lo.run ? lo.k : hoods->ranges[2 * runs[a]]};
+    uint last = a == hi.run ? hi.k : hoods->ranges[2 * runs[a] + 1];
+    while (found.k < last) {
+        const uint mid = (found.k + last) / 2;
+        const int turn = TURN(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
+        if (BEYOND_Q(turn))
+            found.k = mid + 1;
+        else
+            last = mid;
+    }
+    return found;
+}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void hood_merge(global const real_t *points, const uint n, const uint blocks, const uint span,
+                global const uint *corners, global uint *state)
+{
+    global uint *runs = state, *runs_of = state + 2 * blocks;
+    global uint *ranges = state + 4 * blocks;
+    local uint local_beyond[WG_SIZE + 1];
+    local place_t local_touch[WG_SIZE], bracket_touch[2];
+    local uint2 bracket;
+    const uint lid = get_local_id(0), side = get_group_id(0) & 1;
+    const uint p_base = get_group_id(0) / 2 * 2 * span, q_base = p_base + span;     // q_base < blocks
+    const hood_t hoods = {points, corners + (ulong)side * n, ranges + 2 * side * blocks, side};
+    global const uint *p_runs = runs + side * blocks + p_base, *q_runs = runs + side * blocks + q_base;
+    const uint p_count = runs_of[side * blocks + p_base], q_count = runs_of[side * blocks + q_base];
+
+    // Where Q begins: not at a point equal to the last of P, whose index is lower.
+    place_t q_lo = {0, hoods.ranges[2 * q_runs[0]]}, q_hi = {q_count - 1, hoods.ranges[2 * q_runs[q_count - 1] + 1]};
+    const point_t end = corner(&hoods, hoods.ranges[2 * p_runs[p_count - 1] + 1]), start = corner(&hoods, q_lo.k);
+    if (end.x == start.x && end.y == start.y) {
+        if (q_lo.k < hoods.ranges[2 * q_runs[0] + 1])
+            ++q_lo.k;
+        else if (q_count > 1)
+            q_lo.k = hoods.ranges[2 * (q_runs[++q_lo.run])];
+        else
+            q_lo.run = 1;                                                            // nothing is left of Q
+    }
+    const int q_is_empty = q_lo.run == q_count;
+
+    // Where the tangents from the corners at both ends of the bracket touch Q. Tangents from P touch Q ever further to
+    // the right up to the common one, then ever further to the left.
+    place_t from_lo = q_lo, from_hi = q_lo;
+    uint lo = 0, hi = q_is_empty ? 0 : p_count - 1;
+% for stage, corner_of, next_of in STAGES:
+    // Among ${stage}.
+% if corner_of == "mid":
+    const uint p_run = q_is_empty ? p_count - 1 : lo;
+    lo = hoods.ranges[2 * p_runs[p_run]];
+    hi = hoods.ranges[2 * p_runs[p_run] + 1];
+    if (q_is_empty)
+        lo = hi;
+% endif
+    while (lo < hi) {                                // the same for the whole group
+        const uint mid = SAMPLE(lid);
+        const point_t from = corner(&hoods, ${corner_of}), next = corner(&hoods, ${next_of});
+        const place_t at = touch(&hoods, q_runs, from, lower(from_lo, from_hi), q_hi);
+        const int turn = TURN(side, from, corner(&hoods, at.k), next);
+        local_touch[lid] = at;
+        local_beyond[lid] = BEYOND_P(turn);
+        if (lid == 0) {
+            local_beyond[WG_SIZE] = 0;
+            bracket = (uint2)(lo, mid);
+            bracket_touch[0] = from_lo;
+            bracket_touch[1] = at;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (local_beyond[lid] && !local_beyond[lid + 1]) {   // the last that is beyond; none: as set above
+            const int has_next = lid + 1 < WG_SIZE;
+            bracket = (uint2)(mid + 1, has_next ? SAMPLE(lid + 1) : hi);
+            bracket_touch[0] = at;
+            bracket_touch[1] = has_next ? local_touch[min(lid + 1, (uint)WG_SIZE - 1)] : from_hi;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        lo = bracket.x;
+        hi = bracket.y;
+        from_lo = bracket_touch[0];
+        from_hi = bracket_touch[1];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+% endfor
+    const uint p = lo;
+    const place_t q = q_is_empty ? q_lo : touch(&hoods, q_runs, corner(&hoods, p), lower(from_lo, from_hi), q_hi);
+    const uint moved = q_count - q.run, keeps = p_run + 1;
+    barrier(CLK_GLOBAL_MEM_FENCE);                   // all have read what changes now
+    if (lid == 0) {
+        ranges[2 * (side * blocks + p_runs[p_run]) + 1] = p;
+        if (moved)
+            ranges[2 * (side * blocks + q_runs[q.run])] = q.k;
+        runs_of[side * blocks + p_base] = keeps + moved;
+    }
+    // The runs of Q move down to those of P, WG_SIZE at a time, from left to right: none is overwritten unread.
+    for (uint k = 0; k < moved; k += WG_SIZE) {
+        const uint run = k + lid < moved ? q_runs[q.run + k + lid] : 0;
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        if (k + lid < moved)
+            runs[side * blocks + p_base + keeps + k + lid] = run;
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+}

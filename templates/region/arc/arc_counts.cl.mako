@@ -1,0 +1,19 @@
+<%page args="variant='group', wg_size=64, items_per_thread=1"/>\
+// arc_counts: how many vertices each segment has in the outline, and whether it has candidates.
+//
+//   links   [ q p from to | ..                                        see arc/arc_segments.h
+//   counts  [ lower side: of segment 0 | 1 | .. | upper side: .. | 1 where a segment is not empty, else 0 | .. | 0 ]
+//
+// For many segments; few ones are summed in the same launch, by arc_offsets.
+#include "portable.h"
+#include "arc/arc_segments.h"
+
+kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
+void arc_counts(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
+                global uint *counts)
+{
+    const uint all = 3 * segments;
+    ARC_SHARE(all + 1, ${int(variant == "serial")})
+    for (ulong i = begin; i < end; i += stride)
+        counts[i] = i < all ? arc_count(cuts, links, segments, (uint)i, in_valley) : 0;
+}

@@ -1,0 +1,66 @@
+<%page args="real='float', filtered=True, check=False, sieve=False, variant='group', wg_size=64, items_per_thread=1"/>\
+// arc_hulls: the upper and the lower hull of every segment, in global memory; a work-item to a segment and side.
+//
+//   candidates | segment 0      | segment 1 | ..            ascending x; see arc/arc_segments.h
+//   corners    [ c0 c1 c2       | c0 c1     | ..            Andrew's monotone chain, its stack where it ends up
+//   ranges     [ (first, last)  | ..                        places in corners of the side
+//
+// group: the naive kernel as published. serial: a work-item walks a share of the segments${", with the sieve of hood/hood_strip.h" if sieve else ""}.
+% if check:
+// flag is set if candidates are not in lexicographic order, or not finite.
+% endif
+// Reads every candidate once a side, and corners again as they are taken back.
+// Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
+#include "portable.h"
+#define CLGEOM_COORD_${real}
+#define CLGEOM_FILTERED ${int(filtered)}
+#include "geometry/orient2d.h"
+typedef ${real} real_t;
+typedef ${real}2 point_t;
+#define KEEP 0
+#include "hood/hood.h"
+#include "arc/arc_turn.h"
+#include "arc/arc_segments.h"
+#include "arc/arc_order.h"
+% if sieve:
+#include "hood/hood_strip.h"
+% else:
+#define ARC_ID(i) (i)
+#define ARC_LOAD(id) CLGEOM_LOAD2(${real}, points, id)
+#define ARC_STACK(k) corners[k]
+#include "arc/arc_chain.h"
+% endif
+
+kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
+void arc_hulls(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
+               const uint segments, global uint *all_corners, global uint *ranges, global uint *flag)
+{
+    ARC_SHARE(2 * (ulong)segments, ${int(variant == "serial")})
+    for (ulong i = begin; i < end; i += stride) {
+        const uint side = i >= segments, s = (uint)(side ? i - segments : i);
+        global const real_t *points = side ? upper : lower;
+        const uint first = cuts[s], count = max(cuts[s + 1], first) - first;       // even in disorder
+        global uint *corners = all_corners + (size_t)side * m + first;
+        uint from = 0;
+% if check:
+        int ordered = cuts[s] <= cuts[s + 1];
+        for (uint k = first; !side && k < first + count; ++k)
+            ordered &= arc_is_finite(CLGEOM_LOAD2(${real}, points, k)) &
+                       (k == 0 || arc_in_order(CLGEOM_LOAD2(${real}, points, k - (k > 0)), CLGEOM_LOAD2(${real}, points, k)));
+        if (!ordered)
+            atomic_or(flag, 1u);
+% endif
+% if sieve:
+        uint size = item_strip(points, first, count, side, corners);
+        // a hood goes up its last column, or up its first one
+        if (size > 1 && !side && points[2 * (size_t)corners[size - 2]] == points[2 * (size_t)corners[size - 1]])
+            --size;
+        if (size > 1 && side && points[2 * (size_t)corners[0]] == points[2 * (size_t)corners[1]])
+            from = 1;
+% else:
+        uint size = 0;
+        ARC_CHAIN(first, count, side, size)
+% endif
+        vstore2(count ? (uint2)(first + from, first + size - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
+    }
+}

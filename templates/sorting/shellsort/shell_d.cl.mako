@@ -1,0 +1,49 @@
+<%page args="code_bits=32, counting=False, variant='group', wg_size=64, items_per_thread=1"/>\
+// shell_d: shell_b made a full sort: chunks that touch exchange end elements until nothing changes.
+//
+//   pass     | sort chunk 0 | sort chunk 1 | sort chunk 2 | ..       every item its own chunk
+//                        largest > smallest?                         pairs 0-1, 2-3 ..; then 1-2, 3-4 ..
+//                        swap, and pass again
+//
+// A work-group holds a whole subsequence, so all of a phase is one launch. Pairs go in two steps, because a chunk of
+// one element is both ends at once. The insertion carries the largest element along: fewest reads and writes.
+#define WG_SIZE ${wg_size}
+typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
+#define COUNTING ${int(counting)}
+#include "keys/shell_chunk.h"
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void shell_d(global code_t *codes, const uint n, const uint gap, const uint items, global ulong *counts)
+{
+    local uint local_changed;
+    const uint lid = get_local_id(0), subsequence = get_group_id(0);
+    const uint rows = subsequence_rows(n, gap, subsequence), chunks = min(items, rows);
+    traffic_t traffic = {0, 0};
+    uint passes = 0, again = 1;
+    while (again) {
+        if (lid == 0)
+            local_changed = 0;
+        for (uint chunk = lid; chunk < chunks; chunk += WG_SIZE) {
+            const uint begin = chunk_begin(rows, chunks, chunk), end = chunk_begin(rows, chunks, chunk + 1);
+            insertion_carrying(codes, subsequence + (ulong)begin * gap, gap, end - begin, &traffic);
+        }
+        ++passes;
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        for (uint parity = 0; parity < 2; ++parity) {
+            for (uint chunk = parity + 2 * lid; chunk + 1 < chunks; chunk += 2 * WG_SIZE) {
+                const ulong smallest = subsequence + (ulong)chunk_begin(rows, chunks, chunk + 1) * gap;
+                const code_t left = code_read(codes, smallest - gap, &traffic);
+                const code_t right = code_read(codes, smallest, &traffic);
+                if (left > right) {
+                    code_write(codes, smallest - gap, right, &traffic);
+                    code_write(codes, smallest, left, &traffic);
+                    local_changed = 1;
+                }
+            }
+            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        }
+        again = local_changed;
+        barrier(CLK_LOCAL_MEM_FENCE);   // all have read local_changed before it is cleared
+    }
+    COUNT_GROUP(counts, subsequence, traffic, passes);
+}

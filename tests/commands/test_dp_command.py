@@ -1,0 +1,236 @@
+"""The command ``clgeom dp`` and its readers: what it prints and writes, and one line for every mistake."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from tests.test_cli import done, here, refused
+
+from clgeom.io.fasta import read_fasta
+
+__all__ = ["here"]
+
+ITEMS = "name,weight,value\n# comment\npan,18,25\ntent,15,24\nrope,10,15\n"
+SPEC = """
+equation = "i == 0 || j == 0 ? 0 : a[i-1] == b[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1))"
+pattern = "NOSE"
+shape = [8, 7]
+[parameters]
+a = {type = "uint8[]", text = "abcbdab"}
+b = {type = "uint8[]", value = [98, 100, 99, 97, 98, 97]}
+"""
+
+
+def write(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+    return name
+
+
+@pytest.fixture
+def sequences(here):
+    write("a.fasta", ">one first of two\nACGT\nACGG\n\n>two\nTTTT\n")
+    write("b.fa", "; a comment\n>other\nacgaa cgg*\n")
+
+
+def test_lcs(sequences):
+    text = done("dp", "lcs", "a.fasta", "b.fa")
+    assert "first      one, 8 letters" in text and "length     7" in text and "letters    ACGACGG" in text
+    facts = json.loads(done("dp", "lcs", "a.fasta", "b.fa", "--json", "-o", "out.fasta"))
+    assert facts["length"] == 7 and facts["subsequence"] == "ACGACGG"
+    assert facts["sequences"] == [{"name": "one", "letters": 8}, {"name": "other", "letters": 8}]
+    assert read_fasta("out.fasta")[0].sequence == b"ACGACGG"
+    done("dp", "lcs", "a.fasta", "b.fa", "-o", "out.txt")
+    assert open("out.txt").read().splitlines()[3] == "5 5 A"
+    assert "length     0" in done("dp", "lcs", "a.fasta", "b.fa", "--record", "two", "1")
+    assert "letters" not in json.loads(done("dp", "lcs", "a.fasta", "b.fa", "--value", "--json"))
+
+
+def test_edit_distance(sequences):
+    text = done("dp", "lcs", "a.fasta", "b.fa", "--edit", "-o", "steps.txt")
+    assert "distance   1" in text and "7 match, 1 change, 0 delete, 0 insert" in text
+    steps = open("steps.txt").read().splitlines()
+    assert steps[0] == "match 1 A 1 A" and len(steps) == 8
+    assert json.loads(done("dp", "lcs", "a.fasta", "b.fa", "--edit", "--json"))["operations"]["match"] == 7
+
+
+def test_lcs_is_refused(sequences):
+    write("bad.fasta", ">x\nAC1T\n")
+    write("plain.txt", "ACGT\n")
+    write("empty.fa", "")
+    assert "has no sequence 'three'. It has: one, two." in refused(
+        "dp", "lcs", "a.fasta", "b.fa", "--record", "three", "1"
+    )
+    assert "malformed in line 2: '1' is no letter" in refused("dp", "lcs", "bad.fasta", "b.fa")
+    assert "is no FASTA file: line 1 must begin with '>'" in refused("dp", "lcs", "a.fasta", "plain.txt")
+    assert "has no sequence" in refused("dp", "lcs", "a.fasta", "empty.fa")
+    assert "cannot be read: No such file" in refused("dp", "lcs", "a.fasta", "none.fa")
+    assert "must end in one of .fa, .fasta, .txt" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "x.csv")
+    assert "is an input file" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "b.fa")
+    assert "leaves nothing to write" in refused("dp", "lcs", "a.fasta", "b.fa", "--value", "-o", "x.txt")
+
+
+def test_fasta_in_gzip(here):
+    with gzip.open("a.fa.gz", "wb") as file:
+        file.write(b"\xef\xbb\xbf>x y z\r\nAC-\r\nGT*\r\n")
+    (record,) = read_fasta("a.fa.gz")
+    assert (record.name, record.description, record.sequence) == ("x", "x y z", b"AC-GT")
+    write("b.fa.gz", "no gzip")
+    assert "cannot be read" in refused("dp", "lcs", "a.fa.gz", "b.fa.gz")
+
+
+def test_knapsack(here):
+    write("items.csv", ITEMS)
+    text = done("dp", "knapsack", "items.csv", "--capacity", "22", "-o", "out.csv")
+    assert "value      25" in text and "chosen     pan" in text
+    assert open("out.csv").read() == "name,weight,value\npan,18,25\n"
+    facts = json.loads(done("dp", "knapsack", "items.csv", "--capacity", "22", "--repeat", "--json"))
+    assert facts["value"] == 30 and facts["chosen"] == [3, 3] and facts["names"] == ["rope", "rope"]
+    assert "chosen" not in done("dp", "knapsack", "items.csv", "--capacity", "22", "--value")
+
+
+def test_knapsack_columns(here):
+    write("items.tsv", "3\t2.5\t1\n4\t1\t1\n")
+    facts = json.loads(done("dp", "knapsack", "items.tsv", "--columns", "2,1", "--capacity", "3", "--json"))
+    assert facts["value"] == 2.5
+    write("two.csv", "3,2\n4,1\n")
+    assert json.loads(done("dp", "knapsack", "two.csv", "--capacity", "1", "--json"))["chosen"] == [2]
+
+
+def test_knapsack_is_refused(here):
+    write("items.csv", ITEMS)
+    write("bad.csv", "value,weight\n1,2\n3,x\n")
+    write("short.csv", "value,weight\n1\n")
+    write("other.csv", "a,b,c\n1,2,3\n")
+    write("half.csv", "value,weight\n1,2.5\n")
+    assert "malformed in line 3: 'x' is no number" in refused("dp", "knapsack", "bad.csv", "--capacity", "3")
+    assert "malformed in line 2: 2 fields are expected" in refused("dp", "knapsack", "short.csv", "--capacity", "3")
+    assert "has no column for the values" in refused("dp", "knapsack", "other.csv", "--capacity", "3")
+    assert "'weights' parameter of knapsack must be whole numbers" in refused(
+        "dp", "knapsack", "half.csv", "--capacity", "3"
+    )
+    assert "The option --capacity must be" in refused("dp", "knapsack", "items.csv", "--capacity", "-1")
+    assert "has no column for the weights" in refused(
+        "dp", "knapsack", "items.csv", "--capacity", "3", "--columns", "value,price"
+    )
+    assert "Missing option '--capacity'" in refused("dp", "knapsack", "items.csv")
+
+
+def test_fill(here):
+    write("lcs.toml", SPEC)
+    text = done("dp", "fill", "lcs.toml", "-o", "table.csv")
+    assert "table      8 x 7, int32" in text and "pattern    NOSE" in text and "corner     4" in text
+    rows = [line.split(",") for line in open("table.csv").read().splitlines()]
+    assert len(rows) == 8 and rows[7] == list("0122344")
+    facts = json.loads(done("dp", "fill", "lcs.toml", "--keep", "last", "--json", "-o", "row.npy", "--check"))
+    assert facts["corner"] == 4 and not facts["inferred"] and np.load("row.npy").tolist() == [0, 1, 2, 2, 3, 4, 4]
+
+
+def test_fill_infers_the_pattern_and_reads_files(here):
+    np.save("w.npy", np.array([1.0, 2.5], np.float32))
+    write("s.toml", 'equation = "i == 0 ? j : M(i-1, j) * w[i-1]"\ndtype = "float32"\nshape = [3, 4]\n'
+                    '[parameters.w]\ntype = "float32[]"\nfile = "w.npy"\n')  # fmt: skip
+    facts = json.loads(done("dp", "fill", "s.toml", "--json"))
+    assert facts["pattern"] == "RUD" and facts["inferred"] and facts["corner"] == 7.5
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (('shape = [8, 7]', 'shape = [8]'), "'shape' of 's.toml' must be two numbers"),
+        (('shape = [8, 7]', ''), "must have the key 'shape'"),
+        (('shape = [8, 7]', 'shape = [8, 7]\nshade = 3'), "has the unknown key 'shade'"),
+        (('"NOSE"', '"NOSE'), "is not TOML"),
+        (('"NOSE"', '"ABC"'), "'pattern' parameter of Equation must be one of"),
+        ((', text = "abcbdab"', ''), "must have 'type' and one of 'value', 'text', 'file'. Got none"),
+        (('text = "abcbdab"', 'file = "no.npy"'), "cannot be read: No such file"),
+        (('text = "abcbdab"', 'value = [300]'), "the value 300"),
+        (('M(i-1, j-1)', 'M(i-1, j-1'), "is not closed"),
+        (('"NOSE"', '"RUD"'), "RUD"),
+        (('pattern = "NOSE"', 'keep = "all"'), "'keep' of 's.toml' must be one of"),
+    ],
+)  # fmt: skip
+def test_fill_is_refused(here, change, message):
+    write("s.toml", SPEC.replace(*change))
+    assert message in refused("dp", "fill", "s.toml")
+
+
+def test_fill_is_refused_for_what_is_deep_or_huge(here):
+    write("deep.toml", f'equation = "1"\nshape = [2, 2]\nx = {"[" * 100_000}{"]" * 100_000}\n')
+    write("keys.toml", "a" + ".a" * 100_000 + " = 1\n")
+    write("value.toml", SPEC.replace('text = "abcbdab"', f"value = {'[' * 200}{']' * 200}"))
+    write("long.toml", SPEC.replace("a[i-1] == b[j-1]", "+".join(["i"] * 20_000) + " == 1"))
+    write("hidden.toml", SPEC.replace("i == 0", "%:i == 0"))
+    for name in ("deep.toml", "keys.toml"):
+        assert "has tables or arrays too deep inside each other" in refused("dp", "fill", name)
+    assert "'a' parameter of fill must be an array" in refused("dp", "fill", "value.toml")
+    assert "at most 20,000 words and marks" in refused("dp", "fill", "long.toml")
+    assert "no digraphs" in refused("dp", "fill", "hidden.toml")
+    head = "{'descr': '<i4', 'fortran_order': False, 'shape': (100000000000000,), }"
+    with open("w.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00v\x00" + head.ljust(118).encode())
+    write("file.toml", SPEC.replace('text = "abcbdab"', 'file = "w.npy"'))
+    assert "The file 'w.npy' " in refused("dp", "fill", "file.toml")
+    write("items.csv", "value,weight\n1," + '"' + "2" * 140_000 + '"\n')
+    assert "malformed in line 2: field larger than" in refused("dp", "knapsack", "items.csv", "--capacity", "3")
+
+
+def test_fill_checks_and_warns(here, capfd):
+    write("s.toml", SPEC.replace("shape = [8, 7]", "shape = [8, 8]"))
+    assert "reads a parameter at index 6, and its size there is 6" in refused("dp", "fill", "s.toml")
+    guessed = 'equation = "i == 0 ? 2147483647 : M(i-1, (j * 7) % m) + 1"\nshape = [2, 3]\n'
+    write("guessed.toml", guessed)
+    text = done("dp", "fill", "guessed.toml", "--no-check")
+    assert "RUD (probed: " in text and "no proof" in text
+    facts = json.loads(done("dp", "fill", "guessed.toml", "--json"))
+    assert facts["proven"] is False and facts["warnings"] == []
+    write("wraps.toml", guessed.replace("(j * 7) % m", "j") + 'check = "auto"\n')
+    facts = json.loads(done("dp", "fill", "wraps.toml", "--json"))
+    assert facts["proven"] is True and "goes beyond int32, and wraps around" in facts["warnings"][0]
+    write("always.toml", guessed.replace("(j * 7) % m", "j") + "check = true\n")
+    assert "goes beyond int32" in refused("dp", "fill", "always.toml")
+    assert "corner" in done("dp", "fill", "always.toml", "--no-check")
+
+
+def test_help():
+    assert "Commands" in done("dp", "--help")
+    for name in ("lcs", "knapsack", "fill"):
+        assert f"clgeom dp {name}" in done("dp", name, "--help")
+    assert "An equation is code" in done("dp", "fill", "--help")
+
+
+def test_fill_with_parameters_that_are_called_as_ours(here):
+    names = (
+        "shape",
+        "check",
+        "keep",
+        "device",
+        "equation",
+        "method",
+        "path",
+        "values",
+        "profile",
+        "progress",
+        "spec",
+    )
+    tables = "".join(f'[parameters.{name}]\ntype = "int32"\nvalue = {1 << place}\n' for place, name in enumerate(names))
+    write(
+        "s.toml",
+        f'equation = "i == 0 ? {" + ".join(names)} : M(i-1, (j + shape) % m)"\nshape = [3, 4]\n{tables}',
+    )
+    facts = json.loads(done("dp", "fill", "s.toml", "--json"))
+    assert facts["corner"] == 2047 and facts["path"] != 0 and facts["inferred"]
+
+
+def test_fill_with_an_equation_that_does_not_compile(here, capfd):
+    write("s.toml", 'equation = "i == 0 ? q : M(i-1, (j*3) % m)"\nshape = [3, 3]\n')
+    said = refused("dp", "fill", "s.toml")
+    assert "equation does not compile: line 1 of the equation: i == 0 ? q : M(i-1, (j*3) % m). The compiler" in said
+    assert "'q'" in said.split("said:")[1]
+
+
+def test_values_that_are_no_finite_number(here):
+    write("s.toml", 'equation = "1.0f/0.0f"\npattern = "RUD"\ndtype = "float32"\nshape = [2, 2]\n')
+    assert json.loads(done("dp", "fill", "s.toml", "--json"))["corner"] is None
+    assert "corner     inf\n" in done("dp", "fill", "s.toml")

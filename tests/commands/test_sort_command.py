@@ -1,0 +1,277 @@
+"""``clgeom sort``: every whole number stays what it is, every bit comes back, and bad files give one line."""
+
+import io
+import json
+import warnings
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from clgeom.commands import main as cli
+from clgeom.commands.sort import read_numbers
+from clgeom.errors import InvalidInput
+from clgeom.sorting.keys import KEY_TYPES
+
+LEAST, MOST, BEYOND = -(1 << 63), (1 << 63) - 1, 1 << 64
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs ``clgeom sort`` in an empty folder; its exit code and output."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(cli.cli, ["sort", *map(str, arguments)], prog_name="clgeom")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("read")
+
+
+def written(folder, text, name="numbers.csv"):
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+# Whole numbers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "numbers, dtype",
+    [
+        ([9007199254740993, 5, -7], "int64"), ([LEAST, MOST], "int64"), ([MOST + 1, 0], "uint64"),
+        ([BEYOND - 1, BEYOND - 2, 3], "uint64"), ([0], "int64"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ("radix", "shell-auto"))
+def test_whole_numbers_stay_whole(command, numbers, dtype, method):
+    with open("ids.csv", "w") as file:
+        file.write("id,name\n" + "".join(f"{number},a\n" for number in numbers))
+    for out in ("out.txt", "out.csv", "out.npy"):
+        result = command("ids.csv", "--column", "id", "--method", method, "-o", out)
+        assert result.exit_code == 0 and f"({dtype})" in result.output, result.output
+        found = np.load(out).tolist() if out == "out.npy" else [int(line) for line in open(out)]
+        assert found == sorted(numbers)
+        assert json.loads(command(out, "--json").output)["dtype"] == dtype  # and so it is read again
+
+
+@pytest.mark.parametrize(
+    "numbers, words",
+    [
+        (["18446744073709551615", "-5"], "no type holds all: -5 in line 3 needs int64, 18446744073709551615 in line 2"),
+        (["5", "18446744073709551616"], "a whole number beyond 64 bits in line 3"),
+        (["-9223372036854775809", "1"], "a whole number beyond 64 bits in line 2"),
+        (["1", "9" * 5000], "a whole number beyond 64 bits in line 3"),
+        (["9007199254740993", "nan"], "in line 2 that float64 would round, and 'nan' in line 3"),
+        (["-inf", "9007199254740993"], "in line 3 that float64 would round, and '-inf' in line 2"),
+        (["9007199254740993", "0.5"], "in line 2 that float64 would round, and '0.5' in line 3"),
+        (["0.5", "1", "-9007199254740993"], "in line 4 that float64 would round, and '0.5' in line 2"),
+        (["1e22", "1" + 21 * "0" + "1"], "in line 3 that float64 would round, and '1e22' in line 2"),
+        (["9007199254740992.5", "9007199254740993"], "in line 3 that float64 would round"),
+        (["0.5", "9" * 5000], "in line 3 that float64 would round"),
+    ],
+)  # fmt: skip
+def test_whole_numbers_that_no_type_holds_are_refused(command, numbers, words):
+    with open("ids.csv", "w") as file:
+        file.write("\n".join(["id", *numbers]))
+    result = command("ids.csv", "-o", "out.txt")
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
+EDGES = [0, 1, -1, 1 << 53, (1 << 53) + 1, MOST, MOST + 1, LEAST, LEAST - 1, BEYOND - 1, BEYOND]
+
+
+@given(st.lists(st.sampled_from(EDGES) | st.integers(-BEYOND, 2 * BEYOND), min_size=1, max_size=8))
+@example([MOST + 1, -1])
+def test_any_whole_numbers_are_exact_or_refused(folder, numbers):
+    path = written(folder, "\n".join(map(str, numbers)))
+    signed = all(LEAST <= number <= MOST for number in numbers)
+    if not signed and not all(0 <= number < BEYOND for number in numbers):
+        with pytest.raises(InvalidInput, match="whole number"):
+            read_numbers(path)
+        return
+    found = read_numbers(path)
+    assert found.dtype == (np.int64 if signed else np.uint64) and found.tolist() == numbers
+
+
+def test_zero_with_a_sign_is_a_whole_number(folder):
+    found = read_numbers(written(folder, "18446744073709551615\n-0\n+7\n"))
+    assert found.dtype == np.uint64 and found.tolist() == [BEYOND - 1, 0, 7]
+
+
+def test_other_numbers_are_float64(folder):
+    found = read_numbers(written(folder, "1e3\n9007199254740992\nnan\n-0\n"))
+    np.testing.assert_array_equal(found, [1000, 2.0**53, np.nan, 0])
+    whole = [2**53, 10**22, -(2**1023), 2**64, 0]  # float64 holds these
+    for text in ("1e300", "0.5", "nan", "9007199254740992.5"):
+        found = read_numbers(written(folder, "\n".join([text, *map(str, whole)])))
+        np.testing.assert_array_equal(found, [float(text), *map(float, whole)])
+
+
+@pytest.mark.parametrize("first", ("٣", "-٣", "1_0", "0x10", "٣,name", "1_0,name"))
+def test_the_first_row_is_no_header_if_it_has_a_number_of_a_kind(command, first):
+    """Python's float reads some of these: left out as a header the number would be lost."""
+    with open("a.csv", "w", encoding="utf-8") as file:
+        file.write(f"{first}\n" + "1,2\n2,3\n" if "," in first else f"{first}\n1\n2\n")
+    result = command("a.csv", "--column", "1", "-o", "out.txt")
+    number = first.split(",")[0]
+    assert result.exit_code == 2 and f"malformed in line 1: '{number}' is not a number" in result.stderr
+
+
+# Every bit --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", KEY_TYPES, ids=str)
+def test_every_bit_comes_back(command, dtype):
+    rng = np.random.default_rng(0)
+    keys = np.frombuffer(rng.bytes(300 * dtype.itemsize), dtype)
+    if dtype.kind == "f":  # text has one NaN
+        keys = np.where(np.isnan(keys), dtype.type(np.nan), keys)
+        tiny, info = np.finfo(dtype).smallest_subnormal, np.finfo(dtype)
+        keys = np.append(keys, np.array([0.0, -0.0, tiny, -tiny, np.inf, -np.inf, info.max, 0.1], dtype))
+    np.save("keys.npy", keys.astype(dtype.newbyteorder(">")))
+    wanted = np.sort(keys, kind="stable").view(f"u{dtype.itemsize}")
+    for out in ("out.npy", "out.csv", "out.txt"):
+        result = command("keys.npy", "-o", out)
+        assert result.exit_code == 0, result.output
+        if out == "out.npy":
+            found = np.load(out)
+            assert found.dtype == dtype
+        else:
+            found = np.loadtxt(out, dtype)
+        np.testing.assert_array_equal(found.view(wanted.dtype), wanted)
+        if dtype.kind != "f":
+            np.testing.assert_array_equal(read_numbers(out), np.sort(keys))
+
+
+# Files that are not what they should be ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text, column, words",
+    [
+        ("1O\n2\n", None, "line 1: '1O' is not a number"), ("1\n\n1 2\n", None, "line 3"),
+        ("a,b\n1,2\n3\n", "a", "line 3: 2 fields are expected, it has 1"),
+        ("1 2 3\n1  3\n", "2", "line 2: 3 fields are expected, it has 2"), ("v,v\n1,2\n", "v", "2 columns named 'v'"),
+        ("a,b\n1,2,3\n", "b", "it has 3"), ("a,b\n\"1,2\n", "b", "line 2: unexpected end"),
+        ("1\n2".encode("utf-16"), None, "not text in UTF-8"), (b"1\n\x00\n", None, "not text in UTF-8"),
+        ("x\n\"" + "1" * 140_000 + '"\n', None, "field larger than field limit"), ("x\n1_0\n", None, "'1_0' is not"),
+        ("x\n\u0663\n", None, "line 2: '\u0663' is not"), ("a,b\n,2\n", "a", "line 2: '' is not a number"),
+        ("x\n0x10\n", None, "'0x10' is not"), ("x\n1\x1b[31m\n", None, "'1\\x1b[31m' is not"),
+    ],
+)  # fmt: skip
+def test_malformed_text_is_refused_in_one_line(command, tmp_path, text, column, words):
+    written(tmp_path, text)
+    result = command("numbers.csv", *(("--column", column) if column else ()))
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("--method", "shell-b", "--items", 0), "The option --items must be a positive integer"),
+        (("--method", "shell-b", "--elements", 0), "The option --elements must be a positive integer"),
+        (("--method", "shell-auto", "--gaps", "3,5"), "The option --gaps must be decreasing"),
+    ],
+)
+def test_errors_name_options(command, tmp_path, arguments, words):
+    written(tmp_path, "3\n1\n")
+    result = command("numbers.csv", *arguments)
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
+def saved(save, *arrays, **named):
+    file = io.BytesIO()
+    save(file, *arrays, **named)
+    return file.getvalue()
+
+
+def archive_of_text():
+    import zipfile
+
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("note.txt", "no array")
+    return file.getvalue()
+
+
+WRONG = {
+    "scalar.npy": (lambda: saved(np.save, np.array(3)), (), "must have shape (n,). Got ()"),
+    "objects.npy": (
+        lambda: saved(np.save, np.array([None, 1], object)),
+        (),
+        "Python objects in dtype",
+    ),
+    "bools.npy": (lambda: saved(np.save, np.array([True])), (), "Got bool"),
+    "dates.npy": (lambda: saved(np.save, np.array(["2000"], "M8[D]")), (), "Got datetime64[D]"),
+    "cube.npy": (lambda: saved(np.save, np.zeros((2, 2, 2))), ("--column", 1), "two dimensions for --column"),
+    "table.npy": (lambda: saved(np.save, np.zeros((2, 2))), ("--column", ""), "no column ''"),
+    "empty.npy": (lambda: b"", (), "is not a NumPy array file"),
+    "archive.npy": (
+        lambda: saved(np.savez, np.zeros(3)),
+        (),
+        "it holds several arrays (.npz)",
+    ),
+    "single.npz": (
+        lambda: saved(np.save, np.zeros(3)),
+        (),
+        "it holds a single array (.npy)",
+    ),
+    "text.npz": (archive_of_text, (), "is not a NumPy archive"),
+    "records.npy": (lambda: saved(np.save, np.zeros(3, "i4, f8")), (), "has the columns f0, f1; name one"),
+    "huge.npy": (
+        lambda: saved(np.save, np.zeros(3)).replace(b"(3,), }          ", b"(300000000000,),}"),
+        (),
+        "file",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_numpy_files_are_refused_in_one_line(command, tmp_path, name):
+    make, arguments, words = WRONG[name]
+    (tmp_path / name).write_bytes(make())
+    result = command(name, *arguments)
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.stderr
+
+
+def test_fields_are_columns(command):
+    np.save("records.npy", np.array([(3, 0.5), (1, 2.5)], [("id", ">i4"), ("v", "f8")]))
+    assert command("records.npy", "--column", "id", "-o", "out.txt").exit_code == 0
+    assert open("out.txt").read() == "1\n3\n"
+
+
+def test_an_empty_name_is_no_output(command):
+    np.save("keys.npy", np.arange(3))
+    result = command("keys.npy", "-o", "")
+    assert result.exit_code == 2 and "must end in" in result.stderr
+
+
+BASES = {
+    "n.npy": saved(np.save, np.arange(20, dtype=np.float32)),
+    "n.npz": saved(np.savez_compressed, np.arange(20)),
+    "n.csv": b'id,"v"\n1,2.5\n-3,1e5\n9223372036854775808,nan\n# x\n5,"6"\n',
+}
+
+
+@given(data=st.data())
+def test_damaged_files_are_read_or_refused(folder, data):
+    name = data.draw(st.sampled_from(sorted(BASES)))
+    damaged = bytearray(BASES[name][: data.draw(st.integers(0, len(BASES[name])))] or b"\n")
+    if data.draw(st.booleans()):
+        damaged = bytearray(BASES[name])
+    for at, byte in data.draw(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3)):
+        damaged[at % len(damaged)] = byte
+    path = written(folder, bytes(damaged), name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ResourceWarning)  # of NumPy, which leaves damaged archives open
+        try:
+            found = read_numbers(path, column="id" if name == "n.csv" else None)
+        except InvalidInput as error:
+            assert "\n" not in str(error)
+        else:
+            assert isinstance(found, np.ndarray) and found.ndim == 1

@@ -1,0 +1,531 @@
+"""Problems: known answers, all small ones against exhaustive search, and every solution worked out again."""
+
+import doctest
+import importlib
+import re
+import textwrap
+from fractions import Fraction
+from math import comb, inf
+from pathlib import Path
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from clgeom.dp import problems
+from clgeom.dp.problems import sequences
+from clgeom.dp.problems.arguments import numbers
+from clgeom.errors import DeviceLimit, InvalidInput
+from tests.reference import dp_problems as reference
+
+FEW = settings(max_examples=12)
+small = st.integers(0, 9)
+
+
+# Known answers --------------------------------------------------------------------------------------------------
+
+A = [[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]]
+LEGS = [[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1, 4], [6, 3], [3, 3]], [[3], [4]]]
+KNOWN = {
+    "binomial": (lambda p: p.binomial(33, 16, dtype="int32").value, 1166803110),
+    "knapsack": (lambda p: p.knapsack([25, 24, 15], [18, 15, 10], 22).value, 25),
+    "integer_knapsack": (lambda p: p.integer_knapsack([25, 24, 15], [18, 15, 10], 22).value, 30),
+    "lcs": (lambda p: p.lcs("abcbdab", "bdcaba").length, 4),
+    "lcs by equation": (lambda p: p.lcs("abcbdab", "bdcaba", method="equation").subsequence, "bcba"),
+    "edit distance": (lambda p: p.edit_distance("kitten", "sitting").distance, 3),
+    "matrix chain": (lambda p: p.matrix_chain([30, 35, 15, 5, 10, 20, 25]).multiplications, 15125),
+    "its brackets": (
+        lambda p: p.matrix_chain([30, 35, 15, 5, 10, 20, 25]).parenthesisation, "((A0 (A1 A2)) ((A3 A4) A5))",
+    ),
+    "another chain": (lambda p: p.matrix_chain([3, 4, 5, 2, 2]).multiplications, 76),
+    "alphabetic tree": (lambda p: p.alphabetic_tree([2, 3, 1, 4]).cost, 20),
+    "nim": (lambda p: [p.nim(n) for n in range(9)], [0, 1, 2, 3, 0, 1, 2, 3, 0]),
+    "fibonacci": (lambda p: [p.fibonacci(n) for n in (0, 1, 2, 10, 92)], [0, 1, 1, 55, 7540113804746346429]),
+    "integer programme": (lambda p: p.integer_program([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18]).value, 36),
+}  # fmt: skip
+KNOWN_FLOATS = {
+    "search tree": (
+        lambda p, **k: p.search_tree([0.15, 0.1, 0.05, 0.1, 0.2], [0.05, 0.1, 0.05, 0.05, 0.05, 0.1], **k).cost, 2.75,
+    ),
+    "allotment": (lambda p, **k: p.allotment(A, 4, **k).value, 2.5),
+    "winning in Las Vegas": (lambda p, **k: p.las_vegas(2 / 3, 3, chips=3, goal=5, **k).probability, 20 / 27),
+    "covering": (lambda p, **k: p.covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3, **k).value, 129),
+    "deadlines": (lambda p, **k: p.deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3], **k).value, 40),
+    "reliability": (lambda p, **k: p.reliability([30, 15, 20], [0.9, 0.8, 0.5], 105, **k).value, 0.648),
+    "inventory": (
+        lambda p, **k: p.inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4, **k).value, 20,
+    ),
+    "assembly line": (
+        lambda p, **k: p.assembly_line(
+            [[7, 9, 3, 4, 8, 4], [8, 5, 6, 4, 5, 7]], [[2, 3, 1, 3, 4], [2, 1, 2, 2, 1]], [2, 4], [3, 2], **k
+        ).value, 38,
+    ),
+    "stagecoach": (lambda p, **k: p.stagecoach(LEGS, **k).value, 11),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_answer(name):
+    solve, answer = KNOWN[name]
+    assert solve(problems) == answer
+
+
+@pytest.mark.parametrize("name", KNOWN_FLOATS)
+def test_known_answer_in_float64(session, name):
+    solve, answer = KNOWN_FLOATS[name]
+    assert solve(problems, device=session) == pytest.approx(answer, rel=1e-12)
+
+
+@pytest.mark.settings("no_fp64")
+def test_float64_is_refused_without(any_session):
+    with pytest.raises(DeviceLimit, match="float64"):
+        problems.stagecoach(LEGS, device=any_session)
+
+
+# Binomials --------------------------------------------------------------------------------------------------------
+
+
+def test_binomials():
+    for n, k in ((0, 0), (1, 0), (5, 9), (12, 5), (66, 33), (67, 29), (1000, 2), (20000, 19999)):
+        assert problems.binomial(n, k).value == comb(n, k)
+    rows = [[comb(i, j) for j in range(34)] for i in range(34)]
+    assert problems.pascal_triangle(34, dtype="int32").tolist() == rows
+
+
+@pytest.mark.parametrize(
+    "n, k, dtype", [(34, 17, "int32"), (34, 16, "int32"), (67, 30, "int64"), (10**9, 10**8, "int64")]
+)
+def test_binomials_that_overflow(n, k, dtype):
+    with pytest.raises(InvalidInput, match=rf"C\({n}, {k}\) does not fit {dtype}"):
+        problems.binomial(n, k, dtype=dtype)
+
+
+def test_rows_of_pascal_that_overflow():
+    with pytest.raises(InvalidInput, match="row 34 of Pascal's triangle does not fit int32"):
+        problems.pascal_triangle(35, dtype="int32")
+    assert problems.pascal_triangle(67)[66, 33] == comb(66, 33)
+
+
+# Knapsacks --------------------------------------------------------------------------------------------------------
+
+items = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)), min_size=0, max_size=7)
+
+
+@FEW
+@given(items, st.integers(0, 25))
+def test_knapsack(things, capacity):
+    values, weights = [v for v, _ in things], [w for _, w in things]
+    best = reference.knapsack(values, weights, capacity)
+    found = problems.knapsack(values, weights, capacity)
+    assert found.value == best == sum(values[k] for k in found.items)
+    assert found.weight == sum(weights[k] for k in found.items) <= capacity
+    assert sorted(set(found.items.tolist())) == found.items.tolist()
+    assert problems.knapsack(values, weights, capacity, items=False).value == best
+
+
+@FEW
+@given(items, st.integers(0, 20))
+def test_integer_knapsack(things, capacity):
+    values, weights = [v for v, _ in things][:4], [w + 1 for _, w in things][:4]
+    found = problems.integer_knapsack(values, weights, capacity)
+    assert found.value == reference.integer_knapsack(values, weights, capacity) == sum(values[k] for k in found.items)
+    assert found.weight == sum(weights[k] for k in found.items) <= capacity
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_knapsack_of_types(any_session):
+    """int64 values, weights beyond every capacity and beyond 32 bits; zero capacity."""
+    values, weights = [2**40, 2**41, 2**40 + 1, 7], [3, 2**50, 4, 0]
+    found = problems.knapsack(values, weights, 6, device=any_session)
+    assert found.value == 2**40 + 8 and found.items.tolist() == [2, 3] and found.weight == 4
+    assert problems.knapsack(values, weights, 0, device=any_session).items.tolist() == [3]
+
+
+def test_knapsack_of_floats(session):
+    values, weights = [0.5, 0.25, 0.375], [3, 2, 2]
+    if session.profile.fp64:
+        found = problems.knapsack(values, weights, 4, device=session)
+        assert found.value == 0.625 and found.items.tolist() == [1, 2]
+
+
+def test_larger_knapsack(session):
+    rng = np.random.default_rng(2)
+    values, weights = rng.integers(1, 1000, 60), rng.integers(1, 300, 60)
+    row = np.zeros(4001, np.int64)
+    for v, w in zip(values, weights):
+        row[w:] = np.maximum(row[w:], row[:-w] + v)
+    found = problems.knapsack(values, weights, 4000, device=session)
+    assert found.value == row[-1] == values[found.items].sum()
+    assert weights[found.items].sum() == found.weight <= 4000
+
+
+# Chains and trees -------------------------------------------------------------------------------------------------
+
+
+@FEW
+@given(st.lists(st.integers(1, 12), min_size=2, max_size=8))
+def test_matrix_chain(dims):
+    found = problems.matrix_chain(dims)
+    assert found.multiplications == reference.matrix_chain(dims) == reference.evaluate_chain(dims, found.tree)[2]
+    written = eval(found.parenthesisation.replace(" ", ",").replace("A", ""))  # noqa: S307
+    assert written == found.tree
+    assert problems.matrix_chain(dims, order=False).multiplications == found.multiplications
+
+
+def test_long_matrix_chain(session):
+    rng = np.random.default_rng(1)
+    dims = rng.integers(1, 100, 151)
+    n, best = 150, {}
+    for size in range(1, n + 1):
+        for i in range(n - size + 1):
+            j = i + size - 1
+            costs = [best[i, k] + best[k + 1, j] + int(dims[i] * dims[k + 1] * dims[j + 1]) for k in range(i, j)]
+            best[i, j] = min(costs, default=0)
+    found = problems.matrix_chain(dims, device=session)
+    assert found.multiplications == best[0, n - 1] and len(found.splits) == n - 1
+    assert reference.evaluate_chain(dims.tolist(), found.tree)[2] == found.multiplications
+
+
+def test_matrix_chain_ties_go_to_the_lowest():
+    assert problems.matrix_chain([1] * 6).parenthesisation == "(A0 (A1 (A2 (A3 A4))))"
+
+
+@FEW
+@given(st.lists(small, min_size=1, max_size=7))
+def test_alphabetic_tree(weights):
+    found = problems.alphabetic_tree(weights)
+    codes = found.codes
+    assert found.cost == reference.alphabetic_tree(weights) == sum(w * len(c) for w, c in zip(weights, codes))
+    assert list(codes) == sorted(codes)
+    assert sum(Fraction(1, 2 ** len(code)) for code in codes) == 1  # no code begins another
+
+
+@FEW
+@given(st.lists(small, max_size=5), st.randoms(use_true_random=False))
+def test_search_tree(keys, random):
+    gaps = [random.randrange(9) for _ in range(len(keys) + 1)]
+    found = problems.search_tree(keys, gaps)
+    assert found.cost == reference.search_tree(keys, gaps)
+    depth = [0] * len(keys)
+    for k in range(len(keys)):
+        at = k
+        while at >= 0:
+            depth[k], at = depth[k] + 1, int(found.parents[at])
+    between = [max([*depth[max(g - 1, 0) : g + 1], 0]) + 1 for g in range(len(gaps))]
+    assert found.cost == sum(map(int.__mul__, keys, depth)) + sum(map(int.__mul__, gaps, between))
+
+
+# Allocations ------------------------------------------------------------------------------------------------------
+
+
+@FEW
+@given(st.lists(st.tuples(*[st.one_of(small, st.just(inf))] * 4), min_size=1, max_size=4), st.integers(0, 9))
+def test_allotment(costs, total):
+    found = problems.allotment(costs, total)
+    assert found.value == reference.allotment(costs, total)
+    if found.choice is not None:
+        assert found.choice.sum() == total
+        assert sum(row[x] for row, x in zip(costs, found.choice)) == found.value
+
+
+@FEW
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.sampled_from([0.25, 0.5, 0.75])), min_size=1, max_size=3),
+    st.integers(0, 14),
+)
+def test_reliability(parts, budget):
+    costs, rates = [c for c, _ in parts], [r for _, r in parts]
+    found = problems.reliability(costs, rates, budget)
+    assert found.value == pytest.approx(reference.reliability(costs, rates, budget), rel=1e-12)
+    if found.choice is not None:
+        assert sum(x * c for x, c in zip(found.choice, costs)) <= budget
+        assert found.value == pytest.approx(np.prod([1 - (1 - r) ** x for x, r in zip(found.choice, rates)]), rel=1e-12)
+
+
+@FEW
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_assignment(n, seed):
+    costs = np.random.default_rng(seed).integers(0, 9, (n, n))
+    found = problems.assignment(costs)
+    assert found.value == reference.assignment(costs) == costs[np.arange(n), found.choice].sum()
+    assert sorted(found.choice) == list(range(n))
+
+
+@FEW
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=7), st.integers(1, 7))
+def test_covering(sizes, kinds):
+    kinds = min(kinds, len(sizes))
+    found, sizes = problems.covering(sizes, kinds), sorted(sizes)
+    assert found.value == reference.covering(sizes, kinds)
+    covers = [sizes[k] for k in found.choice]
+    assert len(covers) == kinds and sum(min(c for c in covers if c >= s) for s in sizes) == found.value
+
+
+@FEW
+@given(st.lists(small, min_size=1, max_size=7), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_curve_fitting(y, segments, seed):
+    x = np.sort(np.random.default_rng(seed).integers(0, 12, len(y))).tolist()
+    segments = min(segments, len(y))
+    found = problems.curve_fitting(x, y, segments)
+    best = float(reference.curve_fitting([Fraction(v) for v in x], [Fraction(v) for v in y], segments))
+    assert found.value == pytest.approx(best, abs=1e-9)
+    assert found.choice[0] == 0 and (np.diff(found.choice) > 0).all() and len(found.choice) == segments
+
+
+@FEW
+@given(st.integers(1, 3), st.integers(1, 2), st.integers(0, 2**32 - 1))
+def test_integer_program(n, k, seed):
+    rng = np.random.default_rng(seed)
+    profits, rows, limits = rng.integers(0, 9, n), rng.integers(0, 4, (k, n)), rng.integers(0, 9, k)
+    rows[0, ~rows.any(axis=0)] = 1
+    found = problems.integer_program(profits, rows, limits)
+    assert found.value == reference.integer_program(profits.tolist(), rows.tolist(), limits.tolist())
+    assert profits @ found.choice == found.value and (rows @ found.choice <= limits).all()
+
+
+# Ways -------------------------------------------------------------------------------------------------------------
+
+
+def layers(rng):
+    sizes = rng.integers(1, 4, rng.integers(2, 5))
+    return [rng.integers(0, 9, shape) for shape in zip(sizes, sizes[1:])]
+
+
+@FEW
+@given(st.integers(0, 2**32 - 1))
+def test_ways_through_layers(seed):
+    legs = layers(np.random.default_rng(seed))
+    for solve, expected, total in (
+        (problems.stagecoach, reference.stagecoach(legs), sum),
+        (problems.bottleneck, reference.bottleneck(legs), max),
+    ):
+        found = solve(legs)
+        assert found.value == expected == total(leg[a, b] for leg, a, b in zip(legs, found.choice, found.choice[1:]))
+
+
+def test_no_way():
+    assert problems.stagecoach([[[inf, inf]], [[1], [2]]]).choice is None
+    assert problems.allotment([[1, 2]], 5) == problems.Allocation(inf)
+
+
+@FEW
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_assembly_line(n, seed):
+    rng = np.random.default_rng(seed)
+    stations, transfers, ends = (
+        rng.integers(0, 9, (2, n)),
+        rng.integers(0, 9, (2, n - 1)),
+        rng.integers(0, 9, (2, 2)),
+    )
+    found = problems.assembly_line(stations, transfers, *ends)
+    assert found.value == reference.assembly_line(stations.tolist(), transfers.tolist(), *ends.tolist())
+    assert len(found.choice) == n
+
+
+@FEW
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.integers(0, 5), st.integers(0, 4))
+def test_inventory(demands, capacity, warehouse):
+    costs = {"setup": 3, "unit": 1, "holding": 0.5}
+    found = problems.inventory(demands, capacity=capacity, warehouse=warehouse, **costs)
+    assert found.value == reference.inventory(demands, *costs.values(), capacity, warehouse)
+    if found.choice is not None:
+        stock = np.cumsum(found.choice - demands)
+        assert stock.min() >= 0 and stock.max() <= warehouse and stock[-1] == 0
+
+
+@FEW
+@given(st.lists(st.tuples(small, st.integers(0, 6)), min_size=1, max_size=6))
+def test_deadline_scheduling(jobs):
+    profits, deadlines = [p for p, _ in jobs], [d for _, d in jobs]
+    found = problems.deadline_scheduling(profits, deadlines)
+    assert found.value == reference.deadline_scheduling(profits, deadlines) == sum(profits[k] for k in found.choice)
+    assert all(deadlines[k] >= slot for slot, k in enumerate(found.choice, 1))
+
+
+@FEW
+@given(st.fractions(0, 1, max_denominator=9), st.integers(0, 3), st.integers(0, 6), st.integers(1, 6))
+def test_las_vegas(p, plays, chips, goal):
+    found = problems.las_vegas(float(p), plays, chips=chips, goal=goal)
+    assert found.probability == pytest.approx(float(reference.las_vegas(p, plays, chips, goal)), rel=1e-12, abs=1e-15)
+    assert found.bets.shape == (plays, goal + 1) and (found.bets[:, goal] == 0).all()
+
+
+@FEW
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_replacement(n, seed):
+    costs = np.random.default_rng(seed).integers(0, 20, (n + 1, n + 1))
+    found = problems.replacement(costs)
+    assert found.value == reference.replacement(costs.tolist())
+    assert sum(costs[a, b] for a, b in zip([0, *found.choice], found.choice)) == found.value and found.choice[-1] == n
+
+
+@FEW
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_shortest_paths(n, seed):
+    rng = np.random.default_rng(seed)
+    lengths = np.where(rng.random((n, n)) < 0.4, inf, rng.integers(0, 9, (n, n)))
+    source = int(rng.integers(n))
+    found = problems.shortest_paths(lengths, source)
+    assert found.distances.tolist() == reference.shortest_paths(lengths.tolist(), source)
+    for node, before in enumerate(found.before):
+        if before >= 0:
+            assert found.distances[before] + lengths[before, node] == found.distances[node]
+        else:
+            assert node == source or found.distances[node] == inf
+
+
+def test_negative_circle():
+    with pytest.raises(InvalidInput, match="free of circles of negative length"):
+        problems.shortest_paths([[inf, 1], [-2, inf]])
+    assert problems.shortest_paths([[inf, 3], [-2, inf]]).distances.tolist() == [0, 3]
+
+
+def test_nim():
+    for most in (1, 2, 5):
+        for n in range(12):
+            taken = problems.nim(n, most)
+            assert (taken > 0) == reference.nim(n, most)
+            assert taken == 0 or not reference.nim(n - taken, most)
+
+
+# Bad input --------------------------------------------------------------------------------------------------------
+
+BAD = [
+    (
+        lambda p: p.knapsack([1, 2], [1], 3),
+        "'weights' parameter of knapsack must be as many numbers as 'values'",
+    ),
+    (
+        lambda p: p.knapsack([1, -2], [1, 1], 3),
+        r"'values' parameter of knapsack must be at least 0. Got -2 at index 1",
+    ),
+    (
+        lambda p: p.knapsack([1], [1.5], 3),
+        "'weights' parameter of knapsack must be whole numbers. Got 1.5 at index 0",
+    ),
+    (
+        lambda p: p.knapsack([1], [1e300], 3),
+        r"'weights' parameter of knapsack must be within 2\*\*53. Got 1e\+300",
+    ),
+    (lambda p: p.knapsack([1], [1], -1), "'capacity' parameter of knapsack must be a whole number from 0 to"),
+    (lambda p: p.knapsack([1], [1], "3"), "'capacity' parameter of knapsack must be a whole number"),
+    (
+        lambda p: p.knapsack([np.nan], [1], 3),
+        "'values' parameter of knapsack must be finite. Got nan at index 0",
+    ),
+    (lambda p: p.knapsack([2**62, 2**62], [1, 1], 3), "may not fit 64 bits"),
+    (lambda p: p.knapsack(["a"], [1], 3), "'values' parameter of knapsack must be an array of numbers"),
+    (lambda p: p.integer_knapsack([1], [0], 3), "'weights' parameter of integer_knapsack must be at least 1"),
+    (lambda p: p.lcs("a", 3), "'b' parameter of lcs must be text, bytes, or a one-dimensional array"),
+    (lambda p: p.lcs([1.5], [1]), "'a' parameter of lcs must be text, bytes, or a one-dimensional array"),
+    (
+        lambda p: p.lcs("a", "b", method="quick"),
+        "'method' parameter of lcs must be one of auto, bits, equation",
+    ),
+    (lambda p: p.matrix_chain([3]), "'dims' parameter of matrix_chain must be at least two numbers"),
+    (
+        lambda p: p.matrix_chain([3, 0, 2]),
+        "'dims' parameter of matrix_chain must be at least 1. Got 0 at index 1",
+    ),
+    (lambda p: p.matrix_chain([3, 2**31, 2]), "may not fit 64 bits"),
+    (lambda p: p.binomial(-1, 0), "'n' parameter of binomial must be a whole number from 0 to"),
+    (lambda p: p.binomial(3, 1, dtype="int8"), "'dtype' parameter of binomial must be 'int32' or 'int64'"),
+    (
+        lambda p: p.search_tree([1], [1]),
+        "'gaps' parameter of search_tree must be one number more than 'keys'",
+    ),
+    (lambda p: p.alphabetic_tree([]), "'weights' parameter of alphabetic_tree must be .* at least one"),
+    (
+        lambda p: p.allotment([1, 2], 3),
+        "'costs' parameter of allotment must be a table of numbers with 2 dimensions",
+    ),
+    (
+        lambda p: p.allotment([[1], [1, 2]], 3),
+        "'costs' parameter of allotment must be .* rows of the same length",
+    ),
+    (lambda p: p.reliability([1], [1.5], 3), "'rates' parameter of reliability must be at most 1"),
+    (lambda p: p.assignment([[1, 2]]), "'costs' parameter of assignment must be square"),
+    (lambda p: p.covering([1, 2], 3), "'kinds' parameter of covering must be a whole number from 1 to 2"),
+    (lambda p: p.stagecoach([]), "'legs' parameter of stagecoach must be at least one table"),
+    (lambda p: p.stagecoach([[[1, 2]], [[1]]]), r"legs\[0\] leads to 2 towns. Got 1 rows in legs\[1\]"),
+    (
+        lambda p: p.las_vegas(1.2, 3, chips=1, goal=2),
+        "'p' parameter of las_vegas must be a number from 0 to 1",
+    ),
+    (
+        lambda p: p.curve_fitting([1, 0], [1, 1], 1),
+        "'x' parameter of curve_fitting must be in ascending order",
+    ),
+    (
+        lambda p: p.integer_program([1, 2], [[1, 0]], [3]),
+        "'rows' parameter of integer_program must be above 0",
+    ),
+    (
+        lambda p: p.integer_program([1], [[1]], [1 << 30]),
+        "'limits' parameter of integer_program is too large",
+    ),
+    (
+        lambda p: p.replacement([[1]]),
+        "'costs' parameter of replacement must be square, with at least two rows",
+    ),
+    (
+        lambda p: p.shortest_paths([[0]], 1),
+        "'source' parameter of shortest_paths must be a whole number from 0 to 0",
+    ),
+    (
+        lambda p: p.knapsack(np.ma.array([1, 2], mask=[0, 1]), [1, 2], 3),
+        "'values' parameter .* Got masked elements",
+    ),
+    (lambda p: p.stagecoach(None), "'legs' parameter of stagecoach must be a sequence of tables"),
+    (lambda p: p.bottleneck(np.array(3)), "'legs' parameter of bottleneck must be a sequence of tables"),
+    (
+        lambda p: p.distribution([1], np.array(3), [1, 1]),
+        "'costs' parameter of distribution must be two tables",
+    ),
+    (lambda p: p.distribution([1], [[[0, 1]]] * 2, np.array(3)), "'stocks' .* must be two numbers"),
+    (
+        lambda p: p.matrix_chain([1, 2, 3], order=False).tree,
+        "solved with order=False: only its value is known",
+    ),
+    (lambda p: p.fibonacci(93), "'n' parameter of fibonacci must be a whole number from 0 to 92"),
+]
+
+
+@pytest.mark.parametrize("call, message", BAD)
+def test_bad_input(call, message):
+    with pytest.raises(InvalidInput, match=message):
+        call(problems)
+
+
+def test_numbers_keep_their_values():
+    assert numbers(np.array([1, 2], np.uint64), "x", of="f").dtype == np.int64
+    assert numbers([1, 2.5], "x", of="f").tolist() == [1, 2.5]
+    assert numbers([], "x", of="f").shape == (0,)
+    with pytest.raises(InvalidInput, match="'x' parameter of f must be at most"):
+        numbers(np.array([2**63], np.uint64), "x", of="f")
+
+
+MODULES = ("study.graph", "analysis.infer", *(f"problems.{name}" for name in
+           ("allocation", "chains", "knapsacks", "pascal", "sequences", "ways")))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name):
+    module = importlib.import_module(f"clgeom.dp.{name}")
+    found = doctest.testmod(module)
+    assert found.attempted and not found.failed
+
+
+def test_examples_of_the_page():
+    text = (Path(__file__).parents[2] / "docs" / "dp.rst").read_text(encoding="utf-8")
+    blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", text)
+    names = {}
+    for block in blocks:
+        exec(textwrap.dedent(block), names)  # noqa: S102
+    assert len(blocks) >= 6 and names["table"].corner == 25 and names["found"].best == "NOSE"
+
+
+def test_equations_are_shown():
+    assert "M(i - 1, j - 1) + 1" in sequences.LCS.source
+    assert problems.CATALOGUE[3].equation.source.count("for (") == 1, "the least and where it is: one loop"

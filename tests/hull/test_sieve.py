@@ -1,0 +1,280 @@
+"""The sieve: what it may throw away, in whatever order points come; hulls of hulls; lists that overrun."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import reference.hull as reference
+from clouds import CLOUDS, DTYPES, cloud
+from conftest import LONG
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from clgeom.hull.convex import convex_hull
+from clgeom.hull.sieve import lists as sieve_lists
+from clgeom.hull.sieve import polygons as sieve_polygons
+from clgeom.hull.sieve import sieve
+from clgeom.hull.sieve import tiles as sieve_tiles
+from clgeom.hull.sieve.polygons import Polygons
+from clgeom.hull.sieve.sieve import hull_plan, sieved_hull
+from clgeom.hull.sieve.tiles import Tiles
+from clgeom.runtime.arrays import to_device
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Plan, read, run
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
+
+#: Tiles of 64 points and, for groups, of 128: a few hundred points take every path.
+SHAPES = {
+    "groups": {
+        "hull/sieve/sieve": Policy("group", 32, 8, groups_per_unit=1),
+        "hull/sieve/sample_extremes": Policy("group", 32, 4),
+        "hull/sieve/extreme_polygon": Policy("group", 256),
+        "hull/sieve/cap_extremes": Policy("group", 64),
+        "hull/sieve/polygon_cut": Policy("group", 32),
+        "hull/sieve/tile_hoods": Policy("group", 32, 4),
+    },
+    "unusual": {
+        "hull/sieve/sieve": Policy("group", 64, 2, groups_per_unit=4),
+        "hull/sieve/sample_extremes": Policy("group", 2, 5),
+        "hull/sieve/extreme_polygon": Policy("group", 32),
+        "hull/sieve/cap_extremes": Policy("group", 16),
+        "hull/sieve/polygon_cut": Policy("group", 256),
+        "hull/sieve/tile_hoods": Policy("group", 32, 3),
+    },
+    "serially": {
+        "hull/sieve/sieve": Policy("serial", 1, 32, groups_per_unit=4),
+        "hull/sieve/tile_hull": Policy("serial", 1, 64),
+    },
+}
+SIZES = (1, 2, 3, 63, 64, 65, 127, 128, 129, 257, 513)
+
+
+@pytest.fixture(params=("groups", "serially"))
+def shape(request):
+    with override(SHAPES[request.param]):
+        yield request.param
+
+
+def is_built(session, shape, dtype):
+    """One type only, but in the long profile: other tests have the others, and to build kernels takes long."""
+    return dtype == np.float32 or (LONG and (dtype != np.float64 or session.profile.fp64))
+
+
+def found_by(session, points, keep=False):
+    """What sieved_hull finds, and the ids of the points it leaves when it finds no hull."""
+    found = sieved_hull(to_device(session, points, of="test"), keep=keep)
+    if found.vertices is not None:
+        return found, None
+    everything = np.arange(len(points))
+    return found, everything if found.ids is None else read(session, found.ids, np.uint32, found.n)
+
+
+def check(session, points, keep=False):
+    expected = reference.convex_hull(points, collinear="keep" if keep else "drop")
+    found, left = found_by(session, points, keep)
+    if left is not None:
+        assert set(expected) <= set(left.tolist())
+    else:
+        assert found.vertices.tolist() == expected
+        np.testing.assert_array_equal(found.corners, points[expected])
+        assert found.dimension == reference.dimension(points)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_sizes(session, shape, n, dtype):
+    if not is_built(session, shape, dtype):
+        return
+    for name in ("normal", "disc"):
+        check(session, cloud(name, n, dtype))
+
+
+@pytest.mark.skipif(not LONG, reason="builds take long: the long profile only")
+@pytest.mark.parametrize("name", ("normal", "disc", "grid", "circle"))
+def test_unusual_items(session, name):
+    """Fewer work-items than directions; numbers of points that are no powers of two."""
+    with override(SHAPES["unusual"]):
+        for n in SIZES:
+            check(session, cloud(name, n, np.float32))
+
+
+def test_small_device(session):
+    """The shapes that a GPU gets which has small groups and no more local memory than OpenCL asks for."""
+    small = Session(session.device, max_wg_size=32, local_mem_bytes=1 << 15)
+    small.profile = replace(small.profile, kind="gpu")
+    for name in ("normal", "circle", "grid"):
+        check(small, cloud(name, 5000, np.float32))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_clouds(session, shape, name, dtype):
+    if not is_built(session, shape, dtype):
+        return
+    points = cloud(name, 270, dtype)
+    check(session, points)
+    if dtype == np.float32:
+        check(session, points, keep=True)
+
+
+def orders(points):
+    """Orders that a sample of every so many points takes badly."""
+    by_x = np.lexsort((points[:, 1], points[:, 0]))
+    outside = np.argsort(-np.hypot(*(points - points.mean(axis=0)).T.astype(float)))
+    between = np.empty(len(points), int)  # what the stride of the sample misses are the outermost points
+    stride = 3
+    inner = np.arange(0, len(points), stride)
+    between[inner] = outside[-len(inner) :]
+    between[np.setdiff1d(np.arange(len(points)), inner)] = outside[: len(points) - len(inner)]
+    yield from (by_x, by_x[::-1], outside, outside[::-1], between)
+
+
+@pytest.mark.parametrize("name", ("normal", "disc", "grid"))
+def test_adversarial_orders(session, shape, name):
+    points = cloud(name, 900, np.float32)
+    for order in orders(points):
+        check(session, np.ascontiguousarray(points[order]))
+
+
+def one_far(rng, n):
+    points = rng.normal(size=(n, 2))
+    points[n // 2] = 1e30, -1e30  # nearly all in one bin
+    return points
+
+
+ADVERSARIAL = {
+    "one far": one_far,
+    "x constant": lambda rng, n: np.stack([np.full(n, 3.0), rng.normal(size=n)], axis=1),
+    "y constant": lambda rng, n: np.stack([rng.normal(size=n), np.full(n, 3.0)], axis=1),
+    "tiny": lambda rng, n: rng.normal(size=(n, 2)) * 1e-40,
+    "huge": lambda rng, n: rng.uniform(-3e38, 3e38, size=(n, 2)),
+    "flat": lambda rng, n: rng.normal(size=(n, 2)) * (1e30, 1e-30),
+    "far off": lambda rng, n: rng.normal(size=(n, 2)) + 2.0**24,
+    "heavy tails": lambda rng, n: rng.standard_cauchy(size=(n, 2)),
+    "powers": lambda rng, n: 2.0 ** rng.uniform(-120, 120, size=(n, 2)) * rng.choice([-1, 1], size=(n, 2)),
+}
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_adversarial_coordinates(session, shape, name, dtype):
+    if not is_built(session, shape, dtype):
+        return
+    points = ADVERSARIAL[name](np.random.default_rng(3), 400).astype(dtype)
+    check(session, points)
+
+
+def test_extreme_integers(session):
+    points = np.random.default_rng(0).integers(-(2**31), 2**31, (800, 2)).astype(np.int32)
+    points[:4] = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)]) * (2**31 - 1)
+    with override(SHAPES["serially"]):
+        check(session, np.random.default_rng(1).permutation(points))
+
+
+@pytest.mark.parametrize("bins", (2, 3, 64, 5000))
+def test_bins(session, shape, bins, monkeypatch):
+    for module in sieve, sieve_lists, sieve_polygons, sieve_tiles:
+        monkeypatch.setattr(module, "BINS", bins)
+    hull_plan.cache_clear()
+    try:
+        for name in ("normal", "disc", "grid"):
+            check(session, cloud(name, 900, np.float32))
+    finally:
+        hull_plan.cache_clear()
+
+
+@given(
+    arrays(np.float32, st.tuples(st.integers(1, 300), st.just(2)),
+           elements=st.floats(-100, 100, width=16) | st.sampled_from([0.0, -0.0, 1.0, 1.0000001, 2.0**-140])),
+    st.booleans(),
+)  # fmt: skip
+def test_any_points(session, points, keep):
+    with override(SHAPES["serially"]):
+        check(session, points, keep)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_discarded_points_are_strictly_inside(session, shape, dtype):
+    """By rational arithmetic, for points put next to the boundary: the box and the bins discard none on it."""
+    if dtype == np.float64 and not session.profile.fp64:
+        return
+    rng = np.random.default_rng(5)
+    corners = np.array([(0, 0), (4096, 0), (4096, 4096), (0, 4096)])
+    along, none = rng.integers(0, 4097, 60), np.zeros(60, int)
+    edges = ((along, none), (along, none + 4096), (none, along), (none + 4096, along))
+    edges = np.concatenate([np.stack(pair, axis=1) for pair in edges])
+    inside = rng.integers(1, 4096, (6000, 2))
+    points = rng.permutation(np.concatenate([corners, edges, inside])).astype(dtype)
+    array = to_device(session, points, of="test")
+    # hulls of tiles drop what is on an edge if they may
+    launches = Tiles.of(array, True) if shape == "serially" else Polygons.of(array, False)
+    plan, lists = hull_plan(launches, SHAPES[shape]["hull/sieve/sieve"], len(points))
+    sizes = sieve.allocate(session, 4 * sieve.SIZES)
+    sieve.fill(session, sizes, np.uint32(0), sieve.SIZES)
+    result = sieve.run(session, plan, points=array, sizes=sizes)
+    counts = read(session, sizes, np.uint32, sieve.SIZES)
+    assert counts[sieve.KEPT] <= lists[0][0].room
+    for parts in lists:
+        if not all(0 < counts[part.slot] <= part.room for part in parts):
+            continue
+        left = [result.read(part.ids, int(counts[part.slot])) for part in parts]
+        assert all(len(set(ids.tolist())) == len(ids) for ids in left)
+        there = set(map(tuple, points[np.concatenate(left)].tolist()))
+        gone = [point for point in map(tuple, points.tolist()) if point not in there]
+        assert len(gone) > 100
+        for x, y in gone:
+            assert 0 < Fraction(x) < 4096 and 0 < Fraction(y) < 4096
+
+
+def test_hardly_more_than_the_vertices_are_left(session):
+    """Of a square at a slant: points beyond several edges of the sample's polygon count in the directions of all."""
+    for seed in (1, 7, 8):
+        rng = np.random.default_rng(seed)
+        points = (rng.random((100_000, 2)) @ [[0.8, 0.6], [-0.6, 0.8]]).astype(np.float32)
+        array = to_device(session, points, of="test")
+        with override({"hull/sieve/sieve": SHAPES["groups"]["hull/sieve/sieve"]}):
+            plan, lists = hull_plan(Polygons.of(array, False), SHAPES["groups"]["hull/sieve/sieve"], len(points))
+            sizes = sieve.allocate(session, 4 * sieve.SIZES)
+            sieve.run(session, plan, points=array, sizes=sizes)
+        counts = read(session, sizes, np.uint32, sieve.SIZES)
+        vertices = set(reference.convex_hull(points))
+        assert len(vertices) <= sum(counts[part.slot] for part in lists[-1]) < 200
+
+
+def test_lists_that_overrun(session, shape):
+    """Everything is on the hull: no list is long enough, and the hull is right all the same."""
+    points = cloud("circle", 3000, np.int32)
+    found, left = found_by(session, points)
+    assert found.vertices is None and left is not None
+    assert convex_hull(points, device=session).vertices.tolist() == reference.convex_hull(points)
+
+
+@pytest.mark.parametrize("at", (0, 1, 450, 899))
+@pytest.mark.parametrize("value", (np.nan, np.inf, -np.inf))
+def test_not_finite(session, shape, at, value):
+    for column in (0, 1):
+        points = cloud("normal", 900, np.float32)
+        points[at, column] = value
+        assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+
+
+def test_not_finite_in_one_tile(session, shape):
+    for n, every in ((1, 1), (2, 2), (64, 1), (64, 7)):
+        points = cloud("normal", n, np.float32)
+        points[::every] = np.nan
+        assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+
+
+@pytest.mark.parametrize("value", (np.nan, np.inf))
+def test_tile_hoods_orders_nothing_that_is_not_finite(session, value):
+    """NaN is before nothing and after nothing: places counted by comparisons would be no permutation."""
+    points = cloud("normal", 100, np.float32)
+    points[::7] = value
+    array = to_device(session, points, of="test")
+    with override(SHAPES["groups"]):
+        plan = Plan(Polygons.of(array, False).hull(len(points)))
+    lower, upper, wild = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]
+    assert (lower, upper, wild) == (0, 0, 1)

@@ -1,0 +1,586 @@
+"""Reduce, scan, compact and extremes against NumPy and against a bit-exact model of their order."""
+
+import numpy as np
+import pytest
+from clouds import CLOUDS, DTYPES, cloud
+from conftest import LONG
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import primitives as reference
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.primitives.compact import TILE as COMPACT_TILE
+from clgeom.primitives.compact import compact, partition
+from clgeom.primitives.extremes import OCTAGON_AXES, extremes, extremes_plan
+from clgeom.primitives.operators import OPERATORS, Operator
+from clgeom.primitives.reduce import TILE as REDUCE_TILE
+from clgeom.primitives.reduce import reduce, reduce_plan
+from clgeom.primitives.scan import TILE as SCAN_TILE
+from clgeom.primitives.scan import Piece, exclusive_scan, inclusive_scan, scan_plan
+from clgeom.runtime.arrays import Chunk, DeviceArray, as_device_points
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Plan, Scratch
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float32", "float64")
+OPS = ("sum", "prod", "min", "max")
+#: Types that all operators are tried on; the others take two, for every build costs a second.
+ALL_OPS = ("uint16", "float32")
+
+
+def ops_of(dtype):
+    """All operators for few types, to build kernels for which takes long; one for each of the others."""
+    return OPS if dtype in ALL_OPS else ("sum",) if np.dtype(dtype).itemsize > 2 else ("min",)
+
+
+def around(*edges):
+    """Sizes beside each of these edges."""
+    return sorted({n for edge in edges for n in (edge - 1, edge, edge + 1) if n > 0})
+
+
+SIZES = around(1, 8, 64, 256, 2048, 4096, 3 * 4096, 64 * 64 * 5)
+
+#: Maps x -> m x + c modulo 2**16, packed as m << 16 | c; one after the other: associative, not commutative.
+AFFINE = Operator(
+    "affine",
+    "(((a >> 16) * (b >> 16)) << 16) | (((a & 0xffff) * (b >> 16) + (b & 0xffff)) & 0xffff)",
+    neutral="0x10000",
+    commutative=False,
+)
+
+
+def affine(a, b):
+    a, b = np.asarray(a, np.uint64), np.asarray(b, np.uint64)
+    packed = ((a >> 16) * (b >> 16)) << 16 | (((a & 0xFFFF) * (b >> 16) + (b & 0xFFFF)) & 0xFFFF)
+    return (packed & 0xFFFFFFFF).astype(np.uint32)
+
+
+def numbers(n, dtype, seed=0):
+    """n numbers of this type with ties; the full range of integers."""
+    rng = np.random.default_rng([seed, n])
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return (rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+
+
+def fitting(session, *dtypes):
+    """Those of the types that the session computes in (test_float64_without_fp64 has the others)."""
+    return [dtype for dtype in dtypes if np.dtype(dtype) != np.float64 or session.profile.fp64]
+
+
+def assert_same_bits(got, expected):
+    """Equal arrays (or scalars), NaN equal to NaN, the sign of zero included."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    if got.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(got[~np.isnan(got)]), np.signbit(expected[~np.isnan(expected)]))
+    np.testing.assert_array_equal(got, expected)
+
+
+# reduce ---------------------------------------------------------------------------------------------------------
+
+
+def check_reduce(session, op, dtype, sizes):
+    for n in sizes:
+        values = numbers(n, dtype)
+        assert_same_bits(reduce(values, op, device=session), reference.reduce_in_order(values, reference.COMBINE[op]))
+
+
+def check_arg(session, op, dtype, sizes):
+    for n in sizes:
+        values = numbers(n, dtype)
+        ties = np.rint(values) if dtype in FLOATS else values // np.dtype(dtype).type(2 ** (values.itemsize * 8 - 3))
+        for candidate in (values, ties):
+            got = reduce(candidate, op, device=session)
+            assert got == getattr(np, op)(candidate) and got.dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", INTEGERS + FLOATS if LONG else ("int8", "uint16", "int64", "float32"))
+def test_reduce_types(session, refused, dtype):
+    if refused(session, dtype, reduce, numbers(5, dtype)):
+        return
+    for op in ops_of(dtype):
+        check_reduce(session, op, dtype, (1, 63, 5000))
+    for op in ("argmin", "argmax") if dtype in ALL_OPS else ("argmax",):
+        check_arg(session, op, dtype, (1, 63, 5000))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("op", ("sum", "max"))
+def test_reduce_sizes(any_session, op):
+    for dtype in fitting(any_session, "float32", "float64", "uint8"):
+        check_reduce(any_session, op, dtype, SIZES)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("op", ("argmin", "argmax"))
+def test_reduce_arg_sizes(any_session, op):
+    for dtype in ("float32", "int64"):
+        check_arg(any_session, op, dtype, SIZES)
+
+
+@pytest.mark.parametrize("op", ("sum", "min", "max", "argmin", "argmax"))
+def test_reduce_beyond_one_allocation(any_session, op):
+    values = numbers(700_001, "float32")
+    got = reduce(values, op, device=any_session)
+    if op.startswith("arg"):
+        assert got == getattr(np, op)(values)
+    else:
+        assert_same_bits(got, reference.reduce_in_order(values, reference.COMBINE[op]))
+
+
+@pytest.mark.parametrize("op", ("min", "max", "argmin", "argmax"))
+@pytest.mark.parametrize("n", (1, 65, 4097, 10_000))
+def test_reduce_nan_is_first(any_session, op, n):
+    values = numbers(n, "float32")
+    values[[n // 2, -1]] = np.nan
+    got = reduce(values, op, device=any_session)
+    assert np.isnan(got) if op in ("min", "max") else got == getattr(np, op)(values)
+
+
+def test_reduce_infinities_and_signed_zeros(session):
+    values = np.array([np.inf, 1, -np.inf, 0.0], np.float32)
+    assert reduce(values, "max", device=session) == np.inf
+    assert reduce(values, "argmin", device=session) == 2
+    assert np.isnan(reduce(values, "sum", device=session))
+    assert reduce(np.array([0.0, -0.0], np.float32), "argmin", device=session) == 0
+    assert reduce(np.array([-0.0, 0.0], np.float32), "argmax", device=session) == 0
+
+
+def test_reduce_wraps_in_its_type_and_not_in_a_wider_one(any_session):
+    values = np.full(5000, 200, np.uint8)
+    assert reduce(values, device=any_session) == np.uint8(5000 * 200 % 256)
+    wide = reduce(values, dtype=np.int64, device=any_session)
+    assert wide == 1_000_000 and wide.dtype == np.int64
+
+
+@pytest.mark.parametrize("n", around(1, 64, 4096, 3 * 4096) + [300_001])
+def test_reduce_without_commutativity(any_session, n):
+    values = numbers(n, "uint32")
+    expected = values[0]
+    for value in values[1:] if n < 5000 else ():
+        expected = affine(expected, value)
+    if n >= 5000:
+        expected = reference.reduce_in_order(values, affine, commutative=False)
+    assert reduce(values, AFFINE, device=any_session) == expected
+
+
+@pytest.mark.parametrize("n", (1, 4095, 4097, 300_001))
+def test_reduce_maps_value_and_index(any_session, n):
+    values = numbers(n, "int32")
+    weighted = Operator("weighted", "a + b", map="(long)value * (long)index")
+    expected = (values.astype(np.int64) * np.arange(n)).sum()
+    assert reduce(values, weighted, dtype=np.int64, device=any_session) == expected
+
+
+def test_reduce_of_nothing(session):
+    with pytest.raises(InvalidInput, match="'values' parameter of reduce must have at least one value"):
+        reduce(np.empty(0, np.float32), device=session)
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=200))
+def test_reduce_float_sum_has_one_order(session, values):
+    values = np.array(values, np.float32)
+    assert_same_bits(reduce(values, device=session), reference.reduce_in_order(values, reference.COMBINE["sum"]))
+
+
+# scan -----------------------------------------------------------------------------------------------------------
+
+
+def check_scan(session, op, dtype, sizes):
+    start = reference.neutral(op, dtype)
+    for n in sizes:
+        values = numbers(n, dtype)
+        for scan, exclusive in ((inclusive_scan, False), (exclusive_scan, True)):
+            expected = reference.scan_in_order(values, reference.COMBINE[op], start, exclusive=exclusive)
+            assert_same_bits(scan(values, op, device=session), expected)
+        if dtype in INTEGERS and op == "sum":  # the model itself, against NumPy
+            sums = np.cumsum(values, dtype=dtype)
+            np.testing.assert_array_equal(inclusive_scan(values, device=session), sums)
+            np.testing.assert_array_equal(exclusive_scan(values, device=session), sums - values)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS + FLOATS if LONG else ("int8", "uint16", "int64", "float64"))
+def test_scan_types(session, refused, dtype):
+    if refused(session, dtype, inclusive_scan, numbers(5, dtype)):
+        return
+    for op in ops_of(dtype):
+        check_scan(session, op, dtype, (1, 63, 5000))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("op", ("sum", "min"))
+def test_scan_sizes(any_session, op):
+    for dtype in fitting(any_session, "float64" if op == "sum" else "float32", "uint32"):
+        check_scan(any_session, op, dtype, SIZES)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "uint8"))
+def test_scan_beyond_one_allocation(any_session, dtype):
+    values = numbers(2_200_001, dtype)
+    expected = reference.scan_in_order(values, reference.COMBINE["sum"], np.dtype(dtype).type(0), exclusive=False)
+    assert_same_bits(inclusive_scan(values, device=any_session), expected)
+
+
+@pytest.mark.parametrize("n", (100, 200_000, 2_200_001))
+def test_scan_into_a_wider_type(any_session, n):
+    values = numbers(n, "uint8")
+    assert_same_bits(inclusive_scan(values, dtype=np.int64, device=any_session), np.cumsum(values, dtype=np.int64))
+
+
+def test_scan_into_a_wider_type_when_chunks_do_not_nest(session):
+    limited = Session(session.device, max_alloc_bytes=1_700_000)  # 25 * 2**16 bytes, but 3 * 2**16 longs
+    values = numbers(2_200_001, "uint8")
+    assert_same_bits(exclusive_scan(values, dtype=np.int64, device=limited)[1:], np.cumsum(values, dtype=np.int64)[:-1])
+
+
+@pytest.mark.parametrize("n", around(8, 2048) + [50_001])
+def test_scan_without_commutativity(any_session, n):
+    values = numbers(n, "uint32")
+    expected = reference.scan_in_order(values, affine, np.uint32(0x10000), exclusive=False)
+    step = np.uint32(0x10000)
+    for value, model in zip(values[:3000], expected):  # the model itself, against one after the other
+        step = affine(step, value)
+        assert step == model
+    np.testing.assert_array_equal(inclusive_scan(values, AFFINE, device=any_session), expected)
+    np.testing.assert_array_equal(exclusive_scan(values, AFFINE, device=any_session)[1:], expected[:-1])
+
+
+def test_scan_of_nothing(session):
+    for scan in (inclusive_scan, exclusive_scan):
+        got = scan(np.empty(0, np.int32), device=session)
+        assert got.shape == (0,) and got.dtype == np.int32
+
+
+@pytest.mark.parametrize("op", ("argmin", Operator("mapped", "a + b", map="value * value")))
+def test_scan_refuses_what_is_no_scan(session, op):
+    with pytest.raises(InvalidInput, match="'op' parameter of inclusive_scan must combine values as they are"):
+        inclusive_scan(np.ones(3, np.int32), op, device=session)
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=300))
+def test_scan_float_sum_has_one_order(session, values):
+    values = np.array(values, np.float32)
+    for scan, exclusive in ((inclusive_scan, False), (exclusive_scan, True)):
+        expected = reference.scan_in_order(values, reference.COMBINE["sum"], np.float32(0), exclusive=exclusive)
+        assert_same_bits(scan(values, device=session), expected)
+
+
+# compact --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", (0.0, 0.01, 0.5, 1.0))
+def test_compact_sizes(any_session, share):
+    for n in [0, *SIZES, 100_003]:
+        flags = np.random.default_rng(n).random(n) < share
+        got = compact(flags, device=any_session)
+        assert got.dtype == np.int64
+        np.testing.assert_array_equal(got, np.flatnonzero(flags))
+
+
+@pytest.mark.parametrize("dtype", (np.uint8, np.int8, bool, None))
+def test_compact_takes_bytes_and_lists(session, dtype):
+    values = [0, 1, 0, 1, 1, 0]
+    assert compact(values if dtype is None else np.array(values, dtype), device=session).tolist() == [1, 3, 4]
+
+
+def test_compact_any_nonzero_byte_is_set(any_session):
+    flags = np.random.default_rng(0).integers(0, 256, 50_000).astype(np.uint8) & 0x90
+    np.testing.assert_array_equal(compact(flags, device=any_session), np.flatnonzero(flags))
+    np.testing.assert_array_equal(compact(flags.view(np.int8), device=any_session), np.flatnonzero(flags))
+
+
+@pytest.mark.parametrize("n", (1_048_576, 2_500_000))
+def test_compact_beyond_one_allocation(any_session, n):
+    flags = np.random.default_rng(n).random(n) < 0.003
+    flags[[0, -1]] = True
+    np.testing.assert_array_equal(compact(flags, device=any_session), np.flatnonzero(flags))
+
+
+def test_compact_results_beyond_one_allocation(session):
+    limited = Session(session.device, max_alloc_bytes=1 << 20)
+    flags = np.ones(2_000_000, np.uint8)
+    try:
+        got = compact(flags, device=limited)
+    except DeviceLimit:  # a clear refusal is an answer, too
+        return
+    np.testing.assert_array_equal(got, np.arange(2_000_000))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("classes", (1, 2, 4, 16))
+def test_partition_sizes(any_session, classes):
+    for n in [0, *SIZES, 100_003]:
+        labels = np.random.default_rng(n).integers(0, classes + 2, n).astype(np.uint8)
+        got = partition(labels, classes, device=any_session)
+        assert len(got) == classes
+        for mine, expected in zip(got, reference.partition(labels, classes)):
+            assert mine.dtype == np.int64
+            np.testing.assert_array_equal(mine, expected)
+
+
+def test_partition_more_than_1024_tiles(any_session):
+    labels = np.random.default_rng(1).integers(0, 256, 1100 * COMPACT_TILE + 7).astype(np.uint8)
+    for mine, expected in zip(partition(labels, 4, device=any_session), reference.partition(labels, 4)):
+        np.testing.assert_array_equal(mine, expected)
+
+
+@pytest.mark.parametrize("classes", (0, 17, -1, 2.5, "a", True, None))
+def test_partition_refuses_other_numbers_of_classes(session, classes):
+    with pytest.raises(InvalidInput, match="'classes' parameter of partition must be an integer from 1 to 16. Got"):
+        partition(np.ones(3, np.uint8), classes, device=session)
+
+
+@pytest.mark.large
+def test_compact_beyond_4_gib(session):
+    """Zeros that nobody writes need no memory; survivors beyond 2**32 need 64-bit indices."""
+    n = (1 << 32) + 12_345
+    if session.profile.global_mem_bytes < 1.2 * n:
+        pytest.skip(f"the device has {session.profile.global_mem_bytes:,} bytes")
+    flags = np.zeros(n, np.uint8)
+    set_ = np.array([0, 1, (1 << 31) + 5, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, n - 1])
+    flags[set_] = 1
+    np.testing.assert_array_equal(compact(flags, device=session), set_)
+
+
+@pytest.mark.large
+def test_reduce_beyond_4_gib(session):
+    n = (1 << 32) + 12_345
+    if session.profile.global_mem_bytes < 1.2 * n:
+        pytest.skip(f"the device has {session.profile.global_mem_bytes:,} bytes")
+    values = np.zeros(n, np.uint8)
+    values[[7, (1 << 32) - 1, n - 2]] = 3, 200, 201
+    assert reduce(values, "argmax", device=session) == n - 2
+
+
+# extremes -------------------------------------------------------------------------------------------------------
+
+
+def assert_extremes(points, session, axes=OCTAGON_AXES):
+    found, finite, _ = extremes(as_device_points(session, points, of="test"), axes)
+    assert finite
+    assert found["index"].tolist() == reference.extremes(points, axes)
+    np.testing.assert_array_equal(np.stack([found["x"], found["y"]], axis=1), points[found["index"].astype(int)])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_extremes_clouds(session, name, dtype):
+    if not fitting(session, dtype):
+        pytest.skip("needs float64")
+    for n in around(2, 8, 64, 300, 1024):
+        assert_extremes(cloud(name, n, dtype), session)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ("square", "grid", "one_point", "huge", "extremes_of_type"))
+def test_extremes_sizes(any_session, name, dtype):
+    if not fitting(any_session, dtype):
+        with pytest.raises(DeviceLimit, match="needs float64"):
+            as_device_points(any_session, cloud(name, 10, dtype), of="test")
+        return
+    for n in around(4, 128, 2048, 4096, 16 * 2048, 70_000):
+        assert_extremes(cloud(name, n, dtype), any_session)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("axes", (((1, 0),), ((-1, 1),), ((0, 1), (1, 1))))
+def test_extremes_other_axes(any_session, axes):
+    for n in (1, 100, 5000):
+        assert_extremes(cloud("normal", n, np.float32), any_session, axes)
+
+
+def test_extremes_beyond_one_allocation(any_session):
+    points = cloud("lattice_edges", 300_001, np.float32)  # ties of every direction in every chunk
+    assert_extremes(points, any_session)
+    points[299_999] = 1e6, 1e6
+    assert_extremes(points, any_session)
+
+
+@pytest.mark.parametrize("bad", (np.nan, np.inf, -np.inf))
+@pytest.mark.parametrize("n", (1, 9, 2047, 5000, 140_000))
+def test_extremes_notice_what_is_not_finite(any_session, n, bad):
+    for at in {0, n // 2, n - 1}:
+        for column in (0, 1):
+            points = cloud("normal", n, np.float32)
+            points[at, column] = bad
+            assert not extremes(as_device_points(any_session, points, of="test"))[1]
+
+
+# all ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "function, name",
+    [(reduce, "values"), (inclusive_scan, "values"), (exclusive_scan, "values"), (compact, "flags")],
+)
+@pytest.mark.parametrize("values", ([[1, 2]], 3, ["a", "b"], [1j], [[1], [2, 3]], np.array([object()])))
+def test_bad_values(session, function, name, values):
+    with pytest.raises(InvalidInput, match=f"^The '{name}' parameter of {function.__name__} must "):
+        function(values if function is not compact else np.asarray(values, dtype=object), device=session)
+
+
+@pytest.mark.parametrize("function", (reduce, inclusive_scan))
+@pytest.mark.parametrize("op", ("median", None, 7))
+def test_bad_operator(session, function, op):
+    with pytest.raises(InvalidInput, match="'op' parameter of .* must be an Operator or one of sum"):
+        function(np.ones(3, np.float32), op, device=session)
+
+
+def test_float16_is_not_reduced(session):
+    with pytest.raises(InvalidInput, match="must be one of float32.* Got float16"):
+        reduce(np.ones(3, np.float16), device=session)
+
+
+def test_float64_without_fp64(session):
+    limited = Session(session.device, fp64=False)
+    for call in (reduce, inclusive_scan):
+        with pytest.raises(DeviceLimit, match="needs float64"):
+            call(np.ones(10), device=limited)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "int32", "uint8"))
+def test_foreign_layouts(session, dtype):
+    values = numbers(10_000, dtype)
+    readonly = values.copy()
+    readonly.flags.writeable = False
+    for same in (values.astype(np.dtype(dtype).newbyteorder(">")), np.repeat(values, 3)[::3], values[::-1][::-1],
+                 readonly, values.tolist() if dtype == "int32" else readonly):  # fmt: skip
+        np.testing.assert_array_equal(inclusive_scan(same, "max", device=session), np.maximum.accumulate(values))
+        assert reduce(same, "argmax", device=session) == np.argmax(values)
+
+
+def test_unaligned_memory(session):
+    raw = np.zeros(4 * 5000 + 16, np.uint8)
+    for offset in (1, 2, 3, 4, 8, 12):
+        values = raw[offset : offset + 20_000].view(np.float32)
+        values[:] = numbers(5000, "float32")
+        assert reduce(values, "argmax", device=session) == np.argmax(values)
+
+
+def test_device_arrays(any_session):
+    import pyopencl.array as cl_array
+
+    values = numbers(70_000, "float32")
+    there = cl_array.to_device(any_session.queue, values)
+    assert reduce(there, "argmin", device=any_session) == np.argmin(values)
+    expected = reference.scan_in_order(values, reference.COMBINE["sum"], np.float32(0), exclusive=False)
+    assert_same_bits(inclusive_scan(there, device=any_session), expected)
+    np.testing.assert_array_equal(there.get(), values)  # still what it was
+    for start in (1, 32, 37):  # a view at an offset that a sub-buffer may or may not have
+        assert reduce(there[start:], "argmin", device=any_session) == np.argmin(values[start:])
+    flags = values > 1
+    for dtype in (np.uint8, np.int8):
+        there = cl_array.to_device(any_session.queue, flags.astype(dtype))
+        np.testing.assert_array_equal(compact(there, device=any_session), np.flatnonzero(flags))
+
+
+def test_scan_of_a_device_array_into_smaller_chunks(session):
+    import pyopencl.array as cl_array
+
+    limited = Session(session.device, max_alloc_bytes=1 << 20)
+    values = numbers(600_000, "float32")
+    there = cl_array.to_device(limited.queue, values)
+    sums = reference.scan_in_order(values, reference.COMBINE["max"], np.float32(-np.inf), exclusive=False)
+    np.testing.assert_array_equal(inclusive_scan(there, "max", device=limited), sums)
+    start = session.device.mem_base_addr_align // 8 // values.itemsize  # where a sub-buffer may begin
+    np.testing.assert_array_equal(
+        inclusive_scan(there[start:], "max", device=limited), np.maximum.accumulate(values[start:])
+    )
+
+
+def test_two_threads(session):
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(seed):
+        values = numbers(30_000 + seed, "float32", seed)
+        for _ in range(5):
+            assert reduce(values, "argmax", device=session) == np.argmax(values)
+            np.testing.assert_array_equal(inclusive_scan(values, "max", device=session), np.maximum.accumulate(values))
+            np.testing.assert_array_equal(compact(values > 0, device=session), np.flatnonzero(values > 0))
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+# Plans without a device -----------------------------------------------------------------------------------------
+
+
+def test_plans_index_beyond_4_gib(session):
+    """64-bit starts and first tiles, whatever the shape: arithmetic that no test machine can afford to run."""
+    profile = session.profile
+    sizes = [3 << 32, (5 << 32) + 65_536, 77]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist()
+    chunks = tuple(Chunk(None, int(start), size) for start, size in zip(starts, sizes))
+    values = DeviceArray(session, np.dtype(np.float32), sum(sizes), 1, chunks)
+    plan, out = reduce_plan(profile, values, OPERATORS["sum"], values.dtype)
+    tiles = [-(-size // REDUCE_TILE) for size in sizes]
+    for i, step in enumerate(plan[:3]):
+        assert [int(a) for a in step.args[1:4]] == [sizes[i], starts[i], starts[i] // REDUCE_TILE]
+        assert all(a.dtype == np.uint64 for a in step.args[1:4])
+        assert step.bytes_moved == 4 * sizes[i]
+    assert plan[0].args[4].count == sum(tiles) and out.count == 1
+
+    pieces = [Piece(f"values[{i}]", 7 << 32, size) for i, size in enumerate(sizes)]
+    outputs = [Scratch(f"out[{i}]", np.dtype(np.float32), size) for i, size in enumerate(sizes)]
+    scan = scan_plan(profile, pieces, values.dtype, outputs, OPERATORS["sum"], exclusive=True)
+    firsts = [sum(-(-size // SCAN_TILE) for size in sizes[:i]) for i in range(3)]
+    for steps in (scan[:3], scan[-3:]):
+        assert [int(step.args[3]) for step in steps] == firsts
+        assert [int(step.args[2]) for step in steps] == sizes
+        assert all(int(step.args[1]) == 7 << 32 for step in steps)
+        assert all(arg.dtype == np.uint64 for step in steps for arg in step.args[1:4])
+
+    points = DeviceArray(session, np.dtype(np.float32), 5 << 32, 2, (Chunk(None, 0, 5 << 32),))
+    search, choice = extremes_plan(profile, points, OCTAGON_AXES)[0]
+    assert search.args[1] == choice.args[1] == 5 << 32 and search.args[1].dtype == np.uint64
+    assert choice.args[4] == search.groups and search.bytes_moved == 5 << 35
+
+
+def test_compact_plans_use_64_bit_indices_beyond_2_to_32(session):
+    from clgeom.primitives.compact import count_plan, index_type, offsets_plan, scatter_plan
+
+    assert index_type((1 << 32) - 1) == np.uint32 and index_type(1 << 32) == np.uint64
+    n = (1 << 32) + 5
+    labels = DeviceArray(session, np.dtype(np.uint8), n, 1, (Chunk(None, 0, 1 << 32), Chunk(None, 1 << 32, 5)))
+    counts, counting = count_plan(session.profile, labels, 4)
+    tiles = (1 << 32) // COMPACT_TILE + 1
+    assert counts.count == 4 * tiles
+    assert [int(step.args[2]) for step in counting] == [0, tiles - 1]
+    offsets, scan = offsets_plan(session.profile, counts, n)
+    assert offsets.dtype == np.uint64 and offsets.count == counts.count and isinstance(scan, Plan)
+    places = scatter_plan(session.profile, labels, counts, offsets, 4, 1000)
+    assert places[-1].args[-1] == Scratch("indices", np.dtype(np.uint64), 1000)
+    assert [int(step.args[2]) for step in places] == [0, 1 << 32]
+    assert all(step.params["index"] == "ulong" for step in places)
+
+
+@pytest.mark.parametrize("wg_size", (1, 32))
+def test_every_shape_gives_the_same_bits(session, wg_size):
+    values = numbers(30_001, "float32")
+    flags = values > 0.3
+    expected = (
+        reduce(values, device=session),
+        inclusive_scan(values, device=session),
+        compact(flags, device=session),
+    )
+    kernels = (
+        "reduce_tiles",
+        "scan_totals",
+        "scan_tiles",
+        "compact_count",
+        "compact_scatter",
+        "extremes_partial",
+    )
+    for groups_per_unit in (0, 1, 3):
+        shape = Policy("group", wg_size=wg_size, items_per_thread=1, groups_per_unit=groups_per_unit)
+        with override({f"primitives/{kernel}": shape for kernel in kernels}):
+            assert_same_bits(reduce(values, device=session), expected[0])
+            assert_same_bits(inclusive_scan(values, device=session), expected[1])
+            assert_same_bits(compact(flags, device=session), expected[2])
+            assert_extremes(cloud("grid", 5000, np.float32), session)

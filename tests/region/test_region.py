@@ -1,0 +1,559 @@
+"""Adaptive regions against their definition in exact fractions; what they promise, on shapes made to break it."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from clouds import CLOUDS, DTYPES, cloud
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from reference import region as reference
+
+import clgeom
+from clgeom import Region, adaptive_region, convex_hull
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.region.arc.chains import chains_of
+from clgeom.region.arc.result import Walk
+from clgeom.runtime import launch
+from clgeom.runtime.arrays import as_device_points, as_device_values
+from clgeom.runtime.device import Session
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
+
+BLOCKS, JOIN, LOCAL = "region/arc/arc_hulls_blocks", "region/arc/arc_join", "region/arc/arc_hulls_local"
+WIDE, FUSED, PLACE = "region/arc/arc_tangents_wide", "region/arc/arc_outline_local", "region/arc/arc_place"
+#: Tiles of 16 candidates and groups of 4 and 8 items, so that few points go through every path.
+FEW = Policy("group", 4)
+SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
+#: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 30.
+SHAPES = (
+    {}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)),
+)  # fmt: skip
+WILD = (
+    "huge",
+    "extremes_of_type",
+    "tiny",
+    "small",
+    "mixed_magnitudes",
+)  # beyond what Shapely's float64 can judge
+
+
+def types(session):
+    return DTYPES if session.profile.fp64 else tuple(t for t in DTYPES if t != np.float64)
+
+
+def in_order(points):
+    return points[np.lexsort((points[:, 1], points[:, 0]))]
+
+
+def same(a, b):
+    """Bit for bit the same chains."""
+    return (a.lower.tobytes(), a.upper.tobytes(), a.segments) == (
+        b.lower.tobytes(),
+        b.upper.tobytes(),
+        b.segments,
+    )
+
+
+def check(points, segments, session, **options):
+    """A region's chains against the exact envelope: nowhere inside of it, and as near to it as rounding allows."""
+    points = in_order(points)
+    region = adaptive_region(points, segments, device=session, **options)
+    groups = reference.groups_of(points, segments, by=options.get("cuts", "count"))
+    assert region.segments == len(groups) and region.n == len(points)
+    given_points = set(reference.exact(points))
+    for side, chain in ((1, region.lower), (-1, region.upper)):
+        assert chain.dtype == points.dtype
+        exact, got = reference.chain(groups, side), reference.exact(chain)
+        assert all(a[0] < b[0] for a, b in zip(got, got[1:]))
+        assert (got[0][0], got[-1][0]) == (exact[0][0], exact[-1][0])
+        assert all(side * (y - reference.at(got, x)) >= 0 for x, y in exact)
+        for x, y in got:
+            on = reference.at(exact, x)
+            if (x, y) in given_points:
+                assert y == on
+            else:  # a crossing: the nearest value on or beyond the envelope at its x
+                assert reference.neighbour(on, points.dtype, -side) == y
+    assert region.contains(points).all()
+    return region
+
+
+# The definition -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_region_is_the_union_of_neighbours_hulls(session, name):
+    for dtype in types(session):
+        points = cloud(name, 60, dtype)
+        for segments in (2, 7, 80):
+            for cuts in ("count", "width"):
+                check(points, segments, session, cuts=cuts)
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_one_segment_is_the_convex_hull(session, name):
+    for dtype in types(session):
+        points = cloud(name, 200, dtype)
+        region, hull = (f for f in (adaptive_region(points, 1, device=session), convex_hull(points, device=session)))
+        assert np.array_equal(np.concatenate(region.parts), hull.points)
+        assert region.area == hull.area
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 7)), min_size=1, max_size=40), st.integers(1, 14),
+    st.sampled_from(["count", "width"]), st.sampled_from(DTYPES),
+)  # fmt: skip
+@settings(max_examples=40)
+def test_any_points_of_a_lattice(points, segments, cuts, dtype):
+    region = check(np.array(points, dtype), segments, None, cuts=cuts)
+    shape = region.to_shapely()
+    assert shape.is_valid and shape.area == pytest.approx(region.area, rel=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.sampled_from(DTYPES))
+@example(18230, 1, np.float64)
+@settings(max_examples=25)
+def test_area_never_grows_when_cuts_nest(seed, segments, dtype):
+    rng = np.random.default_rng(seed)
+    shape = rng.choice(["square", "normal", "spiral", "clusters", "near_line"])
+    points = cloud(shape, int(rng.integers(1, 400)), dtype, seed=seed)
+    # crossings are rounded outward, in the last places of coordinates
+    box = convex_hull(points).area + float(np.abs(points).max()) * float(np.ptp(points.astype(float), axis=0).max())
+    slack = box * (1e-6 if dtype == np.int32 else 64 * float(np.finfo(dtype).eps))
+    for cuts in ("count", "width"):
+        areas = [adaptive_region(points, k * segments, cuts=cuts).area for k in (1, 2, 4, 12)]
+        assert all(b <= a + slack for a, b in zip(areas, areas[1:])), areas
+
+
+def test_cuts_of_widths_nest_and_hold_their_columns():
+    points = in_order(cloud("normal", 900, np.float32))
+    coarse, fine = (set(reference.cuts(points, k, by="width")) for k in (7, 21))
+    assert coarse <= fine
+    columns = np.repeat(np.arange(5), 40)
+    points = np.stack([columns, np.arange(200) % 11], axis=1).astype(np.int32)
+    for segments in (1, 3, 5, 9, 200):
+        assert adaptive_region(points, segments).segments == min(segments, 5) or segments == 9
+        check(points, segments, None)
+
+
+# Bit for bit ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ("circle", "duplicates", "mixed_magnitudes"))
+def test_naive_and_local_kernels_agree(session, name, monkeypatch):
+    def poisoned(session, nbytes, allocate=launch.allocate):  # what is read must have been written
+        buffer = allocate(session, nbytes)
+        launch.fill(session, buffer, np.uint32(0x7FABCDEF), nbytes // 4)
+        return buffer
+
+    monkeypatch.setattr(launch, "allocate", poisoned)
+    for dtype in types(session):
+        points = cloud(name, 900, dtype)
+        shapes = SHAPES if dtype == np.float32 else SHAPES[:1]
+        for segments in (1, 4, 300):
+            naive = adaptive_region(points, segments, kernel="naive", device=session)
+            for policies in shapes:
+                with override(policies):
+                    local = adaptive_region(points, segments, kernel="local", device=session)
+                assert same(naive, local), (dtype, segments)
+            assert same(naive, adaptive_region(points, segments, device=session))
+
+
+def test_columns_longer_than_segments(session):
+    """Most segments are empty, more side by side than a tile has: the nearest others are found wherever they are."""
+    rng, turns = np.random.default_rng(7), itertools.count()
+    x = np.repeat(np.arange(60), rng.choice([1, 2, 5, 90], 60))
+    for dtype in types(session)[:1]:
+        points = in_order(np.stack([x, rng.integers(0, 50, len(x))], axis=1).astype(dtype))
+        for segments in (len(x), len(x) // 4, len(x) // 15):
+            naive = adaptive_region(points, segments, kernel="naive", device=session)
+            with override(SHAPES[2 + next(turns) % (len(SHAPES) - 2)]):
+                options = {"kernel": "local", "device": session, "assume_sorted": True}
+                assert same(naive, adaptive_region(points, segments, **options)), (dtype, segments)
+
+
+def test_other_devices_and_shapes_agree(session, any_session):
+    for name, n, segments in (
+        ("circle_noise", 5000, 3),
+        ("normal", 5000, 64),
+        ("circle", 1100, 2),
+        ("grid", 700, 90),
+    ):
+        points = in_order(cloud(name, n, np.float32))
+        expected = adaptive_region(points, segments, device=session)
+        assert same(expected, adaptive_region(points, segments, assume_sorted=True, device=any_session))
+
+
+#: Sizes beside those of tiles, strips, rows and blocks.
+SIZES = (
+    1,
+    2,
+    3,
+    5,
+    15,
+    16,
+    17,
+    31,
+    33,
+    63,
+    64,
+    65,
+    127,
+    129,
+    255,
+    256,
+    257,
+    511,
+    513,
+    1023,
+    1025,
+    2047,
+    2049,
+    4097,
+)
+#: Clouds that kernels may get wrong: no order of magnitude, no gap, no direction is what it looks like.
+ADVERSARIAL = (
+    "mixed_magnitudes", "huge", "tiny", "small", "extremes_of_type", "near_line", "columns", "duplicates", "ends",
+    "parabola", "circle", "octagon_edges", "signed_zeros", "far_from_origin", "comb", "vertical", "lattice_star",
+)  # fmt: skip
+
+
+def adversary(name, n, dtype, seed):
+    """A cloud of CLOUDS, or of few columns, of a comb, or with half of the points at the lowest x there is."""
+    rng = np.random.default_rng([seed, n])
+    if name == "comb":
+        return comb(n).astype(dtype)
+    points = cloud("mixed_magnitudes" if name == "ends" else "square", n, dtype, seed)
+    if name == "columns":
+        points[:, 0] = rng.integers(0, n // 40 + 1, n)
+    elif name == "ends":
+        low = np.finfo(dtype).min if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
+        points[rng.random(n) < 0.5, 0] = low
+    else:
+        points = cloud(name, n, dtype, seed)
+    return points
+
+
+@given(seed=st.integers(0, 999), size=st.sampled_from(SIZES), name=st.sampled_from(ADVERSARIAL), data=st.data())
+def test_any_cloud_is_the_same_in_every_setting(any_session, session, seed, size, name, data):
+    """The default options of GPUs and CPUs, bit for bit as the kernels of the definition; every point is in it."""
+    as_gpu = any_session.profile.kind == "gpu"  # other types are built elsewhere
+    dtype = data.draw(st.sampled_from(types(any_session))) if as_gpu else np.float32
+    points = adversary(name, size, dtype, seed)
+    segments = data.draw(st.sampled_from((1, 2, 7, size // 16 + 1, size // 4 + 1, size // 3 + 1, size, size + 5)))
+    cuts, axis = data.draw(st.sampled_from(["count", "width"])), data.draw(st.sampled_from("xy"))
+    options = {"cuts": cuts, "axis": axis}
+    naive = adaptive_region(points, segments, kernel="naive", device=session, **options)
+    if axis == "x" and data.draw(st.booleans()):
+        points, options = in_order(points), {**options, "assume_sorted": True}
+    found = adaptive_region(points, segments, device=any_session, **options)
+    assert same(naive, found) and found.contains(points[:500]).all()
+
+
+def test_many_vertices_come_when_asked_for(session):
+    points = in_order(cloud("square", 200_000, np.float32))
+    region = adaptive_region(points, 70_000, device=session)
+    assert "area" not in repr(region) and len(region) > 70_000
+    assert len(region.lower) + len(region.upper) == len(region)
+    assert region.contains(points[::97]).all()
+    again = pickle.loads(pickle.dumps(region))
+    assert same(region, again)
+
+
+def test_points_on_the_device_and_in_any_order(session):
+    import pyopencl.array as cla
+
+    points = cloud("normal", 3000, np.float32)
+    expected = adaptive_region(in_order(points), 40, device=session)
+    assert same(expected, adaptive_region(points, 40, device=session))
+    assert same(expected, adaptive_region(cla.to_device(session.queue, points), 40))
+    assert same(expected, adaptive_region(cla.to_device(session.queue, in_order(points)), 40, assume_sorted=True))
+
+
+# Along y, and both ----------------------------------------------------------------------------------------------
+
+
+def test_axis_y_is_axis_x_of_swapped_points(session):
+    points = cloud("spiral", 800, np.float64 if session.profile.fp64 else np.float32)
+    along_x = adaptive_region(points[:, ::-1], 25, device=session)
+    along_y = adaptive_region(points, 25, axis="y", device=session)
+    assert np.array_equal(along_x.lower[:, ::-1], along_y.lower) and along_x.area == along_y.area
+    assert along_y.to_shapely().exterior.is_ccw and along_y.contains(points).all()
+
+
+def test_both_axes_are_tighter_than_one(session):
+    t = np.linspace(-2.4, 2.4, 900)
+    ring = np.stack([np.cos(t), np.sin(t)], axis=1)
+    points = np.concatenate([ring, 1.3 * ring]) @ [[0.6, -0.8], [0.8, 0.6]]
+    along_x, along_y, both = (adaptive_region(points, 40, axis=axis, device=session) for axis in ("x", "y", "both"))
+    assert both.contains(points).all() and both.area < 0.95 * min(along_x.area, along_y.area)
+    shape = both.to_shapely()
+    assert shape.is_valid and shape.area == pytest.approx(both.area) and both.segments == (40, 40)
+    assert both.simplify(0.01).area >= both.area
+    assert "CrossRegion" in repr(both) and len(both.rings) >= 1
+
+
+# Values ---------------------------------------------------------------------------------------------------------
+
+
+def comb(n):
+    x = np.arange(n)
+    return np.stack([x, np.where(x % 2, 100 + x % 7, 3)], axis=1)
+
+
+def masks():
+    rng = np.random.default_rng(5)
+    yield "mask", np.argwhere(rng.random((30, 40)) < 0.2)
+    yield "comb", comb(50)
+    yield "c", np.argwhere(np.hypot(*np.mgrid[-15:16, -15:16]) > 11)
+    yield "pixel", np.array([(3, 4), (3, 5), (4, 4), (4, 5)])
+    yield "bridge", np.array([(0, 0), (0, 5), (1, 1), (2, 1), (3, 1), (4, 0), (4, 6)])
+
+
+@pytest.mark.parametrize("name, points", list(masks()), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_parts_are_valid(name, points, dtype):
+    points = points.astype(dtype)
+    for segments in (1, 3, 8, 40):
+        region = adaptive_region(points, segments)
+        shape = region.to_shapely()
+        assert shape.is_valid and shape.area == pytest.approx(region.area, rel=1e-6)
+        assert all(len(part) > 0 for part in region.parts)
+        for ring in region.rings:
+            assert clgeom.orient2d(ring[0], ring[1], ring[2]) != 0 or len(ring) > 3
+
+
+def test_pinched_regions_have_parts():
+    bow = [(0, 0), (0, 4), (1, 2), (2, 0), (2, 4)]
+    region = adaptive_region(bow, 5)
+    assert len(region.rings) == 2 and region.__geo_interface__["type"] == "MultiPolygon" and region.area == 4.0
+    with pytest.raises(InvalidInput, match="2 parts"):
+        region.polygon
+    line = adaptive_region([*bow, (3, 4)], 6)
+    assert [len(part) for part in line.parts] == [3, 4]
+    dashes = adaptive_region([(0, 0), (1, 1), (2, 0), (3, 0), (4, 0), (4, 3)], 5)
+    assert [len(part) for part in dashes.parts] == [2, 2, 2, 3]
+    assert dashes.__geo_interface__["type"] == "GeometryCollection" and dashes.to_shapely().is_valid
+
+
+def test_regions_of_lower_dimension():
+    for points, kind, parts in (
+        ([], "GeometryCollection", 0), ([(2, 3)], "Point", 1), ([(2, 3), (2, 5), (2, 4)], "LineString", 1),
+        ([(1, 1), (2, 2), (3, 3)], "LineString", 1),
+    ):  # fmt: skip
+        region = adaptive_region(np.array(points, np.float32).reshape(-1, 2), 1)
+        assert region.__geo_interface__["type" if kind else ""] == kind and len(region.parts) == parts
+        assert region.area == 0.0 and not region.contains((9, 9)) and repr(region).startswith("Region(")
+        assert region.to_shapely().is_valid and region.contains(points or np.empty((0, 2))).all()
+        assert len(region.bounds) == 4 and region.simplify(1.0).parts is not None
+
+
+def test_contains_is_exact():
+    points = in_order(cloud("square", 300, np.float32))
+    region = adaptive_region(points, 40)
+    upper = reference.exact(region.upper)
+    queries = []
+    for a, b in zip(upper[::3], upper[1::3]):
+        x = np.float32((a[0] + b[0]) / 2)
+        on = reference.at(upper, reference.exact([(x, 0)])[0][0])
+        queries += [(x, reference.neighbour(on, np.float32, way)) for way in (-1, 1)]
+    queries = np.array([(float(x), float(y)) for x, y in queries], np.float32)
+    expected = [reference.at(upper, x) >= y for x, y in reference.exact(queries)]
+    assert region.contains(queries).tolist() == expected and not all(expected)
+    with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[0, 1\]"):
+        region.contains((0.5, np.nan))
+
+
+@pytest.mark.parametrize("tolerance", (0, 0.01, 0.2, 10))
+def test_simplify_covers_the_region(tolerance):
+    for dtype in (np.float32, np.float64):
+        points = cloud("square", 1500, dtype)
+        region = adaptive_region(points, 120)
+        simple = region.simplify(tolerance)
+        assert len(simple) < len(region) or tolerance == 0
+        assert simple.area >= region.area and simple.contains(points).all()
+        assert simple.to_shapely().hausdorff_distance(region.to_shapely()) <= tolerance + 1e-6
+        for side, new, old in ((1, simple.lower, region.lower), (-1, simple.upper, region.upper)):
+            new = reference.exact(new)
+            assert all(side * (y - reference.at(new, x)) >= 0 for x, y in reference.exact(old))
+    with pytest.raises(InvalidInput, match="at least 0. Got -1"):
+        region.simplify(-1)
+
+
+@pytest.mark.parametrize("name", ("tiny", "extremes_of_type"))
+@pytest.mark.filterwarnings("error")
+def test_simplify_keeps_what_is_next_to_nothing(name):
+    for seed in range(4):
+        region = adaptive_region(cloud(name, 60, np.float64, seed), 20)
+        simple = region.simplify(0)
+        for new, old in ((simple.lower, region.lower), (simple.upper, region.upper)):
+            new = reference.exact(new)
+            assert all(y == reference.at(new, x) for x, y in reference.exact(old))
+
+
+def test_paper_is_the_walk_with_both_contacts(session):
+    points = cloud("square", 400, np.float32)
+    walk = adaptive_region(points, 40, join="paper", device=session)
+    region = adaptive_region(points, 40, device=session)
+    assert isinstance(walk, Walk) and walk.segments == region.segments == 40
+    back = np.diff(walk.upper[:, 0]) < 0
+    assert back.sum() + len(region.upper) == len(walk.upper) and back.any()
+    inside = region.contains(walk.ring)
+    assert inside.all() and len(walk) == len(walk.ring)
+    from shapely import LinearRing, union_all
+    from shapely.ops import polygonize
+
+    # every face that the walk goes around is part of the region, and they fill it
+    faces = union_all(list(polygonize(union_all(LinearRing(walk.ring.astype(float))))))
+    assert faces.area == pytest.approx(region.area, rel=1e-5)
+
+
+def test_plot_draws_every_part():
+    pytest.importorskip("matplotlib")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    points = np.array([(0, 0), (1, 1), (2, 0), (3, 0), (4, 0), (4, 3)])
+    ax = adaptive_region(points, 5).plot(points=points)
+    assert len(ax.lines) == 4 and "of 6 points" in ax.get_title(loc="left")
+
+
+# Many regions at once -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cuts", ("count", "width"))
+def test_many_regions_at_once(session, cuts):
+    rng = np.random.default_rng(3)
+    sizes = [0, 1, 40, 0, 3, 200, 17, 0]
+    parts = [in_order(cloud("square", n, np.float32)) if n else np.empty((0, 2), np.float32) for n in sizes]
+    lift = rng.random(sum(sizes)).astype(np.float32)
+    lower = np.concatenate(parts)
+    upper = lower + np.stack([0 * lift, lift], axis=1)
+    starts = np.cumsum([0, *sizes]).astype(np.uint32)
+    sides = {"low": lower, "up": upper}
+    bound = {name: as_device_points(session, p, of="test").chunks[0].buffer for name, p in sides.items()}
+    bound["begins"] = as_device_values(session, starts, of="test").chunks[0].buffer
+    for segments in (1, 6, 2000):
+        chains = chains_of(
+            session, np.float32, len(lower), lower="low", upper="up", starts="begins", regions=len(sizes),
+            segments=segments, cuts=cuts, **bound,
+        )  # fmt: skip
+        assert len(chains) == len(sizes) and "8 regions" in repr(chains)
+        for r, size in enumerate(sizes):
+            low, up = chains[r]
+            if not size:
+                assert len(low) == len(up) == chains.effective[r] == 0
+                continue
+            first, last = starts[r], starts[r + 1]
+            for got, source in ((low, lower[first:last]), (up, upper[first:last])):
+                alone = adaptive_region(in_order(source), segments, cuts=cuts, device=session)
+                assert np.array_equal(got, alone.lower if source.base is lower or got is low else alone.upper)
+                assert chains.effective[r] == alone.segments
+
+
+# Bad input ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("segments", (0, -3, 2.0, "4", None, True))
+def test_segments_must_be_a_number_of_them(segments):
+    with pytest.raises(InvalidInput, match="'segments' parameter of adaptive_region must be an integer of at least 1"):
+        adaptive_region([(0, 0)], segments)
+
+
+@pytest.mark.parametrize("option", ("cuts", "axis", "join", "kernel", "nonfinite"))
+def test_choices_are_checked(option):
+    with pytest.raises(InvalidInput, match=f"'{option}' parameter of adaptive_region must be .*Got 'no'"):
+        adaptive_region([(0, 0)], 1, **{option: "no"})
+
+
+def test_options_that_do_not_go_together():
+    for options, match in (
+        ({"axis": "y", "assume_sorted": True}, "must be 'x' with assume_sorted"),
+        ({"axis": "both", "join": "paper"}, "with join='paper'"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match=match):
+            adaptive_region([(0, 0)], 1, **options)
+    with pytest.raises(InvalidInput, match="at most 16,777,216 with cuts='width'"):
+        adaptive_region([(0, 0)], 1 << 25, cuts="width")
+
+
+@pytest.mark.parametrize("kernel", ("naive", "local", "auto"))
+def test_points_claimed_to_be_sorted_are_looked_at(session, kernel):
+    options = {"assume_sorted": True, "kernel": kernel, "device": session}
+    for n, segments, at in ((600, 3, 377), (600, 200, 378), (5, 1, 4), (600, 1, 1)):
+        points = in_order(cloud("square", n, np.float32))
+        adaptive_region(points, segments, **options)
+        swapped = points.copy()
+        swapped[[at - 1, at]] = swapped[[at, at - 1]]
+        with pytest.raises(InvalidInput, match=f"must be in lexicographic order.* at index {at} after"):
+            adaptive_region(swapped, segments, **options)
+        for row in (0, at):
+            points[row, 1] = np.inf
+            with pytest.raises(InvalidInput, match=rf"must be finite. Got inf at index \[{row}, 1\]"):
+                adaptive_region(points, segments, **options)
+            points[row, 1] = 0 if row else points[row, 0]
+
+
+@pytest.mark.parametrize("kernel", ("naive", "local", "auto"))
+def test_cuts_of_points_in_disorder_may_descend(session, kernel):
+    """Columns that come again, so that the searches for their beginnings go past each other: an error, and no harm."""
+    points = in_order(cloud("grid", 400, np.int32)) % 9
+    column = np.stack([np.full(150, 20), np.arange(150)], axis=1)
+    strewn = np.concatenate(
+        [np.stack([np.arange(20), np.arange(20)], axis=1), column, [[33, 1], [20, 40], [21, 1], [20, 5]]]
+    )
+    for rows in (points, strewn.astype(np.float32)):
+        for segments in (len(rows), len(rows) // 2, 40, 3):
+            for policies in SHAPES[:2]:
+                for cuts in ("count", "width"):
+                    with (
+                        override(policies),
+                        pytest.raises(InvalidInput, match="must be in lexicographic order"),
+                    ):
+                        adaptive_region(rows, segments, cuts=cuts, assume_sorted=True, kernel=kernel, device=session)
+
+
+def test_points_that_are_not_finite(session):
+    points = cloud("square", 100, np.float32)
+    expected = adaptive_region(points[1:], 6, device=session)
+    points[0] = np.nan
+    with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[0, 0\]"):
+        adaptive_region(points, 6, device=session)
+    dropped = adaptive_region(points, 6, nonfinite="drop", device=session)
+    masked = adaptive_region(np.ma.masked_invalid(points), 6, device=session)
+    assert same(expected, dropped) and same(expected, masked) and dropped.n == 100
+
+
+def test_other_types_of_input(session, refused):
+    points = [(0, 0), (1, 3), (2, 1), (5, 5)]
+    if not refused(session, np.float64, adaptive_region, points, 2):
+        assert isinstance(adaptive_region(points, 2, device=session), Region)
+    assert adaptive_region(np.array(points, np.int16), 2, device=session).dtype == np.int32
+    with pytest.raises(InvalidInput, match=r"shape \(n, 2\)"):
+        adaptive_region(np.zeros((4, 3)), 2, device=session)
+
+
+def test_points_beyond_one_allocation(session):
+    limited = Session(session.device, max_alloc_bytes=1 << 20)
+    points = cloud("normal", 150_000, np.float32)
+    for segments, options in (
+        (1, {}),
+        (50, {"axis": "y"}),
+        (50, {"cuts": "width"}),
+        (700, {"join": "paper"}),
+    ):
+        expected = adaptive_region(points, segments, device=session, **options)
+        assert same(expected, adaptive_region(points, segments, device=limited, **options))
+    ordered = in_order(points)
+    assert same(adaptive_region(ordered, 9), adaptive_region(ordered, 9, assume_sorted=True, device=limited))
+    ordered[[140_000, 140_001]] = ordered[[140_001, 140_000]]
+    with pytest.raises(InvalidInput, match="lexicographic order.* at index 140001"):
+        adaptive_region(ordered, 9, assume_sorted=True, device=limited)
+    ordered[149_000] = np.nan
+    with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[149000, 0\]"):
+        adaptive_region(ordered, 9, device=limited)
+    x = np.arange(-65_535, 65_536)
+    bowl = np.concatenate([np.stack([x, x * (x + 1) // 2], axis=1), [(0, k) for k in range(1, 11)]]).astype(np.int32)
+    with pytest.raises(DeviceLimit, match="hulls of adaptive_region's segments have .* holds 1,048,576"):
+        adaptive_region(bowl, 1, device=limited)

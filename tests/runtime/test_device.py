@@ -1,0 +1,324 @@
+"""Choosing a device, its profile, imposed limits, and what is said when there is none."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from clouds import cloud
+
+import clgeom
+from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime import device as runtime
+from clgeom.runtime.device import DeviceProfile, Session, as_session, default_session, describe, devices
+from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
+from clgeom.runtime.tuning import TABLE, override, within_limits
+
+FIELDS = {
+    "name": str, "platform": str, "vendor": str, "version": str, "driver": str, "kind": str, "compute_units": int,
+    "max_wg_size": int, "local_mem_bytes": int, "global_mem_bytes": int, "max_alloc_bytes": int, "fp64": bool,
+    "unified_memory": bool, "denormals": bool, "quirks": frozenset,
+}  # fmt: skip
+
+
+def in_new_process(code, **env):
+    env = {key: value for key, value in {**os.environ, **env}.items() if value is not None}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        env={**env, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+def test_devices_are_profiles():
+    found = devices()
+    assert isinstance(found, tuple) and found
+    for profile in found:
+        assert isinstance(profile, DeviceProfile)
+        for name, kind in FIELDS.items():
+            assert isinstance(getattr(profile, name), kind), name
+        assert profile.kind in ("gpu", "cpu", "accelerator")
+        assert profile.compute_units > 0 and 0 < profile.max_alloc_bytes <= profile.global_mem_bytes
+        assert profile.is_cpu == (profile.kind == "cpu")
+
+
+def test_profile_is_a_value_and_json(session):
+    profile = session.profile
+    assert profile == describe(session.device) and hash(profile) == hash(describe(session.device))
+    plain = json.loads(json.dumps(profile.asdict()))
+    assert set(FIELDS) <= set(plain) and plain["name"] == profile.name and plain["quirks"] == sorted(profile.quirks)
+    with pytest.raises(AttributeError):
+        profile.fp64 = False
+
+
+@pytest.mark.parametrize("platform, vendor, runtime_name", [
+    ("Portable Computing Language", "AuthenticAMD", "pocl"), ("NVIDIA CUDA", "NVIDIA Corporation", "nvidia"),
+    ("Intel(R) OpenCL", "Intel(R) Corporation", "intel"),
+    ("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.", "amd"),
+    ("Apple", "Apple", "apple"), ("rusticl", "Mesa", "rusticl"), ("Clover Mesa", "X", "clover"),
+])  # fmt: skip
+def test_runtime_name(platform, vendor, runtime_name):
+    sizes = dict.fromkeys([name for name, kind in FIELDS.items() if kind is int], 1)
+    flags = dict.fromkeys([name for name, kind in FIELDS.items() if kind is bool], True)
+    profile = DeviceProfile(
+        name="n", platform=platform, vendor=vendor, version="", driver="", kind="gpu", **sizes, **flags
+    )
+    assert profile.runtime == runtime_name
+
+
+def test_device_argument_takes_names_devices_and_sessions(session):
+    profile = session.profile
+    same = as_session(session.device)
+    assert as_session(session) is session and same is session
+    for word in (profile.name, profile.name[:6].upper(), profile.platform.lower()):
+        found = as_session(word)
+        assert word.lower() in f"{found.profile.name} {found.profile.platform}".lower()
+    assert as_session(profile.kind).profile.kind == profile.kind
+    assert as_session(profile.runtime).profile.runtime == profile.runtime
+
+
+def test_names_of_one_device_share_a_session(monkeypatch):
+    monkeypatch.delenv("CLGEOM_DEVICE", raising=False)
+    first = devices()[0]
+    assert as_session(first.name) is as_session(first.name.upper()) is as_session(None)
+
+
+def test_threads_share_a_session():
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(session) for session in pool.map(lambda _: default_session(), range(16))}) == 1
+
+
+def test_unknown_device_lists_what_is_present():
+    with pytest.raises(NoDevice) as caught:
+        as_session("no such device")
+    text = str(caught.value)
+    assert text.startswith("The 'device' parameter must name a device that is present. Got 'no such device'; present: ")
+    for profile in devices():
+        assert profile.name in text and profile.platform in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("something", (5, 1.5, True, b"pocl", [], {}, ["pocl"]))
+def test_session_of_something_else(something):
+    with pytest.raises(InvalidInput, match="^The 'device' parameter must be part of a device's name.* Got .* instead"):
+        as_session(something)
+    with pytest.raises(InvalidInput):
+        Session(something)
+
+
+def test_environment_names_the_default_device(monkeypatch):
+    profile = devices()[-1]
+    monkeypatch.setenv("CLGEOM_DEVICE", profile.name)
+    assert default_session().profile == profile
+    assert as_session(None).profile == profile and Session().profile == profile
+    monkeypatch.setenv("CLGEOM_DEVICE", "")
+    assert default_session().profile == devices()[0]
+    monkeypatch.setenv("CLGEOM_DEVICE", "imaginary")
+    with pytest.raises(NoDevice, match="environment variable CLGEOM_DEVICE must name .* Got 'imaginary'; present: "):
+        clgeom.convex_hull([[0, 0]])
+    assert as_session(devices()[0].name).profile == devices()[0]  # an argument wins over the environment
+
+
+def test_environment_in_a_new_process():
+    code = "import clgeom\ntry: clgeom.convex_hull([[0, 0]])\nexcept clgeom.errors.NoDevice as error: print(error)"
+    result = in_new_process(code, CLGEOM_DEVICE="imaginary")
+    assert result.stdout.startswith("The environment variable CLGEOM_DEVICE must name"), result.stderr
+
+
+def test_default_is_the_fastest_kind():
+    order = {("gpu", False): 0, ("gpu", True): 1, ("accelerator", True): 2, ("accelerator", False): 2}
+    ranks = [order.get((p.kind, p.unified_memory), 3) for p in devices()]
+    assert ranks == sorted(ranks)
+
+
+def test_no_device_at_all_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(runtime, "_ranked", lambda: ())
+    monkeypatch.setattr(runtime, "_platforms", lambda: [])
+    assert devices() == ()
+    with pytest.raises(NoDevice, match="No OpenCL device was found.*pip install pocl-binary-distribution"):
+        Session()
+    with pytest.raises(NoDevice, match="No OpenCL device was found"):
+        Session("pocl")
+
+
+def test_loader_without_any_driver_has_no_devices(monkeypatch):
+    import pyopencl as cl
+
+    def no_platforms():
+        raise cl.LogicError("clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR")
+
+    monkeypatch.setattr(cl, "get_platforms", no_platforms)
+    assert runtime._ranked.__wrapped__() == ()
+
+    def out_of_memory():
+        raise cl.LogicError("clGetPlatformIDs failed: OUT_OF_HOST_MEMORY")
+
+    monkeypatch.setattr(cl, "get_platforms", out_of_memory)
+    with pytest.raises(NoDevice, match="cannot be listed. OpenCL says: .*OUT_OF_HOST_MEMORY"):
+        runtime._ranked.__wrapped__()
+
+
+def test_missing_linker_is_named(session):
+    if "needs_ld" not in session.profile.quirks:
+        pytest.skip(f"{session.profile.platform} needs no 'ld'")
+    code = (
+        "import clgeom\nprint(len(clgeom.devices()))\n"
+        "try: clgeom.convex_hull([[0, 0]])\nexcept clgeom.errors.NoDevice as error: print(error)"
+    )
+    result = in_new_process(code, PATH="/nonexistent", CLGEOM_DEVICE=session.profile.name)
+    lines = result.stdout.splitlines()
+    assert int(lines[0]) == len(devices()), result.stderr  # the table of devices still works
+    assert "'ld'" in lines[1] and "binutils" in lines[1], result.stdout + result.stderr
+
+
+# Limits ---------------------------------------------------------------------------------------------------------
+
+
+def test_imposed_limits_only_lower(session):
+    own = session.profile
+    limited = Session(session.device, fp64=False, max_alloc_bytes=1 << 16, max_wg_size=16, local_mem_bytes=4096).profile
+    assert (limited.fp64, limited.max_alloc_bytes, limited.max_wg_size, limited.local_mem_bytes) == (
+        False,
+        1 << 16,
+        16,
+        4096,
+    )
+    assert (limited.name, limited.global_mem_bytes) == (own.name, own.global_mem_bytes)
+    wide = Session(
+        session.device, fp64=True, max_alloc_bytes=1 << 62, max_wg_size=1 << 30, local_mem_bytes=1 << 40
+    ).profile
+    assert wide == own
+
+
+def test_require_fp64(session):
+    limited = Session(session.device, fp64=False).profile
+    with pytest.raises(
+        DeviceLimit, match="^this needs float64, which .* cannot compute. Pass float32, or another device"
+    ):
+        limited.require_fp64("this")
+
+
+@pytest.mark.parametrize("max_wg_size", (24,))
+def test_small_work_groups_compute(session, max_wg_size):
+    """A device of small groups gets the GPU shapes cut down to its limit, and the same answer."""
+    limited = Session(session.device, max_wg_size=max_wg_size)
+    points = cloud("disc", 5000, np.float32)
+    expected = clgeom.convex_hull(points, device=session).vertices
+    cut = {
+        kernel: within_limits(rows["any"], limited.profile)
+        for kernel, rows in TABLE.items()
+        if not callable(rows["any"])
+    }
+    np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
+    with override(cut):
+        np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
+
+
+@pytest.mark.parametrize("name", ("max_wg_size", "max_alloc_bytes", "local_mem_bytes"))
+@pytest.mark.parametrize("limit", (0, -1, "a", 2.5, True, [64]))
+def test_session_refuses_limits(session, name, limit):
+    with pytest.raises(InvalidInput, match=f"The '{name}' parameter of Session must be an integer from 1. Got"):
+        Session(session.device, **{name: limit})
+
+
+def test_session_repr_and_probe(session):
+    assert repr(session).startswith("Session('") and session.profile.name in repr(session)
+    assert session.shuffle in ("subgroup", "ptx", None)
+    assert session.shuffle == session.shuffle  # probed once
+
+
+def test_intel_runtime_from_pypi_is_shown_to_the_loader(tmp_path, monkeypatch):
+    library = tmp_path / "lib" / "libintelocl.so"
+    library.parent.mkdir()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(runtime.site, "getuserbase", lambda: str(tmp_path / "user"))
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+    with runtime._intel_runtime_found():
+        assert "OCL_ICD_VENDORS" not in os.environ  # not installed: nothing changes
+    library.touch()
+    with runtime._intel_runtime_found():
+        folder = Path(os.environ["OCL_ICD_VENDORS"])
+        assert (folder / "intel-from-pip.icd").read_text().strip() == str(library)
+        assert {p.name for p in folder.iterdir()} >= {p.name for p in Path("/etc/OpenCL/vendors").glob("*.icd")}
+    assert "OCL_ICD_VENDORS" not in os.environ and not folder.exists()
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/the/callers/own")
+    with runtime._intel_runtime_found():
+        assert os.environ["OCL_ICD_VENDORS"] == "/the/callers/own"
+
+
+@pytest.mark.parametrize(
+    "instructions, name",
+    [
+        ("avx512f avx512bw avx512cd avx512dq avx512vl avx2 fma bmi2 avx f16c sse4_1 ssse3", "skylake-avx512"),
+        ("avx512f avx2 fma bmi2 avx f16c sse4_1 ssse3", "haswell"),
+        ("avx f16c sse4_1 ssse3", "ivybridge"),
+        ("avx sse4_1 ssse3", "sandybridge"),
+        ("sse4_1 ssse3", "penryn"),
+        ("ssse3", "core2"),
+        ("sse2", "x86-64"),
+    ],
+)
+def test_best_processor_has_no_instructions_beyond_those_present(instructions, name):
+    assert best_processor(set(instructions.split())) == name
+
+
+def test_name_cpu_refuses_a_record_without_the_name():
+    """Memory that holds no pointer to "generic" is left as it is, and the error says what to install."""
+    memory = (ctypes.c_uint64 * (2 * RECORD_BYTES // 8))(*range(1, 2 * RECORD_BYTES // 8 + 1))
+    device = SimpleNamespace(int_ptr=ctypes.addressof(memory), platform=SimpleNamespace(version="PoCL 3.0"))
+    with pytest.raises(NoDevice, match="PoCL 3.0.*older than this processor.*PoCL 3.1 or newer"):
+        name_cpu(device)
+    assert list(memory) == list(range(1, 2 * RECORD_BYTES // 8 + 1))
+
+
+def test_name_cpu_writes_a_known_name_once():
+    unknown = ctypes.create_string_buffer(b"generic")
+    memory = (ctypes.c_uint64 * (RECORD_BYTES // 8))()
+    memory[80] = ctypes.addressof(unknown)
+    device = SimpleNamespace(int_ptr=ctypes.addressof(memory), platform=SimpleNamespace(version="PoCL 3.0"))
+    name = name_cpu(device)
+    assert ctypes.string_at(memory[80]).decode() == name and name in {name for _, name in PROCESSORS}
+    assert unknown.value == b"generic" and name_cpu(device) == name
+    assert sum(map(bool, memory)) == 1
+
+
+# Contexts of callers --------------------------------------------------------------------------------------------
+
+SECOND = """
+import numpy as np, pyopencl as cl, pyopencl.array as cl_array
+import clgeom
+from clgeom.runtime.arrays import session_of
+
+platform = next(p for p in cl.get_platforms() if "Portable Computing" in p.name)
+first, second = platform.get_devices()
+context = cl.Context([first, second])
+points = np.random.default_rng(0).standard_normal((300, 2)).astype(np.float32)
+for device in (second, first):
+    queue = cl.CommandQueue(context, device)
+    there = cl_array.to_device(queue, points)
+    hull = clgeom.convex_hull(there)
+    assert hull.session.device == device and hull.session.context == context
+    assert session_of(there, None) is hull.session and session_of(there, hull.session) is hull.session
+    for queue in (hull.session.queue, hull.session.profiling_queue, hull.session.copy_queue):
+        assert queue.device == device
+    assert hull.on_device()[0].queue.device == device
+    assert hull.vertices.tolist() == clgeom.convex_hull(points, device=first).vertices.tolist()
+assert session_of(there.with_queue(None), None).device == first
+try:
+    clgeom.convex_hull(there, device=session_of(cl_array.to_device(cl.CommandQueue(context, second), points), None))
+except clgeom.errors.InvalidInput as error:
+    print(error)
+"""
+
+
+def test_an_array_on_the_second_device_of_a_context_runs_there(session):
+    if session.profile.runtime != "pocl":
+        pytest.skip("PoCL shows two devices when it is asked to")
+    result = in_new_process(SECOND, POCL_DEVICES="pthread pthread")
+    said = "The 'device' parameter must be the device that the array is on"
+    assert result.stdout.startswith(said), result.stderr[-1000:]

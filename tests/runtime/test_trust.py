@@ -1,0 +1,375 @@
+"""Trials of devices: they find wrong results; verdicts are noted; a device that fails is refused and ranks last."""
+
+import importlib
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from calls import FEW, hull
+
+import clgeom
+from clgeom.errors import DeviceError, DeviceLimit
+from clgeom.runtime import caches, sources, trust
+from clgeom.runtime import device as runtime
+from clgeom.runtime.device import Session, as_session, describe
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
+
+TRIALS = list(trust.TRIALS)
+SIEVE = ("clgeom.hull.known", "sieve")
+FEW_POINTS = ("clgeom.hull.known", "few_points")
+
+
+def trial(name):
+    return getattr(importlib.import_module(name[0]), name[1])
+
+
+def types(session, name):
+    """The types that a trial is run with."""
+    found = trust.TYPES.values() if name[0] in trust.TYPED else (np.dtype("f4"),)
+    return [dtype for dtype in found if session.profile.fp64 or dtype != np.float64]
+
+
+@pytest.fixture
+def trying(session, monkeypatch):
+    """Trials called here are trials: no other ones come before."""
+    monkeypatch.setattr(trust._trying, "now", True, raising=False)
+    return session
+
+
+@pytest.fixture
+def fresh(session, tmp_path, monkeypatch):
+    """A session, and a process, that know no verdicts."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(trust, "_verdicts", {})
+    monkeypatch.setattr(session, "trusted", set())
+    monkeypatch.setitem(session.threads.__dict__, "kernels", {})
+    yield session
+    runtime.forget_order()
+
+
+@pytest.fixture
+def few(session):
+    """The trial that a hull of few points needs first, and the kernel that it is for."""
+    if session.profile.is_cpu:
+        return SimpleNamespace(trial=FEW_POINTS, kernel="hull/sieve/tile_hull", name=".".join(FEW_POINTS))
+    return SimpleNamespace(trial=SIEVE, kernel="hull/sieve/tile_hoods", name=".".join(SIEVE))
+
+
+@pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
+def test_a_device_that_computes_rightly_passes(trying, name):
+    for dtype in types(trying, name):
+        assert trial(name)(trying, dtype)
+
+
+@pytest.mark.settings("as_gpu")
+@pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
+def test_trials_are_right_on_other_devices(any_session, name, monkeypatch):
+    """So that no device is refused for its limits or shapes."""
+    monkeypatch.setattr(trust._trying, "now", True, raising=False)
+    assert trial(name)(any_session, types(any_session, name)[0])
+
+
+class Wrong:
+    """A result whose numbers are all off by one."""
+
+    def __init__(self, result):
+        self.result = result
+
+    def __getattr__(self, name):
+        value = getattr(self.result, name)
+        return (lambda *args: off_by_one(value(*args))) if callable(value) else off_by_one(value)
+
+    def __iter__(self):
+        return map(off_by_one, self.result)
+
+
+def off_by_one(value):
+    if isinstance(value, (np.ndarray, int, float, np.generic)):
+        return value + 1
+    if isinstance(value, (tuple, list)):
+        return [off_by_one(one) for one in value]
+    if isinstance(value, dict):
+        return {name: one if name == "type" else off_by_one(one) for name, one in value.items()}
+    return Wrong(value)
+
+
+@pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
+def test_trials_find_wrong_results(trying, name, monkeypatch):
+    """Each result of a public function is wrong, one after the other."""
+    module = importlib.import_module(name[0])
+    computing = {"run", "fill", "lcs", "edit_distance"} | set(clgeom.__all__) | {
+        "partition", "reduce", "exclusive_scan", "inclusive_scan", "sort", "free_space",
+    }  # fmt: skip
+    calls, wrong = [], None
+
+    def watched(function):
+        def call(*args, **options):
+            result, number = function(*args, **options), len(calls)
+            calls.append(function.__name__)
+            return off_by_one(result) if number == wrong else result
+
+        return call
+
+    if name[1] == "bits":  # which imports when it runs
+        module = importlib.import_module("clgeom.dp.problems.sequences")
+    for function in computing & set(vars(module)):
+        monkeypatch.setattr(module, function, watched(getattr(module, function)))
+    assert trial(name)(trying, np.dtype(np.float32))
+    count = len(calls)
+    assert count
+    for wrong in range(count):  # noqa: B007 - `watched` reads it
+        calls.clear()
+        assert not trust._try(trying, name, np.dtype(np.float32)), f"{wrong} of {count}"
+
+
+def test_every_kernel_has_a_trial():
+    without = [kernel for kernel in sources.kernels() if trust._trial_of(kernel) is None]
+    assert without == ["hull/orient2d_signs"]  # which has its witnesses
+    named = {kernel for kernels in trust.TRIALS.values() for kernel in kernels}
+    families = {kernel.split("/")[0] for kernel in sources.kernels()}
+    assert named <= families | set(sources.kernels())
+
+
+def test_which_trials_a_kernel_needs():
+    always = (trust.ALWAYS, None)
+    key = ("hull/sieve/sieve", (("real", "double"), ("bins", 3)), ())
+    assert trust._needed(key) == {always, (SIEVE, np.dtype(np.float64))}
+    assert trust._needed(("hull/sieve/tile_hull", (("real", "int"),), ())) == {
+        always,
+        (FEW_POINTS, np.dtype(np.int32)),
+    }
+    assert trust._needed(("hull/orient2d_signs", (("real", "int"),), ())) == {always}
+    assert trust._needed(("sorting/radix/radix_count", (), ())) == {always, (("clgeom.sorting.known", "radix"), None)}
+
+
+# Verdicts -------------------------------------------------------------------------------------------------------
+
+
+def counted(monkeypatch, name, right=True):
+    """Let a trial count its calls instead, and end as it shall."""
+    calls = []
+
+    def run(session, dtype):
+        calls.append((session, dtype))
+        return right
+
+    monkeypatch.setattr(importlib.import_module(name[0]), name[1], run)
+    return calls
+
+
+def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
+    calls = counted(monkeypatch, few.trial)
+    for _ in range(2):
+        clgeom.convex_hull(FEW, device=fresh)
+    assert calls == [(fresh, np.dtype(np.float32))]
+    noted = caches.noted(trust.NOTE)[trust.describe_driver(fresh.profile)]
+    assert noted[f"{few.name} float32"] == [trust._digest(few.trial), True]
+    for verdicts, more in (({}, 0), ({}, 0)):  # other processes, with sessions of their own
+        monkeypatch.setattr(trust, "_verdicts", verdicts)
+        clgeom.convex_hull(FEW, device=Session(fresh.device))
+        assert len(calls) == 1 + more
+    clgeom.convex_hull(FEW.astype(np.int32), device=fresh)
+    assert [dtype.name for _, dtype in calls] == ["float32", "int32"]
+
+
+def test_other_kernels_or_another_driver_are_tried_again(fresh, monkeypatch):
+    calls = counted(monkeypatch, FEW_POINTS)
+    assert trust.passes(fresh, FEW_POINTS) and trust.passes(fresh, FEW_POINTS) and len(calls) == 1
+    digest = trust._digest(FEW_POINTS)
+    monkeypatch.setattr(trust, "_verdicts", {})
+    monkeypatch.setitem(trust.TABLE, "hull/sieve/tile_hull", {"any": Policy("serial", wg_size=1, items_per_thread=7)})
+    trust._digest.cache_clear()
+    assert trust._digest(FEW_POINTS) != digest
+    assert trust.passes(fresh, FEW_POINTS) and len(calls) == 2
+    monkeypatch.undo()
+    trust._digest.cache_clear()
+    profile = fresh.profile
+    assert trust.describe_driver(profile) != trust.describe_driver(replace(profile, driver="next"))
+    assert trust.describe_driver(profile) == trust.describe_driver(replace(profile, max_alloc_bytes=1))
+
+
+def test_digests_follow_the_sources(monkeypatch):
+    digests = {}
+    for text in ("// one", "// two"):
+        trust._digest.cache_clear()
+        monkeypatch.setattr(sources, "header", lambda name, text=text: text)
+        digests[text] = {name: trust._digest(name) for name in TRIALS}
+    trust._digest.cache_clear()
+    for name in TRIALS:
+        texts = [sources.template(kernel) for kernel in trust._kernels_of(name)]
+        assert texts and (digests["// one"][name] != digests["// two"][name]) == any("#include" in t for t in texts)
+    assert len(set(digests["// one"].values())) == len(TRIALS)
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(fresh, few, monkeypatch):
+    calls = counted(monkeypatch, few.trial)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
+    for _ in range(2):
+        clgeom.convex_hull(FEW, device=Session(fresh.device))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("noted", ("[]", '{"%s": {" ": [1, false]}}', '{"%s": 3}', '{"%s": {"%t float32": 1}}', "{"))
+def test_damaged_notes_are_not_believed(fresh, few, monkeypatch, noted):
+    calls = counted(monkeypatch, few.trial)
+    caches.folder().mkdir(parents=True)
+    (caches.folder() / f"{trust.NOTE}.json").write_text(
+        noted.replace("%s", trust.describe_driver(fresh.profile)).replace("%t", few.name)
+    )
+    assert not trust.is_refused(fresh.profile)
+    clgeom.convex_hull(FEW, device=fresh)
+    assert len(calls) == 1
+
+
+def test_limits_are_imposed_on_sessions_not_on_trials(fresh, few, monkeypatch):
+    calls = counted(monkeypatch, few.trial)
+    limited = Session(fresh.device, max_alloc_bytes=1 << 20, fp64=False)
+    clgeom.convex_hull(FEW, device=limited)
+    assert [session.profile for session, _ in calls] == [describe(fresh.device)]
+
+
+def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
+    from clgeom.runtime.tuning import overridden, select
+
+    seen = []
+
+    def look(session, dtype):
+        seen.append((overridden(), select(session.profile, few.kernel)))
+        return True
+
+    monkeypatch.setattr(few.name, look)
+    plain = select(fresh.profile, few.kernel)
+    with override({few.kernel: replace(plain, items_per_thread=max(plain.items_per_thread // 2, 1))}):
+        clgeom.convex_hull(FEW, device=fresh)
+    assert seen == [(False, plain)]
+
+
+def test_kernels_of_a_trial_are_not_kept(fresh, monkeypatch):
+    """The trial of batches uses kernels of other families, whose own trials are still to come."""
+    assert trust.passes(fresh, ("clgeom.hull.known", "batches"))
+    assert not fresh.threads.kernels and not fresh.trusted
+    calls = counted(monkeypatch, ("clgeom.primitives.known", "scans"))
+    clgeom.heaphull_filter(FEW, device=fresh)
+    assert len(calls) == 1
+
+
+# Refusal --------------------------------------------------------------------------------------------------------
+
+
+def test_a_device_that_computes_wrongly_is_refused(fresh, few, monkeypatch):
+    counted(monkeypatch, few.trial, right=False)
+    for _ in range(2):
+        with pytest.raises(DeviceError) as caught:
+            clgeom.convex_hull(FEW, device=fresh)
+        text, profile = str(caught.value), fresh.profile
+        named = f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: "
+        assert text.startswith(f"{named}it failed the trial '{few.trial[1]}' of clgeom.hull")
+        assert "CLGEOM_DEVICE" in text and "\n" not in text
+        assert trust.is_refused(profile)
+        monkeypatch.setattr(trust, "_verdicts", {})  # another process
+    assert clgeom.sort([2, 1], device=fresh).tolist() == [1, 2]  # another family, whose trial it passes
+
+
+@pytest.mark.parametrize("error", (ValueError("garbage"), IndexError(), OverflowError()))
+def test_whatever_comes_of_garbage_is_wrong(fresh, few, monkeypatch, error):
+    """If it comes again, from clgeom or what it calls."""
+    tries = []
+
+    def fails(session, dtype):
+        tries.append(session)
+        raise error
+
+    monkeypatch.setattr(few.name, in_clgeom(fails))
+    with pytest.raises(DeviceError, match="computes wrongly") as caught:
+        clgeom.convex_hull(FEW, device=fresh)
+    assert len(tries) == 2 and f"{trust.NOTE}.json" in str(caught.value)
+
+
+def in_clgeom(function):
+    """A function that ends in one of clgeom's frames."""
+    scope = {"__name__": "clgeom.made_up", "function": function}
+    exec("def inner(*args):\n    try:\n        return function(*args)\n    except BaseException as e:\n"
+         "        raise e.with_traceback(None)", scope)  # fmt: skip
+    return scope["inner"]
+
+
+@pytest.mark.parametrize("error, ours", ((MemoryError("full"), True), (TimeoutError("of the caller"), False)))
+def test_what_interrupts_a_trial_is_no_verdict(fresh, few, monkeypatch, error, ours):
+    """Missing memory, and what a signal handler of the caller raises, reach the caller; nothing is noted."""
+
+    def fails(session, dtype):
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(few.name, in_clgeom(fails) if ours else fails)
+        with pytest.raises(type(error), match=str(error)):
+            clgeom.convex_hull(FEW, device=fresh)
+    assert not trust.is_refused(fresh.profile)
+    assert hull(clgeom.convex_hull(FEW, device=fresh))
+
+
+def test_a_trial_that_failed_once_is_tried_again(fresh, few, monkeypatch):
+    tries = []
+
+    def once(session, dtype):
+        tries.append(session)
+        if len(tries) == 1:
+            raise IndexError
+        return True
+
+    monkeypatch.setattr(few.name, in_clgeom(once))
+    assert hull(clgeom.convex_hull(FEW, device=fresh)) and len(tries) == 2
+
+
+def test_a_driver_that_fails_in_a_trial_gets_no_verdict(fresh, few, monkeypatch):
+    def fails(session, dtype):
+        raise DeviceLimit("no memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(few.name, fails)
+        with pytest.raises(DeviceLimit, match="no memory"):
+            clgeom.convex_hull(FEW, device=fresh)
+    assert not trust.is_refused(fresh.profile)
+    assert hull(clgeom.convex_hull(FEW, device=fresh))
+
+
+def test_a_refused_device_ranks_last(fresh, monkeypatch):
+    slow = replace(describe(fresh.device), name="slow", kind="cpu", compute_units=1)
+    fast, gpu = replace(slow, name="fast", compute_units=64), replace(slow, name="gpu", kind="gpu")
+    platform = SimpleNamespace(get_devices=lambda: [slow, gpu, fast])
+    monkeypatch.setattr(runtime, "_platforms", lambda: [platform])
+    monkeypatch.setattr(runtime, "describe", lambda profile: profile)
+    assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
+    digest = trust._digest(("clgeom.sorting.known", "radix"))
+    trust._keep(gpu, "clgeom.sorting.known.radix", [digest, False])
+    assert runtime._ranked.__wrapped__() == (fast, slow, gpu)
+    trust._keep(fast, "clgeom.sorting.known.radix", [digest, True])
+    assert runtime._ranked.__wrapped__() == (fast, slow, gpu)
+    trust._keep(gpu, "clgeom.sorting.known.radix", ["of other kernels", False])
+    assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
+
+
+def test_nobody_gets_a_device_unasked_that_fails_the_shortest_trial(fresh, monkeypatch):
+    good, bad = SimpleNamespace(name="good"), SimpleNamespace(name="bad")
+    monkeypatch.setattr(runtime, "as_session", lambda device: device)
+    monkeypatch.setattr(trust, "passes", lambda device, trial: device is good)
+    assert runtime._first_right((bad, good)) is good and runtime._first_right((good, bad)) is good
+    assert runtime._first_right((bad,)) is bad  # there is no other: it says so where it is used
+
+    def broken(device):
+        raise DeviceError("it does not open")
+
+    monkeypatch.setattr(runtime, "as_session", broken)
+    assert runtime._first_right((bad, good)) is bad
+
+
+def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, few, monkeypatch):
+    monkeypatch.delenv("CLGEOM_DEVICE", raising=False)
+    before = as_session(None)
+    assert runtime._sessions[None] is before
+    counted(monkeypatch, few.trial, right=False)
+    with pytest.raises(DeviceError):
+        clgeom.convex_hull(FEW, device=fresh)
+    assert None not in runtime._sessions

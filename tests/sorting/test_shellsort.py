@@ -1,0 +1,571 @@
+"""Shellsort: full sorts against NumPy, partial ones and all counts against a plain Python simulation."""
+
+import pickle
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.build import build
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run, write
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.render import render_text
+from clgeom.runtime.tuning import override
+from clgeom.sorting.keys import KEY_TYPES
+from clgeom.sorting.shellsort import sort as shellsort
+from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
+from clgeom.sorting.shellsort.codes import Codes
+from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
+from clgeom.sorting.shellsort.result import ShellsortResult
+from clgeom.sorting.shellsort.sort import VARIANTS
+from tests.reference import shellsort as reference
+
+FULL = [variant for variant in VARIANTS if variant not in "BC"]
+GAPS = gaps_for("sedgewick86", 10**5)
+
+
+def same_bits(a, b):
+    return a.dtype == b.dtype and np.array_equal(a.view(f"u{a.itemsize}"), b.view(f"u{b.itemsize}"))
+
+
+def check_sorted(found, keys, descending=False):
+    """The same keys bit for bit, in NumPy's order; among equal ones by sign (zeros) and bits (NaNs): one answer."""
+    wanted = np.sort(keys)
+    if descending:
+        nans = int(np.isnan(wanted).sum()) if keys.dtype.kind == "f" else 0
+        wanted = np.concatenate([wanted[: len(keys) - nans][::-1], wanted[len(keys) - nans :]])
+    np.testing.assert_array_equal(found, wanted)
+    bits = f"u{keys.itemsize}"
+    assert np.array_equal(np.sort(found.view(bits)), np.sort(keys.view(bits)))
+    if keys.dtype.kind == "f":
+        zeros = np.signbit(found[found == 0]).astype(int)
+        assert (np.diff(zeros) * (-1 if descending else 1) <= 0).all()
+
+
+def random(rng, n, dtype):
+    if dtype.kind == "f":
+        return (rng.standard_normal(n) * 100).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+
+
+def few(rng, n, dtype):
+    return rng.integers(0, 4, n).astype(dtype)
+
+
+def special(rng, n, dtype):
+    """For floats every kind of value, and bits at random; for integers the ends of the range."""
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        return rng.choice(np.array([info.min, info.min + 1, 0, 1, info.max - 1, info.max], dtype), n)
+    tiny = np.finfo(dtype).smallest_subnormal
+    values = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, tiny, -tiny, 1, -1], dtype)
+    bits = np.frombuffer(rng.bytes(n * dtype.itemsize), dtype)
+    return np.where(rng.random(n) < 0.5, rng.choice(values, n), bits)
+
+
+DISTRIBUTIONS = {
+    "random": random,
+    "sorted": lambda rng, n, dtype: np.sort(random(rng, n, dtype)),
+    "reversed": lambda rng, n, dtype: np.sort(random(rng, n, dtype))[::-1].copy(),
+    "constant": lambda rng, n, dtype: np.full(n, 7, dtype),
+    "few": few,
+    "special": special,
+}
+
+
+def interleaved(n, gap):
+    """Columns that are in order, each above the last: as far out of order as a column sort leaves alone."""
+    i = np.arange(n)
+    return (i % gap * n + i // gap).astype(np.float32)
+
+
+# Full sorts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", KEY_TYPES, ids=str)
+def test_shellsort_sorts_every_type(session, dtype):
+    rng = np.random.default_rng(1)
+    for name, make in DISTRIBUTIONS.items():
+        for n in (1, 2, 1000, 5001):
+            keys = make(rng, n, dtype)
+            first = shellsort(keys, device=session)
+            check_sorted(first.keys, keys)
+            assert first.is_sorted and first.variant == "auto", name
+            if n == 1000:  # one answer: every full sort gives the same bits
+                for variant in ("A", "D", "F"):
+                    assert same_bits(shellsort(keys, variant=variant, device=session).keys, first.keys)
+
+
+@pytest.mark.parametrize("variant", FULL)
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 63, 64, 65, 257, 4097])
+def test_full_variants_sort(session, variant, n):
+    rng = np.random.default_rng(n)
+    for make in DISTRIBUTIONS.values():
+        keys = make(rng, n, np.dtype(np.float32))
+        check_sorted(shellsort(keys, variant=variant, device=session).keys, keys)
+
+
+@pytest.mark.parametrize("n", [4095, 8191, 8192, 8193, 12345, 100_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64], ids=["float32", "int64"])
+def test_auto_sorts_in_every_setting(any_session, n, dtype):
+    rng = np.random.default_rng(n)
+    for make in (random, special, DISTRIBUTIONS["reversed"]):
+        keys = make(rng, n, np.dtype(dtype))
+        check_sorted(shellsort(keys, device=any_session).keys, keys)
+
+
+def shapes(wg_size, block):
+    """Every kernel in the shape that GPUs use, with such groups."""
+    policy = Policy("group", wg_size=wg_size)
+    names = ("codes", "check", "auto_columns", "a", "b", "c", "d", "f", "exchange")
+    windows = {"sorting/shellsort/shell_auto_windows": Policy("group", wg_size=wg_size, items_per_thread=block)}
+    return {**{f"sorting/shellsort/shell_{name}": policy for name in names}, **windows}
+
+
+#: Sessions with GPU-like local memory, and small blocks and groups, so that small arrays have many windows.
+SMALL_SHAPES = {"one_item": (1, 8, 4096), "groups": (16, 16, 16384), "full": (64, 32, 49152)}
+
+
+@pytest.fixture(params=[*SMALL_SHAPES, "as_is"])
+def group_session(request, session):
+    if request.param == "as_is":
+        yield session
+        return
+    wg_size, block, local = SMALL_SHAPES[request.param]
+    with override(shapes(wg_size, block)):
+        yield Session(session.device, context=session.context, local_mem_bytes=local)
+
+
+def test_windows_hold_for_interleaved_and_worst_cases(group_session):
+    n = 40_000
+    rng = np.random.default_rng(5)
+    for i, gap in enumerate(GAPS):
+        # The gaps before leave the second alone, and at this one it is far out of order.
+        worst = reference.levels(n, GAPS[max(i - 6, 0) : i], 8, rng).astype(np.float32)
+        for keys in (interleaved(n, gap), worst):
+            result = shellsort(keys, device=group_session)
+            assert np.array_equal(result.keys, np.sort(keys)), gap
+
+
+@pytest.mark.parametrize("n", [127, 128, 129, 1000, 11_775, 11_776, 11_777])
+def test_group_shapes_sort_around_the_tile(group_session, request, n):
+    rng = np.random.default_rng(n)
+    as_is = request.node.callspec.params["group_session"] == "as_is"
+    for dtype in (np.uint16, np.float64) if as_is else (np.float32,):
+        keys = special(rng, n, np.dtype(dtype))
+        check_sorted(shellsort(keys, device=group_session).keys, keys)
+    if n <= 1000:
+        for variant in "ABCDEF":
+            one = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session)
+            other = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session.device)
+            assert same_bits(one.keys, other.keys) and one.is_sorted == other.is_sorted
+
+
+@pytest.mark.parametrize("gaps", SEQUENCES)
+def test_all_sequences_sort(session, gaps):
+    rng = np.random.default_rng(2)
+    keys = random(rng, 9000, np.dtype(np.int32))
+    for variant in ("auto", "D"):
+        assert np.array_equal(shellsort(keys, variant=variant, gaps=gaps, device=session).keys, np.sort(keys))
+
+
+def test_auto_settles_gaps_without_a_bound(session):
+    """Powers of two prove nothing: the last passes iterate, also when columns are interleaved."""
+    n = 1 << 13
+    with override(shapes(16, 16)):
+        small = Session(session.device, context=session.context, local_mem_bytes=2048)
+        for keys in (interleaved(n, 64), random(np.random.default_rng(0), n, np.dtype(np.float32))):
+            result = shellsort(keys, gaps="shell", device=small)
+            assert np.array_equal(result.keys, np.sort(keys))
+        assert max(phase.passes for phase in result.phases) > 1
+    assert np.array_equal(shellsort(keys, gaps="shell", device=session).keys, np.sort(keys))
+
+
+@pytest.mark.parametrize("gaps", [[1], [7, 1], [9, 6, 4, 1], [1000, 501, 3, 2, 1]])
+def test_any_decreasing_gaps_sort(session, gaps):
+    keys = random(np.random.default_rng(3), 3000, np.dtype(np.int16))
+    for variant in FULL:
+        result = shellsort(keys, variant=variant, gaps=gaps, device=session)
+        assert np.array_equal(result.keys, np.sort(keys)) and result.gaps == tuple(gaps)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8, np.uint32])
+def test_descending(session, dtype):
+    rng = np.random.default_rng(4)
+    for variant in ("auto", "D"):
+        for make in (random, special):
+            keys = make(rng, 700, np.dtype(dtype))
+            check_sorted(shellsort(keys, variant=variant, order="descending", device=session).keys, keys, True)
+    assert same_bits(shellsort(keys, order="ascending").keys, shellsort(keys).keys)
+
+
+@hypothesis.given(st.integers(0, 9000), st.integers(0, 2**32 - 1), st.sampled_from(sorted(DISTRIBUTIONS)))
+@hypothesis.settings(max_examples=30)
+def test_any_length_sorts(group_session, n, seed, name):
+    keys = DISTRIBUTIONS[name](np.random.default_rng(seed), n, np.dtype(np.float32))
+    check_sorted(shellsort(keys, device=group_session).keys, keys)
+
+
+# Sorting networks -------------------------------------------------------------------------------------------------
+
+
+def columns_kernel(session, table, stage):
+    """The table with its columns put through the network of as many rows as it has."""
+    block, gap = table.shape
+    codes = allocate(session, table.size * 4)
+    changed = allocate(session, 4)
+    write(session, codes, table.astype(np.uint32))
+    args = ("codes", np.uint32(table.size), np.uint32(gap), np.uint32(0), np.uint32(1), "changed")
+    step = Step("sorting/shellsort/shell_auto_columns", Policy("group", wg_size=16), args, -(-gap // 16),
+                {"stage": stage, "block": block})  # fmt: skip
+    run(session, Plan(step), codes=codes, changed=changed)
+    return read(session, codes, np.uint32, table.size).reshape(table.shape)
+
+
+def test_network_sorts_every_pattern_of_zeros_and_ones(session):
+    """A network that sorts all of those sorts everything."""
+    table = (np.arange(256) >> np.arange(8)[:, None]) & 1
+    assert np.array_equal(columns_kernel(session, table, "sort"), np.sort(table, axis=0))
+    rng = np.random.default_rng(14)
+    for rows in (32, 64):
+        table = rng.integers(0, 2, (rows, 5000)) if rows == 32 else rng.integers(0, 2**31, (rows, 5000))
+        assert np.array_equal(columns_kernel(session, table, "sort"), np.sort(table, axis=0))
+
+
+@pytest.mark.parametrize("rows", [8, 32])
+def test_network_merges_all_halves_of_zeros_and_ones(session, rows):
+    half = rows // 2
+    ones = [(a, b) for a in range(half + 1) for b in range(half + 1)]
+    table = np.array([[0] * (half - a) + [1] * a + [0] * (half - b) + [1] * b for a, b in ones]).T
+    assert np.array_equal(columns_kernel(session, table, "merge"), np.sort(table, axis=0))
+
+
+# Partial sorts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["B", "C"])
+def test_partial_variants_say_whether_they_sorted(session, variant):
+    keys = random(np.random.default_rng(6), 3000, np.dtype(np.float32))
+    result = shellsort(keys, variant=variant, device=session)
+    assert not result.is_sorted and "not sorted" in repr(result)
+    assert (np.diff(result.keys) < 0).any()
+    assert np.array_equal(np.sort(result.keys), np.sort(keys))
+    whole = shellsort(keys, variant=variant, max_items_per_subsequence=1, device=session)
+    assert whole.is_sorted and np.array_equal(whole.keys, np.sort(keys))
+    assert shellsort(np.sort(keys), variant=variant, device=session).is_sorted
+
+
+# Counts -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["0", "A", "B", "C", "D", "E", "F"])
+@pytest.mark.parametrize("wg_size", [1, 8])
+def test_counts_match_the_simulation(session, variant, wg_size):
+    small = Session(session.device, context=session.context, local_mem_bytes=512)  # 64 keys of 4 bytes
+    rng = np.random.default_rng(8)
+    with override({**shapes(wg_size, 8), "sorting/shellsort/shell_a": Policy("group", wg_size=1)}):
+        for n, most, least in ((50, 512, 1), (200, 512, 5), (201, 6, 2), (333, 16, 1), (5, 3, 2)):
+            if variant == "E" and n // most > 64:
+                continue
+            for keys in (random(rng, n, np.dtype(np.int32)), few(rng, n, np.dtype(np.int32))):
+                result = shellsort(
+                    keys, variant=variant, max_items_per_subsequence=most, min_elements_per_item=least, device=small,
+                    stats=True,
+                )  # fmt: skip
+                wanted, phases = reference.shellsort(
+                    keys.tolist(), variant, result.gaps, most_items=most, least_elements=least, capacity=64
+                )
+                assert result.keys.tolist() == wanted
+                found = [
+                    reference.Counted(p.gap, p.groups, p.items_per_group, p.passes, p.reads, p.writes)
+                    for p in result.phases
+                ]
+                assert found == phases
+
+
+#: Every item sorts `rows` keys, and adds what that takes to what it counted before: `reads` and its number, `writes`.
+COUNTING = """
+#define WG_SIZE {wg_size}
+typedef uint code_t;
+#define COUNTING 1
+#include "keys/shell_chunk.h"
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void counted(global uint *codes, const uint rows, const ulong reads, const ulong writes, global ulong *counts)
+{{
+    traffic_t traffic = {{reads + get_global_id(0), writes}};
+    insertion_{way}(codes + get_global_id(0) * rows, 0, 1, rows, &traffic);
+    COUNT_GROUP(counts, get_group_id(0), traffic, 1);
+}}
+"""
+
+
+@pytest.mark.parametrize("wg_size", (1, 8, 64))
+@pytest.mark.parametrize("way", ("upwards", "downwards", "carrying"))
+def test_counts_have_64_bits(session, wg_size, way):
+    """Sums of a work-item, of a group, and of several launches, each beyond 2**32 and carrying into its upper half."""
+    groups, rows, launches = 2, 10, 3
+    items = wg_size * groups
+    reads, writes = (1 << 32) - 2, (1 << 35) + (1 << 32) - 1
+    source = render_text(COUNTING.format(wg_size=wg_size, way=way))
+    kernel = build(session, source).counted
+    keys, counts = allocate(session, 4 * rows * items), allocate(session, 24 * groups)
+    fill(session, counts, np.uint64(0), 3 * groups)
+    for _ in range(launches):
+        write(session, keys, np.tile(np.arange(rows, dtype=np.uint32)[::-1], items))
+        kernel(
+            session.queue,
+            (items,),
+            (wg_size,),
+            keys,
+            np.uint32(rows),
+            np.uint64(reads),
+            np.uint64(writes),
+            counts,
+        )
+    # In a reversed column each element meets all before it; the one that is carried along is not read again.
+    written = rows * (rows - 1) // 2 + rows - 1
+    met = rows * (rows - 1) // 2 + 1 if way == "carrying" else written
+    found = read(session, counts, np.uint64, 3 * groups).reshape(-1, 3).tolist()
+    for group, counted in enumerate(found):
+        numbers = sum(range(group * wg_size, (group + 1) * wg_size))
+        per_item = launches * wg_size
+        assert counted == [
+            per_item * (reads + met) + launches * numbers, per_item * (writes + written), launches
+        ]  # fmt: skip
+
+
+@pytest.mark.large
+def test_counts_of_a_column_of_93000_keys(session):
+    if not session.profile.is_cpu:
+        pytest.skip("one work-item of a GPU would take many minutes")
+    keys = np.arange(93_000, dtype=np.uint32)
+    result = shellsort(keys[::-1], variant="A", gaps=[1], stats=True, device=session)
+    assert np.array_equal(result.keys, keys)
+    accesses = 93_000 * 92_999 // 2 + 92_999
+    assert accesses > 1 << 32 and (result.phases[0].reads, result.phases[0].writes) == (accesses, accesses)
+
+
+@pytest.mark.parametrize("variant", ["0", "A", "D", "F"])
+def test_counts_of_a_phase_go_beyond_32_bits(session, variant, monkeypatch):
+    """What is counted before 2**32 and after it adds up to one number."""
+    before = (1 << 32) - 5
+    clear = Codes.clear
+
+    def preloaded(codes, name, count, number=np.uint32):
+        clear(codes, name, count, number)
+        if name == "counts":
+            fill(codes.session, codes.buffers[name], number(before), count)
+
+    keys = random(np.random.default_rng(15), 300, np.dtype(np.uint32))
+    plain = shellsort(keys, variant=variant, stats=True, device=session)
+    monkeypatch.setattr(Codes, "clear", preloaded)
+    found = shellsort(keys, variant=variant, stats=True, device=session)
+    for a, b in zip(plain.phases, found.phases):
+        assert (b.reads, b.writes) == (a.reads + before * b.groups, a.writes + before * b.groups)
+
+
+def test_items_are_those_of_the_study(session):
+    """The study's example: 100 elements, at most a quarter as many items as a column has elements."""
+    result = shellsort(np.arange(100), variant="B", min_elements_per_item=4, device=session)
+    found = [(p.gap, p.groups, p.items_per_group) for p in result.phases]
+    assert found == [(41, 41, 1), (19, 19, 1), (5, 5, 5), (1, 1, 25)]
+
+
+def test_stats_and_times_only_when_asked_for(session):
+    keys = random(np.random.default_rng(9), 500, np.dtype(np.float32))
+    plain = shellsort(keys, variant="D", device=session)
+    assert plain.seconds is None and all(p.reads is None and p.passes is None for p in plain.phases)
+    full = shellsort(keys, variant="D", device=session, stats=True, profile=True)
+    assert full.seconds > 0 and all(p.reads >= 0 and p.passes >= 1 and p.seconds > 0 for p in full.phases)
+    assert full.phases[0].asdict()["gaps"] == [full.phases[0].gap]
+    auto = shellsort(keys, device=session, profile=True)
+    assert all(p.passes == 1 and p.reads >= 500 and p.writes == 500 for p in auto.phases)
+
+
+# The plan of auto -------------------------------------------------------------------------------------------------
+
+
+def plan(session, n, bits, local=49152, gaps="sedgewick86"):
+    profile = Session(session.device, context=session.context, local_mem_bytes=local).profile
+    sequence = gaps_for(gaps, n)
+    with override(shapes(256, 32)):
+        return auto_passes(profile, n, bits, sequence, ladder_of(gaps, sequence))
+
+
+def test_auto_fuses_as_many_gaps_as_local_memory_holds(session):
+    assert plan(session, 10**7, 32)[-1].gaps == (19, 5, 1)
+    assert plan(session, 10**7, 64)[-1].gaps == (5, 1)
+    assert plan(session, 10**7, 32, local=16384)[-1].gaps == (5, 1)
+    assert [p.gaps for p in plan(session, 10_000, 32)] == [gaps_for("sedgewick86", 10_000)]
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("n", [10**5, 10**7, 10**8, 10**9])
+def test_auto_never_iterates_with_sedgewick_gaps_and_uses_the_bounds(session, bits, n):
+    gaps = gaps_for("sedgewick86", n)
+    passes = plan(session, n, bits)
+    assert sum((p.gaps for p in passes), ()) == gaps
+    for p in passes:
+        assert not p.settle
+        larger = gaps[: gaps.index(p.gaps[0])]
+        if len(p.gaps) > 1:
+            assert p.halo == reach(larger)
+        elif p.halo is not None:
+            assert p.halo == displacement(p.gaps[0], larger)
+
+
+# What comes in and goes out ---------------------------------------------------------------------------------------
+
+
+def test_arrays_on_the_device_stay_there(session):
+    import pyopencl.array as cl_array
+
+    keys = random(np.random.default_rng(10), 5000, np.dtype(np.float32))
+    given = cl_array.to_device(session.queue, keys)
+    result = shellsort(given)
+    assert isinstance(result.keys, cl_array.Array) and result.keys is not given
+    assert np.array_equal(result.keys.get(), np.sort(keys))
+    assert np.array_equal(given.get(), keys)
+    assert shellsort(given[:1]).keys.get().tolist() == keys[:1].tolist()
+    again = pickle.loads(pickle.dumps(result))  # bytes travel, device memory does not
+    assert np.array_equal(again.keys, np.sort(keys)) and (again.gaps, again.phases) == (
+        result.gaps,
+        result.phases,
+    )
+
+
+def test_input_is_not_changed(session):
+    keys = random(np.random.default_rng(11), 3000, np.dtype(np.int32))
+    copy = keys.copy()
+    keys.flags.writeable = False
+    assert not np.shares_memory(shellsort(keys, device=session).keys, keys)
+    assert np.array_equal(keys, copy)
+    one = np.array([3])
+    assert not np.shares_memory(shellsort(one).keys, one)
+
+
+def test_lists_strides_and_byte_orders(session):
+    assert shellsort([3, 1, 2], device=session).keys.tolist() == [1, 2, 3]
+    keys = random(np.random.default_rng(12), 2000, np.dtype(np.float64))
+    assert np.array_equal(shellsort(keys[::-3], device=session).keys, np.sort(keys[::-3]))
+    swapped = shellsort(keys.astype(">f8"), device=session).keys
+    assert swapped.dtype.isnative and np.array_equal(swapped, np.sort(keys))
+
+
+def test_repr_says_what_was_done(session):
+    text = repr(shellsort(np.arange(1000, dtype=np.int16), variant="d", device=session, profile=True))
+    assert text.startswith("ShellsortResult(1,000 keys of int16, variant 'D', 8 gaps (929, 505, 209, .. 1), 8 phases")
+    assert text.endswith("ms)")
+    assert "2 keys" in repr(ShellsortResult(np.arange(2), "auto", (1,), True))
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"variant": "G"}, "'variant'.*Got 'G'"), ({"variant": 0}, "'variant'.*Got 0"),
+        ({"order": "up"}, "'order'.*Got 'up'"), ({"gaps": [4, 2]}, "'gaps'.*Got 2"),
+        ({"max_items_per_subsequence": 0}, "max_items_per_subsequence.*Got 0"),
+        ({"min_elements_per_item": 1.5}, "min_elements_per_item.*Got 1.5"),
+        ({"keys": np.zeros(3, complex)}, "'keys'.*complex128"), ({"keys": np.zeros((2, 2))}, "shape"),
+        ({"keys": ["a"]}, "'keys'"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_named(session, arguments, words):
+    keys = arguments.pop("keys", np.arange(5))
+    with pytest.raises(InvalidInput, match=words):
+        shellsort(keys, device=session, **arguments)
+
+
+def test_limits_name_both_sizes(session):
+    small = Session(session.device, context=session.context, local_mem_bytes=512)
+    with pytest.raises(DeviceLimit, match=r"500 bytes.*at most 256.*max_items_per_subsequence"):
+        shellsort(np.arange(250, dtype=np.int32), variant="E", max_items_per_subsequence=2, device=small)
+    small = Session(session.device, context=session.context, max_alloc_bytes=1 << 16)
+    with pytest.raises(DeviceLimit, match="65,536"):
+        shellsort(np.arange(50_000, dtype=np.int32), device=small)
+
+
+# The command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Runs ``clgeom sort`` in an empty folder; its exit code and output."""
+    from click.testing import CliRunner
+
+    from clgeom.commands import main as cli
+
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(cli.cli, ["sort", *map(str, arguments)], prog_name="clgeom")
+
+
+@pytest.mark.parametrize("method", ["radix", "shell-auto", *(f"shell-{v}" for v in "0ADEF")])
+def test_command_sorts_numpy_files(command, method):
+    keys = random(np.random.default_rng(13), 500, np.dtype(np.float32))
+    np.save("keys.npy", keys)
+    result = command("keys.npy", "--method", method, "-o", "out.npy", "--stats", "--descending")
+    assert result.exit_code == 0, result.output
+    assert "keys       500 (float32)" in result.output and "sorted     yes" in result.output
+    assert np.array_equal(np.load("out.npy"), np.sort(keys)[::-1])
+
+
+def test_command_reads_and_writes_text(command):
+    with open("table.csv", "w") as file:
+        file.write("# made by hand\nid,value\n1,2.5\n2,-1e3\n3,7\n")
+    assert command("table.csv", "--column", "value", "-o", "out.txt").exit_code == 0
+    assert open("out.txt").read() == "-1000.0\n2.5\n7.0\n"
+    with open("ids.txt", "w") as file:
+        file.write("9007199254740993\n5\n")
+    assert command("ids.txt", "-o", "out.csv").exit_code == 0
+    assert open("out.csv").read() == "5\n9007199254740993\n"
+
+
+def test_command_prints_json_and_draws(command):
+    import json
+
+    np.savez("keys.npz", a=np.arange(300)[::-1], b=np.arange(3))
+    options = (
+        "--array",
+        "a",
+        "--method",
+        "shell-B",
+        "--elements",
+        5,
+        "--json",
+        "--stats",
+        "--plot",
+        "phases.png",
+    )
+    result = command("keys.npz", *options)
+    facts = json.loads(result.output)
+    assert facts["keys"] == 300 and facts["is_sorted"] is False and facts["gaps"][-1] == 1
+    assert facts["phases"][-1]["passes"] == 1 and facts["phases"][-1]["reads"] > 0
+    assert open("phases.png", "rb").read(4) == b"\x89PNG"
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("none.npy",), "cannot be read"), (("keys.json",), "must end in"), (("bad.csv",), "name one (--column)"),
+        (("bad.csv", "--column", "2"), "line 3: 'x' is not a number"), (("bad.csv", "--column", "w"), "no column 'w'"),
+        (("keys.npy", "--plot", "a.png"), "--plot draws the gaps of a Shellsort"),
+        (("keys.npy", "--gaps", "7,3"), "--gaps is for a Shellsort; choose one with --method"),
+        (("keys.npy", "--items", 5), "--items is for a"), (("keys.npy", "--elements", 1), "--elements is for a"),
+        (("keys.npy", "--method", "shell-d", "--gaps", "9,3"), "Got 3 as the last"),
+        (("keys.npy", "-o", "keys.npy"), "is the input file"), (("keys.npy", "-o", "out.xls"), "must end in"),
+        (("keys.npy", "--method", "bubble"), "bubble"), (("flat.npy",), "shape (n,)"),
+        (("keys.npy", "--array", "a"), "--array is for .npz"), (("complex.npy",), "complex"),
+    ],
+)  # fmt: skip
+def test_command_refuses_in_one_line(command, arguments, words):
+    np.save("keys.npy", np.arange(5))
+    np.save("flat.npy", np.zeros((4, 4)))
+    np.save("complex.npy", np.zeros(3, complex))
+    with open("bad.csv", "w") as file:
+        file.write("a,b\n1,2\n3,x\n")
+    result = command(*arguments)
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.output
