@@ -20,10 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 
+from clgeom import shellsort, sort
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.device import as_session
-from clgeom.sorting import sort
-from clgeom.sorting.shellsort import sort as shellsort
 from clgeom.sorting.shellsort.gaps import gaps_for
 from clgeom.sorting.shellsort.sort import VARIANTS
 

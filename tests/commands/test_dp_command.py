@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.test_cli import done, here, refused
+from test_cli import done, here, refused
 
 from clgeom.io.fasta import read_fasta
 

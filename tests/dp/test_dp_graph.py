@@ -4,12 +4,12 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from reference.dp_problems import lcs_table
 
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.study.graph import dependency_graph, fill_by_stages, fill_when_ready, graph_of
 from clgeom.errors import DependencyError, InvalidInput
-from tests.reference.dp_problems import lcs_table
 
 LCS = Equation(
     "i == 0 || j == 0 ? 0 : a[i-1] == b[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1))",

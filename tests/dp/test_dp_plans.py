@@ -7,12 +7,12 @@ from math import inf
 
 import numpy as np
 import pytest
+from reference import dp_plans as reference
 
 from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.problems.allocation import COVERS
 from clgeom.errors import InvalidInput
-from tests.reference import dp_plans as reference
 
 ROUNDS = range(6)
 pytestmark = pytest.mark.fp64

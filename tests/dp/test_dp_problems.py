@@ -12,12 +12,12 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from reference import dp_problems as reference
 
 from clgeom.dp import problems
 from clgeom.dp.problems import sequences
 from clgeom.dp.problems.arguments import numbers
 from clgeom.errors import DeviceLimit, InvalidInput
-from tests.reference import dp_problems as reference
 
 FEW = settings(max_examples=12)
 small = st.integers(0, 9)

@@ -4,13 +4,13 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from reference import dp_problems as reference
 
 from clgeom.dp import problems
 from clgeom.dp.paths import bits
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
-from tests.reference import dp_problems as reference
 
 FEW = settings(max_examples=12)
 word = st.text("abc", max_size=9)

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from reference.shellsort import levels
 
 from clgeom.errors import InvalidInput
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
-from tests.reference.shellsort import levels
 
 PUBLISHED = {
     "sedgewick86": [

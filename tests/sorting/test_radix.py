@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reference import sort as reference
 
 import clgeom.sorting.radix.sort
+from clgeom import argsort, sort, sort_by_key
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.primitives.gather import pick_plan
 from clgeom.runtime import arrays
@@ -17,7 +18,6 @@ from clgeom.runtime.arrays import as_device_values
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import Scratch, run
 from clgeom.runtime.tuning import override, select
-from clgeom.sorting import argsort, sort, sort_by_key
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.sort import Profiled

@@ -6,7 +6,9 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from reference import shellsort as reference
 
+from clgeom import shellsort
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.build import build
 from clgeom.runtime.device import Session
@@ -15,13 +17,11 @@ from clgeom.runtime.policies import Policy
 from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import override
 from clgeom.sorting.keys import KEY_TYPES
-from clgeom.sorting.shellsort import sort as shellsort
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sorting.shellsort.result import ShellsortResult
 from clgeom.sorting.shellsort.sort import VARIANTS
-from tests.reference import shellsort as reference
 
 FULL = [variant for variant in VARIANTS if variant not in "BC"]
 GAPS = gaps_for("sedgewick86", 10**5)

@@ -7,14 +7,13 @@ import pyopencl.array as cl_array
 import pytest
 from conftest import policies
 
+from clgeom import argsort, shellsort, sort, sort_by_key
 from clgeom.runtime import sources
 from clgeom.runtime.build import build
 from clgeom.runtime.launch import allocate, read, write
 from clgeom.runtime.render import render
 from clgeom.runtime.tuning import override
-from clgeom.sorting import argsort, sort, sort_by_key
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.shellsort import sort as shellsort
 from clgeom.sorting.shellsort.sort import VARIANTS
 
 KERNELS = sources.kernels()

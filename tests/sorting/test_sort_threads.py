@@ -7,8 +7,7 @@ import numpy as np
 import pyopencl.array as cl_array
 import pytest
 
-from clgeom.sorting import argsort, sort, sort_by_key
-from clgeom.sorting.shellsort import sort as shellsort
+from clgeom import argsort, shellsort, sort, sort_by_key
 
 THREADS = 4
 
