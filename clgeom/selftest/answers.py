@@ -298,8 +298,7 @@ _region_questions()
 
 def equations():
     """A table by tiles (NOSE, parameters a, b), one by rows (RUD, w), one by splits (SONE, p)."""
-    from clgeom.dp import maximum, min_over, where
-    from clgeom.dp.language import equation
+    from clgeom.dp import equation, maximum, min_over, where
 
     @equation(parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE")
     def common(M, i, j, a, b):
@@ -371,8 +370,7 @@ question("radio float64", fp64=True, bound=1e-13)(functools.partial(_loss, "floa
 
 @question("dp.fill with division, float32", bound=1e-6)
 def _division(session):
-    from clgeom.dp import fill, sqrt, where
-    from clgeom.dp.language import equation
+    from clgeom.dp import equation, fill, sqrt, where
 
     @equation(pattern="RUD", dtype="float32")
     def smooth(M, i, j):

@@ -457,8 +457,7 @@ def _recover(session):
     "dp/table: walk_back",
 )
 def _paths(session):
-    from clgeom.dp import argmin_over, fill, index, maximum, min_over, walk_back, where, which_max
-    from clgeom.dp.language import equation
+    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, walk_back, where, which_max
     from clgeom.dp.paths.tickets import are_safe
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
