@@ -52,7 +52,7 @@ inline int arc_is_above(uint side, point_t a, point_t b, real_t x, long key)
     return side ? turn >= 0 : turn <= 0;
 }
 
-#if CLGEOM_FILTERED && CLGEOM_FP64 && CLGEOM_DENORMALS && !defined(CLGEOM_COORD_double)
+#if FILTERED && CLGEOM_FP64 && CLGEOM_DENORMALS && !defined(CLGEOM_COORD_double)
 #define ARC_CERTAIN 1
 // The least key whose value is not below v.
 inline long arc_key_above(double v, uint side)

@@ -1,9 +1,11 @@
-// geometry/directions.h: what finding extreme points in many directions needs. The includer has real_t and point_t.
+// geometry/directions.h: what finding extreme points in many directions needs. The includer has REAL.
 //
 // Directions are evenly spaced after an affine map that spreads a sample alike in all of them: a cloud that is flat or
 // slanted shows as many of its corners as a round one. Directions only choose points, which others prove things with: no
 // result depends on how anything here is rounded. Direction 0 is that of x, and with an even number of them the middle
 // one is opposite.
+
+#include "geometry/points.h"
 
 typedef struct { real_t x, y; float across, up, slant; } affine_t;
 

@@ -3,8 +3,8 @@
 //     det = (ax - cx)(by - cy) - (ay - cy)(bx - cx)        +1: c is left of a -> b (counter-clockwise),
 //                                                          -1: right of it,  0: on the line.
 //
-// The includer defines one of CLGEOM_COORD_float, CLGEOM_COORD_double, CLGEOM_COORD_int (the type of coordinates),
-// and CLGEOM_FILTERED = 0 to leave out the floating-point filters on a device whose arithmetic failed the self-test.
+// The includer has REAL (float, double or int, the type of coordinates: see geometry/points.h) and FILTERED: 0 leaves out
+// the floating-point filters, for a device whose arithmetic failed the self-test.
 //
 //   float, double   1. filter: det in floating point with a bound on its error decides almost every triple
 //                      (Ozaki, Buenger, Ogita, Oishi, Rump: Simple floating-point filters for the two-dimensional
@@ -16,15 +16,11 @@
 //                      integers, whatever the magnitudes. No contraction or flushing can touch it.
 //   int             factors of 33 bits, products of 66: compared as two words.
 
-#ifndef CLGEOM_FILTERED
-#define CLGEOM_FILTERED 1
-#endif
+#include "geometry/points.h"
 
 #if defined(CLGEOM_COORD_int)
 
-typedef int coord_t;
-
-inline int orient2d(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
+inline int orient2d(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
     const long acx = (long)ax - cx, acy = (long)ay - cy, bcx = (long)bx - cx, bcy = (long)by - cy;
     const long left_high = mul_hi(acx, bcy), right_high = mul_hi(acy, bcx);
@@ -37,7 +33,6 @@ inline int orient2d(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, 
 #else  // float or double
 
 #if defined(CLGEOM_COORD_double)
-typedef double coord_t;
 typedef ulong bits_t;
 #define CLGEOM_AS_BITS as_ulong
 #define CLGEOM_MANTISSA_BITS 52
@@ -45,7 +40,6 @@ typedef ulong bits_t;
 #define CLGEOM_EXPONENT_BIAS 1075
 #define CLGEOM_LIMBS 136     // 2 * (971 + 1074) bits between the smallest and largest product, 107 bits each
 #else
-typedef float coord_t;
 typedef uint bits_t;
 #define CLGEOM_AS_BITS as_uint
 #define CLGEOM_MANTISSA_BITS 23
@@ -57,7 +51,7 @@ typedef uint bits_t;
 // A coordinate is sign * mantissa * 2^exponent, exactly.
 typedef struct { ulong mantissa; int exponent; int sign; } parts_t;
 
-inline parts_t coord_parts(coord_t value)
+inline parts_t coord_parts(real_t value)
 {
     const bits_t bits = CLGEOM_AS_BITS(value);
     const int field = (int)(bits >> CLGEOM_MANTISSA_BITS) & CLGEOM_EXPONENT_FIELD;
@@ -98,7 +92,7 @@ inline void widen_range(int *lowest, int *highest, parts_t p, parts_t q)
 }
 
 // ax by - ay bx + bx cy - by cx + cx ay - cy ax, exactly.
-inline int orient2d_integer(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
+inline int orient2d_integer(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
     const parts_t pax = coord_parts(ax), pay = coord_parts(ay), pbx = coord_parts(bx), pby = coord_parts(by),
                   pcx = coord_parts(cx), pcy = coord_parts(cy);
@@ -172,7 +166,7 @@ inline int orient2d_of_differences(double ax, double ay, double bx, double by, d
 #endif
 
 // Where subnormals are flushed, differences are safe only between numbers that are zero or at least 2^-100.
-inline int orient2d_flushable(coord_t v)
+inline int orient2d_flushable(real_t v)
 {
 #if CLGEOM_DENORMALS || defined(CLGEOM_COORD_double)
     return 0;
@@ -181,16 +175,16 @@ inline int orient2d_flushable(coord_t v)
 #endif
 }
 
-inline int orient2d_any_flushable(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
+inline int orient2d_any_flushable(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
     return orient2d_flushable(ax) | orient2d_flushable(ay) | orient2d_flushable(bx) | orient2d_flushable(by) |
            orient2d_flushable(cx) | orient2d_flushable(cy);
 }
 
 // Stages 2 to 4. Called, not inlined: kernels test orientation in many places, and need this seldom.
-int __attribute__((noinline)) orient2d_undecided(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
+int __attribute__((noinline)) orient2d_undecided(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
-#if CLGEOM_FILTERED && CLGEOM_FP64
+#if FILTERED && CLGEOM_FP64
     if (orient2d_any_flushable(ax, ay, bx, by, cx, cy))    // a conversion to double may flush, too
         return orient2d_integer(ax, ay, bx, by, cx, cy);
     const int sign = orient2d_of_differences(ax, ay, bx, by, cx, cy);
@@ -203,9 +197,9 @@ int __attribute__((noinline)) orient2d_undecided(coord_t ax, coord_t ay, coord_t
     return orient2d_integer(ax, ay, bx, by, cx, cy);
 }
 
-inline int orient2d(coord_t ax, coord_t ay, coord_t bx, coord_t by, coord_t cx, coord_t cy)
+inline int orient2d(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
-#if CLGEOM_FILTERED
+#if FILTERED
 #if defined(CLGEOM_COORD_double)
     CLGEOM_FILTER(double, DBL_MIN)
 #else

@@ -1,4 +1,4 @@
-// geometry/sieve.h: the table of what is certainly inside a hull, and coordinates in its units. The includer has real_t and BINS.
+// geometry/sieve.h: the table of what is certainly inside a hull, and coordinates in its units. The includer has REAL and BINS.
 //
 //   bounds[b]   (L, U): a point in bin b whose height is above L and below U is strictly inside the hull
 //   frame       where bins and heights begin, bins and heights a unit; a box that is inside the hull, too
@@ -17,6 +17,8 @@
 // left of the frame, and NaN, come to the first bin, points right of it to the last one, and stay. An x of NaN or infinity
 // therefore stays, and so does such a y, which is never between two numbers: the sieve, which reads every point, sees all
 // points that are not finite among those that stay, and says so.
+
+#include "geometry/points.h"
 
 #define NOTHING 1e30f
 #define PAD 0x1p-9f

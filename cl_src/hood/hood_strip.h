@@ -8,11 +8,11 @@
 // of the processor time in double, 0.53 in float.
 
 #if defined(CLGEOM_COORD_float)
-#define CLGEOM_SIEVE (CLGEOM_FILTERED && CLGEOM_DENORMALS)
+#define CLGEOM_SIEVE (FILTERED && CLGEOM_DENORMALS)
 #define CLGEOM_BOUND(sum) (CLGEOM_THETA_float * fabs(sum) + 4 * FLT_MIN)
 typedef float sieve_t;
 #else                        // differences of int are exact in double
-#define CLGEOM_SIEVE (CLGEOM_FILTERED && CLGEOM_FP64)
+#define CLGEOM_SIEVE (FILTERED && CLGEOM_FP64)
 #define CLGEOM_BOUND(sum) (3.3306690621773722e-16 * fabs(sum) + 4 * DBL_MIN)      // as in geometry/orient2d.h
 #if CLGEOM_SIEVE
 typedef double sieve_t;

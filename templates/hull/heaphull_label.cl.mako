@@ -11,16 +11,14 @@
 // Reads every point once, writes one byte a point and four counts a tile.
 // Source: Ferrada, Navarro, Hitschfeld, "A filtering technique for fast convex hull construction in R2",
 // J. Comput. Appl. Math. 364 (2020), section 3.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
 #define PAIRS ${min(8, tile // 2 // wg_size)}
 #define SHARE (2 * PAIRS * WG_SIZE)
 #define EDGES 8     // and one more record for the box
-typedef ${real} real_t;
 typedef ${approx} approx_t;   // the type of the eight lines: float for int
 typedef struct {
     real_t ax, ay, bx, by;

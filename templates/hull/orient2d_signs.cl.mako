@@ -5,9 +5,8 @@
 //
 // Reads three points and writes one byte a triple.
 <%page args="real='float', filtered=True, variant='group', wg_size=64, items_per_thread=1"/>
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))

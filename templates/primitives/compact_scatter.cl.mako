@@ -8,6 +8,8 @@
 // A tile without survivors is not read. Reads at most n bytes, writes one index a survivor.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
+#include "group/scan.h"
+GROUP_SCAN(group_scan_ranks, local, ulong, GROUP_SUM)
 #define TILE ${tile}
 #define CLASSES ${classes}
 #define ITEMS (TILE / WG_SIZE)
@@ -76,13 +78,8 @@ void compact_scatter(global const uchar *labels, const ulong n, const ulong star
                 for (uint k = 0; k < ITEMS; ++k)
                     if (CLASS(mine[k]) - g < 4)
                         count += (ulong)1 << 16 * (CLASS(mine[k]) - g);
-                uint from = 0;
                 ranks[lid] = count;
-                for (uint reach = 1; reach < WG_SIZE; reach *= 2) {
-                    barrier(CLK_LOCAL_MEM_FENCE);
-                    ranks[WG_SIZE - from + lid] = ranks[from + lid] + (lid >= reach ? ranks[from + lid - reach] : 0);
-                    from = WG_SIZE - from;
-                }
+                const uint from = group_scan_ranks(ranks, WG_SIZE, lid);
                 ulong rank = ranks[from + lid] - count;
                 for (uint k = 0; k < ITEMS && count; ++k) {
                     const uint c = CLASS(mine[k]) - g;

@@ -7,11 +7,12 @@
 //   out         [ dir 0 .. dir ${2 * len(axes) - 1} ], then the poison: a last entry with index 1 if any group saw a NaN or infinity
 //
 // Reads the candidates and a tile of points per direction.
-#include "portable.h"
-typedef ${real} real_t;
+#define REAL ${real}
+#include "geometry/points.h"
 typedef ${key} key_t;
 #include "geometry/extreme.h"
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 #define TILE ${tile}
 #define DIRECTIONS ${2 * len(axes)}
 
@@ -45,12 +46,7 @@ void extremes_final(global const real_t *points, const ulong n, global const can
             local_poison = 1;
     }
     local_best[lid] = best;
-    for (uint reach = WG_SIZE / 2; reach > 0; reach /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < reach && better(direction, local_best[lid + reach], local_best[lid]))
-            local_best[lid] = local_best[lid + reach];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    GROUP_REDUCE(lid, other, if (better(direction, local_best[other], local_best[lid])) local_best[lid] = local_best[other]);
     best = local_best[0];
     const ulong begin = (ulong)best.tile * TILE;
     const uint count = min((ulong)TILE, n - begin);

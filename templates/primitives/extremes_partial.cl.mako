@@ -10,11 +10,12 @@
 // the first point. So ties go to the lowest index, whatever the shape. poison[group] is not 0 when a coordinate is NaN
 // or infinite (v * 0 is 0 for finite v only).
 // Reads every point once (n * sizeof(point)), writes GROUPS * ${2 * len(axes)} candidates.
-#include "portable.h"
-typedef ${real} real_t;
+#define REAL ${real}
+#include "geometry/points.h"
 typedef ${key} key_t;
 #include "geometry/extreme.h"
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 #define TILE ${tile}
 #define DIRECTIONS ${2 * len(axes)}
 #define GREATER(a, b) ((a) > (b) ? (a) : (b))
@@ -141,12 +142,7 @@ void extremes_partial(global const real_t *points, const ulong n, global candida
 % for d in range(2 * len(axes)):
     local_best[lid].key = best_${("high", "low")[d % 2]}_${d // 2};
     local_best[lid].tile = tile_${("high", "low")[d % 2]}_${d // 2};
-    for (uint reach = WG_SIZE / 2; reach > 0; reach /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < reach && better(${d}, local_best[lid + reach], local_best[lid]))
-            local_best[lid] = local_best[lid + reach];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    GROUP_REDUCE(lid, other, if (better(${d}, local_best[other], local_best[lid])) local_best[lid] = local_best[other]);
     if (lid == 0)
         out[group * DIRECTIONS + ${d}] = local_best[0];
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -39,7 +39,7 @@ void scan_tiles(global const value_t *values, const ulong start, const ulong n, 
 % if variant != "serial":
         for (uint i = lid; i < count; i += WG_SIZE)
             cells[PADDED(i)] = values[tile * TILE + i];
-        SCAN_BARRIER();
+        GROUP_BARRIER();
 % endif
         for (uint lane = lid; lane < LANES; lane += WG_SIZE) {
             state_t sum = NEUTRAL;
@@ -47,7 +47,7 @@ void scan_tiles(global const value_t *values, const ulong start, const ulong n, 
                 sum = combine(sum, AT(i));
             runs[lane] = sum;
         }
-        const uint at = scan_runs(runs, lid);
+        const uint at = scan_runs(runs, LANES, lid);
         const state_t tile_before = before[first_tile + tile];
         for (uint lane = lid; lane < LANES; lane += WG_SIZE) {
             const state_t lane_before = lane ? combine(tile_before, runs[at + lane - 1]) : tile_before;
@@ -63,11 +63,11 @@ void scan_tiles(global const value_t *values, const ulong start, const ulong n, 
 % endif
             }
         }
-        SCAN_BARRIER();
+        GROUP_BARRIER();
 % if variant != "serial":
         for (uint i = lid; i < count; i += WG_SIZE)
             out[tile * TILE + i] = cells[PADDED(i)];
-        SCAN_BARRIER();
+        GROUP_BARRIER();
 % endif
     }
 }

@@ -35,9 +35,9 @@ void scan_totals(global const value_t *values, const ulong start, const ulong n,
                 sum = combine(sum, values[i]);
             runs[lane] = sum;
         }
-        const uint at = scan_runs(runs, lid);
+        const uint at = scan_runs(runs, LANES, lid);
         if (lid == 0)
             totals[first_tile + tile] = runs[at + LANES - 1];
-        SCAN_BARRIER();
+        GROUP_BARRIER();
     }
 }

@@ -9,6 +9,7 @@
 // Work: one call of the reduction's body per cell and k.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -72,13 +73,10 @@ void wide_stage(DP_STAGE_PARAMETERS)
         }
         values[lid] = best;
         places[lid] = at;
-        for (int reach = WG_SIZE / 2; reach > 0; reach /= 2) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (lid < reach && goes_before(values[lid + reach], places[lid + reach], values[lid], places[lid])) {
-                values[lid] = values[lid + reach];
-                places[lid] = places[lid + reach];
-            }
-        }
+        GROUP_REDUCE(lid, other, if (goes_before(values[other], places[other], values[lid], places[lid])) {
+            values[lid] = values[other];
+            places[lid] = places[other];
+        });
         if (lid == 0) {
             uint decision = 0;
             const int k = places[0] < 0 ? -1 : lo + places[0];

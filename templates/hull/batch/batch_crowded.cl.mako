@@ -8,12 +8,9 @@
 //
 // A merge sort of places in global memory and a monotone chain, serial both: it is many such groups that need no more than
 // this. Groups of more than `most` points are left to others. Reads n log n points, mostly from caches.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"

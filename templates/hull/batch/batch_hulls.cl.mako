@@ -20,12 +20,9 @@ mask = 'long' if real == 'double' else 'int'
 // through a monotone chain. A GPU's item sorts by insertion places in local memory, one byte each, and reads the points
 // through the cache again. A CPU's sieves 32 bytes at once and sorts by counting, for each point, those before it, which
 // has no branches to mispredict. Reads every point once, or twice from near.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"

@@ -15,12 +15,9 @@
 // measures are the group's. In all other cases the vertices are counted for the job, behind the groups.
 //
 // Reads every point twice, the second time from near.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"

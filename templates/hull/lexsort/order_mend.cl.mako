@@ -12,9 +12,9 @@
 //   found becomes 1 when a run of more than LIMIT points may be out of order and stays so
 //
 // Reads every point once; runs are rare and short where coordinates are not on a grid.
-#include "portable.h"
+#define REAL ${real}
+#include "geometry/points.h"
 #define LIMIT ${1 << 14 if outer else 32}
-typedef ${real}2 point_t;
 
 inline int after(point_t p, uint p_id, point_t q, uint q_id)
 {

@@ -15,10 +15,7 @@
     half, ratio = fine // 2, 4.0 ** (16 // fine)
     gathered = [0.0, *(0.5 / ratio ** (half - k) for k in range(1, half)), *(1 - 0.5 / ratio ** (k - half) for k in range(half, fine))]
 %>\
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-typedef ${real} real_t;
-typedef ${real}2 point_t;
+#define REAL ${real}
 #include "geometry/directions.h"
 #define DIRECTIONS ${directions}
 #define FINE ${fine}

@@ -12,10 +12,7 @@
 //
 // A work-group for ${span} directions.
 % endif
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-typedef ${real} real_t;
-typedef ${real}2 point_t;
+#define REAL ${real}
 #define DIRECTIONS ${directions}
 #define WG_SIZE ${wg_size}
 #define SPAN ${span}                    // directions of a work-group

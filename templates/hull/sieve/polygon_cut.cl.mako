@@ -8,15 +8,13 @@
 // A point is dropped when it is strictly inside a triangle of corner 0 and two neighbours, by the exact orientation of its
 // sides: that is right for any three points, so nothing depends on the order of corners. Which triangle, floating point
 // may guess.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #include "geometry/directions.h"
 #define DIRECTIONS ${directions}
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 #define SIDE(a, b, p) orient2d(x[a], y[a], x[b], y[b], (p).x, (p).y)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -41,15 +39,8 @@ void polygon_cut(global const real_t *points, global const uint *list, const uin
     }
     leftmost[lid] = west;
     rightmost[lid] = east;
-    for (uint half_way = WG_SIZE / 2; half_way > 0; half_way /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < half_way) {
-            const uint a = leftmost[lid + half_way], b = rightmost[lid + half_way];
-            leftmost[lid] = x[a] < x[leftmost[lid]] ? a : leftmost[lid];
-            rightmost[lid] = x[b] > x[rightmost[lid]] ? b : rightmost[lid];
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    GROUP_REDUCE(lid, other, if (x[leftmost[other]] < x[leftmost[lid]]) leftmost[lid] = leftmost[other];
+                             if (x[rightmost[other]] > x[rightmost[lid]]) rightmost[lid] = rightmost[other]);
     const uint a = leftmost[0], b = rightmost[0];
     for (uint i = get_global_id(0); i < total; i += get_global_size(0)) {
         const uint row = list[i];

@@ -7,13 +7,11 @@
 //
 // The lengths of lists begin at 0: sizes[0] to sizes[${sizes - 1}].
 // A work-item keeps a direction and its opposite, and looks at all points of its part of the group's.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-typedef ${real} real_t;
-typedef ${real}2 point_t;
+#define REAL ${real}
 #include "geometry/directions.h"
 #define DIRECTIONS ${directions}
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 #define ITEMS ${items_per_thread}
 #define CHUNK (WG_SIZE * ITEMS)
 <%
@@ -53,26 +51,14 @@ void sample_extremes(global const real_t *points, const ulong stride, const uint
     map.y = origin.y;
     const float dx = OFFSET(origin.x, some.x), dy = OFFSET(origin.y, some.y);
     spread[lid] = (float4)(fabs(dx), fabs(dy), 0, 0);
-    for (uint apart = WG_SIZE / 2; apart > 0; apart /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < apart)
-            spread[lid] = fmax(spread[lid], spread[lid + apart]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    GROUP_REDUCE(lid, other, spread[lid] = fmax(spread[lid], spread[other]));
     const float widest = spread[0].x, highest = spread[0].y;
     const float across = widest > 1e-30f ? 1 / widest : 0, up = highest > 1e-30f ? 1 / highest : 0;
     const float u = dx * across, v = dy * up;
     barrier(CLK_LOCAL_MEM_FENCE);
     spread[lid] = (float4)(u, v, u * u, v * v);
     products[lid] = u * v;
-    for (uint apart = WG_SIZE / 2; apart > 0; apart /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < apart) {
-            spread[lid] += spread[lid + apart];
-            products[lid] += products[lid + apart];
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    GROUP_REDUCE(lid, other, spread[lid] += spread[other]; products[lid] += products[other]);
     const float4 mean = spread[0] / WG_SIZE;
     const float uu = mean.z - mean.x * mean.x, vv = mean.w - mean.y * mean.y, uv = products[0] / WG_SIZE - mean.x * mean.y;
     const float first = sqrt(uu > LEAST ? uu : LEAST), shared = uv / first, rest = vv - shared * shared;

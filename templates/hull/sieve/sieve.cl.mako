@@ -7,10 +7,7 @@
 // A point's x names a bin; when its height is within the bin's bounds it is strictly inside (proof in geometry/sieve.h). NaN and
 // infinity never are (for the same reason); sizes[WILD] becomes 1 when there are any.
 // Reads each point once.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-typedef ${real} real_t;
-typedef ${real}2 point_t;
+#define REAL ${real}
 #define BINS ${bins}
 #include "geometry/sieve.h"
 #define WG_SIZE ${wg_size}

@@ -11,12 +11,9 @@
 // sizes[] holds the lengths of lists, which the host need not know. A list that overran its capacity counts as empty.
 // sizes[WILD] becomes 1 when a point is NaN or infinite.
 // Reads each point once, writes the vertices. Cost: the sort by merging, O(n log n) in local memory.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}

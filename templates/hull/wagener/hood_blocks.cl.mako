@@ -12,12 +12,9 @@
 // Of equal points the first is kept. A strip is Andrew's monotone chain; how two are merged is in hood/hood_group.h. Reads
 // every point twice (once a side), writes the corners.
 // Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985), in the work-optimal form.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}

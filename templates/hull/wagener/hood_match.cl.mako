@@ -9,12 +9,9 @@
 // `parts` work-groups to a pair stride over its d samples. One group does all six phases in a launch, with a barrier
 // after each; several do one phase to a launch (first_phase = last_phase). Cost: O(d) tests for each phase, and a copy.
 // Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algorithm" (2012), match_and_merge.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #include "hood/hood.h"
 #define HOOD_SPACE global

@@ -9,12 +9,9 @@
 //
 // Six phases to a stage, a barrier after each. Reads every point once, writes the corners; O(block log block) tests.
 // Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algorithm" (2012), match_and_merge.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #include "hood/hood.h"
 #define HOOD_SPACE local

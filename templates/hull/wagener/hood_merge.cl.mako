@@ -17,12 +17,9 @@
         ("the corners of a run", "mid", "mid + 1"),
     )
 %>\
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP ${int(keep)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}

@@ -7,6 +7,7 @@
 // Reads every point once. A point beside a NaN counts as out of order, but NaNs are complained of first.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 #define IN_ORDER(ax, ay, bx, by) ((ax) < (bx) || ((ax) == (bx) && (ay) <= (by)))
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -46,13 +47,7 @@ void hood_order(global const ${real} *points, const uint n, global uint2 *found)
 % endif
     local_first[lid] = first;
     local_wild[lid] = wild;
-    for (uint reach = WG_SIZE / 2; reach > 0; reach /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < reach) {
-            local_first[lid] = min(local_first[lid], local_first[lid + reach]);
-            local_wild[lid] |= local_wild[lid + reach];
-        }
-    }
+    GROUP_REDUCE(lid, other, local_first[lid] = min(local_first[lid], local_first[other]); local_wild[lid] |= local_wild[other]);
     if (lid == 0)
         found[get_group_id(0)] = (uint2)(local_first[0], local_wild[0]);
 }

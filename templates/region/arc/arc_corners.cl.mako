@@ -6,12 +6,9 @@
 //
 // Each candidate of a short list looks at all others for a line that it is on or below: tests side by side, no barriers
 // between. A list that does not fit in local memory goes through global memory, a strip to a work-item, and merges.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"

@@ -11,9 +11,9 @@
 // Segment k of a region of n points begins with the column of point floor(k n / segments).
 % endif
 // Reads O(1) points a cut, O(log n) where a cut is within a column or widths are equal.
-#include "portable.h"
+#define REAL ${real}
+#include "geometry/points.h"
 #include "arc/arc_segments.h"
-typedef ${real} real_t;
 #include "arc/arc_cut.h"
 #define X(i) points[2 * (size_t)(i)]
 % if by_width and real == "int":

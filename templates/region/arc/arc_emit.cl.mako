@@ -10,12 +10,9 @@
 // A work-item to a segment and side; group: long runs of corners are copied by the whole work-group. Vertices from
 // number `room` on are left out, and all of them where flag is set: links may lead anywhere then. Reads links and corners,
 // writes each vertex once.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #include "arc/arc_segments.h"
 #include "arc/arc_crossing.h"
 #define WG_SIZE ${wg_size}

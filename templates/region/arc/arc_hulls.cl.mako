@@ -11,12 +11,9 @@
 % endif
 // Reads every candidate once a side, and corners again as they are taken back.
 // Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"

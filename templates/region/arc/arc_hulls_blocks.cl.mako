@@ -31,12 +31,9 @@
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
 // Reads every candidate once, with one comparison each way, and O(log n) again of random ones.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"

@@ -13,12 +13,9 @@
 // A tile with more candidates than fit has its hulls in global memory, and its tangents are left to arc_tangents: pending
 // is set. Reads every candidate once, for both sides${"" if shared else " of their own"}.
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"

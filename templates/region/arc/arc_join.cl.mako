@@ -5,12 +5,9 @@
 //   corners  [ segment 0: c0 c1 ..                    | c0 ..               see arc/arc_segments.h
 //
 // Gathers the corners, then a strip to a work-item and merges, as in arc/arc_group.h. Reads and writes every corner.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"

@@ -20,12 +20,9 @@
 // Sets bit 1 of flag if candidates are not in lexicographic order, or not finite.
 % endif
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_order.h"

@@ -7,11 +7,11 @@
 //             in the beginning of the same memory: vertices start at number `head`
 //
 // Vertices from number `room` on are left out. Reads and writes each vertex once.
-#include "portable.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
+#define REAL ${real}
+#include "geometry/points.h"
 #include "arc/arc_cut.h"
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 #define TILES ${min(items_per_thread, wg_size)}                   // of a group
 #define ROW (WG_SIZE / TILES)                      // work-items to a tile
 
@@ -30,12 +30,7 @@ void arc_place(global const point_t *staged, const uint m, const uint segments, 
         part += (uint8)(low, high, full, c < mine ? low : 0, c < mine ? high : 0, 0, 0, 0);
     }
     parts[lid] = part;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint reach = WG_SIZE / 2; reach > 0; reach /= 2) {
-        if (lid < reach)
-            parts[lid] += parts[lid + reach];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+    GROUP_REDUCE(lid, other, parts[lid] += parts[other]);
     const uint8 all = parts[0];
     if (get_global_id(0) == 0) {
         summary[0] = 0;

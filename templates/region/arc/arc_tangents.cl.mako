@@ -8,12 +8,9 @@
 // (0: of all); nothing if none are pending.
 // A segment's first corner counts as touched from the left where there is no tangent, its last one from the right.
 // Reads O(log p log q) corners a pair.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"

@@ -6,12 +6,9 @@
 //
 // As arc_tangents, for few pairs: a lone work-item makes a trip to global memory for each of its log p log q tests. Here
 // ${wg_size} corners of P are tried at once, so that most tangents take log q trips.
-#include "portable.h"
-#define CLGEOM_COORD_${real}
-#define CLGEOM_FILTERED ${int(filtered)}
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-typedef ${real} real_t;
-typedef ${real}2 point_t;
 #define KEEP 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"

@@ -11,7 +11,8 @@
 // the extents twice (the second time from the cache), writes 12 bytes a line.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-#include "keys/radix_scan.h"
+#include "group/scan.h"
+GROUP_SCAN(group_scan_sums, local, uint, GROUP_SUM)
 #define NONE INT_MAX
 
 // Row of the first and row after the last covered cell of a column, over all bands.
@@ -53,7 +54,7 @@ void coverage_columns(global const int *extents, const uint columns, const uint 
         const uint occupied = span.x < span.y;
 % if wg_size > 1:
         cells[lid] = occupied;
-        const uint from = group_scan_inclusive(cells, WG_SIZE, lid);
+        const uint from = group_scan_sums(cells, WG_SIZE, lid);
         if (line < lines)
             ranks[row + line] = before + cells[from + lid] - occupied;
         before += cells[from + WG_SIZE - 1];

@@ -58,7 +58,8 @@ inline stored_t stored(key_t bits, key_t flip, uint drop)
 #define TILE (WG_SIZE * ITEMS)
 #define CLGEOM_PEERS_${peers} 1
 #include "keys/radix_peers.h"
-#include "keys/radix_scan.h"
+#include "group/scan.h"
+GROUP_SCAN(group_scan_sums, local, uint, GROUP_SUM)
 
 // One piece of local memory, first for the teams' counts (and masks), then for the tile's keys, then for its payloads.
 #define ARENA_COUNTS (TEAMS * RADIX * (CLGEOM_PEER_MASKS ? 8 : 4))
@@ -113,7 +114,7 @@ void radix_scatter(global const key_t *keys,
 
     for (uint d = lid; d < RADIX; d += WG_SIZE)
         cells[d] = totals[d];
-    uint at = group_scan_inclusive(cells, RADIX, lid);
+    uint at = group_scan_sums(cells, RADIX, lid);
     for (uint d = lid; d < RADIX; d += WG_SIZE)
         next[d] = (d ? cells[at + d - 1] : 0) + counts[d * groups + group];
 
@@ -143,7 +144,7 @@ void radix_scatter(global const key_t *keys,
                 sum += team_counts[t * RADIX + d];
             cells[d] = sum;
         }
-        at = group_scan_inclusive(cells, RADIX, lid);
+        at = group_scan_sums(cells, RADIX, lid);
         for (uint d = lid; d < RADIX; d += WG_SIZE) {
             const uint start = d ? cells[at + d - 1] : 0;
             uint sum = start;

@@ -7,7 +7,8 @@
 // A group of work-items takes a row at a time; a work-item takes a run of its entries. Reads and writes rows * columns.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-#include "keys/radix_scan.h"
+#include "group/scan.h"
+GROUP_SCAN(group_scan_sums, local, uint, GROUP_SUM)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void radix_spine(global uint *counts, const uint rows, const uint columns, global uint *totals)
@@ -28,7 +29,7 @@ void radix_spine(global uint *counts, const uint rows, const uint columns, globa
         for (uint k = begin; k < end; ++k)
             mine += line[k];
         cells[lid] = mine;
-        const uint at = group_scan_inclusive(cells, WG_SIZE, lid);
+        const uint at = group_scan_sums(cells, WG_SIZE, lid);
         uint sum = cells[at + lid] - mine;
         barrier(CLK_LOCAL_MEM_FENCE);
 % endif

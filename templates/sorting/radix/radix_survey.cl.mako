@@ -13,6 +13,7 @@
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
 #define WG_SIZE ${wg_size}
+#include "group/reduce.h"
 #define ITEMS ${items_per_thread}
 
 #if CLGEOM_KEY_FLOAT
@@ -66,13 +67,7 @@ void radix_survey(global const key_t *keys, const uint n, const uint share, cons
     cells[lid] = varying;
     cells[WG_SIZE + lid] = special;
     cells[2 * WG_SIZE + lid] = descents;
-    for (uint reach = WG_SIZE / 2; reach > 0; reach /= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lid < reach)
-            for (uint word = 0; word < 3; ++word)
-                cells[word * WG_SIZE + lid] |= cells[word * WG_SIZE + lid + reach];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    GROUP_REDUCE(lid, other, for (uint word = 0; word < 3; ++word) cells[word * WG_SIZE + lid] |= cells[word * WG_SIZE + other]);
     varying = cells[0];
     special = cells[WG_SIZE];
     descents = cells[2 * WG_SIZE];
