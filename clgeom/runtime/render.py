@@ -16,8 +16,11 @@ def _compiled(text: str):
 
 
 def render(kernel: str, **parameters) -> str:
-    """OpenCL C of a kernel ("family/kernel") for these template parameters, headers inlined."""
-    return render_text(sources.template(kernel), kernel, **parameters)
+    """OpenCL C of a kernel ("family/kernel") for these template parameters, headers inlined.
+
+    The parameter `variant` chooses the file, too: see `sources.template`.
+    """
+    return render_text(sources.template(kernel, parameters.get("variant", "group")), kernel, **parameters)
 
 
 def render_text(text: str, kernel: str = "text", **parameters) -> str:

@@ -29,19 +29,26 @@ def header(name: str) -> str:
 
 
 @functools.cache
-def template(kernel: str) -> str:
-    """Text of the template of a kernel, named as "family/kernel"."""
-    return (_root("templates") / f"{kernel}.cl.mako").read_text(encoding="utf-8")
+def template(kernel: str, variant: str = "group") -> str:
+    """Text of the template of a kernel, named as "family/kernel", in a variant of it.
+
+    Where one work-item takes another algorithm than a group does, that is in a file of its own: "family/kernel_serial".
+    """
+    own = _root("templates") / f"{kernel}_{variant}.cl.mako"
+    return (own if own.is_file() else _root("templates") / f"{kernel}.cl.mako").read_text(encoding="utf-8")
 
 
 def kernels() -> tuple[str, ...]:
-    """Names of all kernels, as "family/kernel"; a family may have parts, as "hull/sieve/tile_hull"."""
+    """Names of all kernels, as "family/kernel"; a family may have parts, as "hull/sieve/tile_hull".
+
+    The files of their variants, "kernel_serial", are not counted.
+    """
 
     def found(folder, family):
         for entry in folder.iterdir():
             if entry.is_dir():
                 yield from found(entry, f"{family}{entry.name}/")
-            elif entry.name.endswith(".cl.mako"):
+            elif entry.name.endswith(".cl.mako") and not entry.name.endswith("_serial.cl.mako"):
                 yield family + entry.name.removesuffix(".cl.mako")
 
     return tuple(sorted(found(_root("templates"), "")))

@@ -158,7 +158,8 @@ def _digest(trial) -> str:
     """Of the kernels that a trial is for, what they include, and their policies."""
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
     for kernel in _kernels_of(trial):
-        digest.update(sources.inline_headers(sources.template(kernel)).encode())
+        for text in dict.fromkeys(sources.template(kernel, variant) for variant in ("group", "serial")):
+            digest.update(sources.inline_headers(text).encode())
         digest.update(repr(TABLE.get(kernel)).encode())
     return digest.hexdigest()[:32]
 

@@ -36,9 +36,10 @@ def test_kernel_compiles_for_other_devices(session, capfd, kernel):
     assert "warning" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("variant", ("group", "serial"))
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernel_opens_with_what_it_is(kernel):
-    text = sources.template(kernel)
+def test_kernel_opens_with_what_it_is(kernel, variant):
+    text = sources.template(kernel, variant)
     stem = kernel.rsplit("/", 1)[-1]
     assert re.search(rf"^// {stem}: ", text, re.MULTILINE), "the comment that opens a kernel names it"
     page = re.search(r"<%page args=\"(.*)\"/>", text)
@@ -52,9 +53,10 @@ def code_of(text):
     return re.sub(r"//.*|/\*.*?\*/", "", text)
 
 
+@pytest.mark.parametrize("variant", ("group", "serial"))
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernel_keeps_the_rules(kernel):
-    text = render(kernel)
+def test_kernel_keeps_the_rules(kernel, variant):
+    text = render(kernel, variant=variant, wg_size=1)
     if re.search(r"\b(float|double|half)\d*\b", code_of(text)):
         assert "#pragma OPENCL FP_CONTRACT OFF" in text, "include portable.h"
     assert not re.search(r"\b(float|int|uint)16\b|\b(double|long|ulong)8\b", text), "vectors of 32 bytes at most"
