@@ -35,6 +35,8 @@ SHARE = 1 / 128
 EXTENT = 1e-3
 #: Degrees that polygons are moved outwards at least: 1 mm, more than PROJ rounds by.
 MARGIN = 1e-8
+#: How far the way to the earth and back may miss a position, as a share of the largest coordinate.
+NOISE = 1e-7
 #: Quarters of a piece take less than this, in degrees.
 STRIDE = 5.0
 #: How often an edge is halved at most, and how many pieces there are at most: beyond that the boundary is no curve.
@@ -129,6 +131,9 @@ class LonLat:
             made = shapely.geometry.shape(geometry)
             if "Polygon" in kind and not made.is_valid:
                 made = polygons_of(made)
+                if made.is_empty:  # it has no area
+                    found[number] = shapely.Polygon()
+                    continue
             if self.mapping is None or self.turn:
                 self._check(made)
             if "Polygon" in kind:
@@ -157,10 +162,32 @@ class LonLat:
             if abs(value) > limit:
                 raise InvalidInput(f"{self.of} is not possible: there is no {name} {value:g}.")
 
+    def _check_on_earth(self, places, reach):
+        """Refuse positions that are not on the earth and that PROJ moves onto it, such as those beyond a pole line.
+
+        The way back from there leads elsewhere. Where only the longitude passes 180 degrees it does not, with
+        longitudes that run on.
+        """
+        if self.turn:
+            return
+        most = max(SHARE * reach, NOISE * np.abs(places).max(initial=0.0))
+        missed = _missed(self.mapping.transformer, places) > most
+        if missed.any() and (_missed(self._running_on, places[missed]) > most).any():
+            raise self.mapping.beyond()
+
+    @functools.cached_property
+    def _running_on(self):
+        """The transformer with longitudes that run on where they pass 180 degrees."""
+        import pyproj
+
+        return pyproj.Transformer.from_crs(self.mapping.system, WGS84, always_xy=True, force_over=True)
+
     # Points and lines -------------------------------------------------------------------------------------------
 
     def _places(self, xy):
         longitude, latitude = xy.T if self.mapping is None else self.mapping(*xy.T)
+        if self.mapping is not None:
+            self._check_on_earth(xy, 0.0)
         within = np.abs(longitude) <= 180
         longitude = np.where(within, longitude, (longitude + 180) % 360 - 180)
         return np.stack([longitude, np.clip(latitude, -90, 90)], axis=1)
@@ -168,7 +195,9 @@ class LonLat:
     def _line(self, line):
         shapely, places = require_shapely(), np.array(line.coords)[:, :2]
         if self.mapping is not None:
-            (places,), _ = self._curves([places], self._tolerance(places, self._reach(line)))
+            reach = self._reach(line)
+            self._check_on_earth(places, reach)
+            (places,), _ = self._curves([places], self._tolerance(places, reach))
         made = shapely.LineString(places)
         parts = [_shifted(made.intersection(_window(k)), k) for k in _windows(made, 0.0)]
         lines = [p for part in parts for p in shapely.get_parts(part).tolist() if p.geom_type == "LineString"]
@@ -194,6 +223,7 @@ class LonLat:
         rings = [[np.array(ring.coords)[:, :2] for ring in _rings(part)] for part in parts]
         places = np.concatenate([ring for some in rings for ring in some])
         reach = self._reach(polygons[0])
+        self._check_on_earth(places, reach)
         flat, away = self._curves([ring for some in rings for ring in some], self._tolerance(places, reach))
         if not self.mapping.keeps_sides(*places.T):
             flat = [curve[::-1] for curve in flat]
@@ -297,6 +327,13 @@ class LonLat:
             places[:, 0] += 360 * np.round((on - places[:, 0]) / 360)
             curves.append(places)
         return curves, away
+
+
+def _missed(transformer, places):
+    """How far from positions, shape (n, 2), the way to the earth and back ends; 0 where there is no such way."""
+    back = transformer.transform(*transformer.transform(*places.T), direction="INVERSE")
+    away = np.hypot(*(np.stack(back, axis=1) - places).T)
+    return np.where(np.isfinite(away), away, 0.0)
 
 
 def _alternating(values, middles):

@@ -229,10 +229,14 @@ class Mapping:
         """Longitudes and latitudes; `InvalidInput` where there are none."""
         longitude, latitude = self.anywhere(x, y)
         if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
-            raise InvalidInput(
-                f"{self.of} is not possible: coordinates reach beyond what {shown(self.system.name)} can express."
-            )
+            raise self.beyond()
         return longitude, latitude
+
+    def beyond(self):
+        """The error for coordinates that are nowhere on the earth."""
+        return InvalidInput(
+            f"{self.of} is not possible: coordinates reach beyond what {shown(self.system.name)} can express."
+        )
 
     def step(self, start, end):
         """How far it is from one longitude to another: the short way round, except in a plain geographic system."""

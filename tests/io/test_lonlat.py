@@ -350,12 +350,40 @@ def test_points_and_lines_are_moved_and_cut():
         (box(0, 0, 1, 1), 'LOCAL_CS["yard",UNIT["metre",1]]', "a way from 'yard' to longitude and latitude"),
         (box(0, 0, 1, 1), "IAU_2015:30100", "a way from 'Moon .* to longitude and latitude"),
         (box(0, 0, 1, 1), "EPSG:4978", "must be a horizontal coordinate reference system"),
+        # beyond a pole line, where PROJ goes back to the nearest latitude that there is
+        (box(-10_156_499, 8_354_392, -9_956_499, 8_654_392), 8857, "beyond what 'WGS 84 / Equal Earth .*' can express"),
+        (box(0, 8_300_000, 1e5, 8_400_000), 8857, "beyond what"),
+        (box(0, 11_400_000, 1e5, 11_500_000), "+proj=patterson", "beyond what"),
+        ({"type": "Point", "coordinates": (1e6, 8_547_202)}, 8857, "beyond what"),
+        ({"type": "LineString", "coordinates": ((1e6, 8e6), (1e6, -8_547_202))}, 8857, "beyond what"),
     ),
 )
 def test_what_has_no_longitude_and_latitude_is_refused(geometry, crs, words):
     with pytest.raises(InvalidInput, match=words) as caught:
         to_lonlat(geometry, crs, of="Writing 'a.geojson'")
     assert "\n" not in str(caught.value)
+
+
+def test_polygons_up_to_a_pole_line_and_beyond_180_degrees():
+    """They are not refused: the pole line is on the earth, and longitudes run on."""
+    there = pyproj.Transformer.from_crs(4326, 8857, always_xy=True)
+    _, high = there.transform(0, 90)
+    cap = shapely.geometry.shape(to_lonlat(box(-1e6, high - 1e5, 1e6, high), 8857, of="test", resolution=1e4))
+    assert shapely.covers(cap, shapely.points([0, -15, 15], [89.99, 89.5, 89.5])).all()
+    right, _ = there.transform(180, 20)
+    beyond = shapely.geometry.shape(to_lonlat(box(right - 1e5, 2e6, right + 3e5, 3e6), 8857, of="test", resolution=1e4))
+    assert shapely.covers(beyond, shapely.points([179.99, -179.99], [20, 20])).all()
+
+
+def test_polygons_without_area_are_empty():
+    flat = [[(1e3, 1e3), (2e3, 2e3), (3e3, 3e3), (1e3, 1e3)]]
+    empty = {"type": "Polygon", "coordinates": []}
+    assert to_lonlat({"type": "Polygon", "coordinates": flat}, "EPSG:3413", of="test") == empty
+    assert to_lonlat({"type": "Polygon", "coordinates": ()}, "EPSG:3413", of="test") == empty
+    assert to_lonlat({"type": "MultiPolygon", "coordinates": [flat, flat]}, "EPSG:3413", of="test") == empty
+    both = {"type": "MultiPolygon", "coordinates": [flat, box(0, 0, 1e3, 1e3)["coordinates"]]}
+    shape = shapely.geometry.shape(to_lonlat(both, "EPSG:3413", of="test"))
+    assert shape.area > 0 and shape.is_valid
 
 
 def test_columns_of_longitude_and_latitude():
