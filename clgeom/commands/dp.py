@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-import re
-import sys
 import warnings
 from pathlib import Path
 
@@ -14,13 +10,8 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
-from clgeom.errors import EquationWarning, InvalidInput, short
-from clgeom.io.arrays import load_array, parsing
-
-KEPT = ("table", "last", "corner", "decisions")
-TABLE_OUTPUTS = (".npy", ".csv")
-#: A dotted key of TOML with more parts than anybody writes.
-DEEP_KEY = re.compile(r"(?:[\w-]+[ \t]*\.[ \t]*){200}")
+from clgeom.errors import EquationWarning, InvalidInput
+from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 
 
 @click.group()
@@ -123,7 +114,7 @@ def _write_way(output, a, b, found):
 @dp.command()
 @click.argument("file")
 @click.option("--capacity", type=int, required=True, help="What the weights must not exceed.")
-@click.option("--columns", metavar="VALUE,WEIGHT", help="Columns of value and weight, by name or number from 1.")
+@terminal.columns_option("Columns of value and weight, by name or number from 1.", metavar="VALUE,WEIGHT")
 @click.option("--repeat", is_flag=True, help="Each item may be taken any number of times.")
 @click.option("--value", "only", is_flag=True, help="Only the value; needs less memory.")
 @click.option("-o", "--output", metavar="OUT", help="Write the rows chosen to a .csv file.")
@@ -138,28 +129,22 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     """
     from clgeom.dp.problems import integer_knapsack
     from clgeom.dp.problems import knapsack as solve
-    from clgeom.io.atomic import check_output, replacing
+    from clgeom.io.atomic import check_outputs
+    from clgeom.io.items import read_items, write_items
     from clgeom.runtime.device import as_session
 
-    if output:
-        if only:
-            raise InvalidInput("The option --value leaves nothing to write; leave out -o.")
-        if check_output(output, (".csv",)) == Path(file).resolve():
-            raise InvalidInput(f"The output '{output}' is the input file.")
-    header, rows, names, values, weights = read_items(file, columns)
-    session = as_session(device)
+    if output and only:
+        raise InvalidInput("The option --value leaves nothing to write; leave out -o.")
+    check_outputs(file, (output, (".csv",)))
+    items = read_items(file, columns)
+    names, session = items.names, as_session(device)
     found, seconds = terminal.timed(
-        integer_knapsack if repeat else solve, values, weights, capacity, items=not only, device=session
+        integer_knapsack if repeat else solve, items.values, items.weights, capacity, items=not only, device=session
     )
     if output:
-        with replacing(output) as out:
-            text = io.StringIO()
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerows([header] if header else [])
-            writer.writerows(rows[k] for k in found.items)
-            out.write(text.getvalue().encode())
+        write_items(output, items, found.items)
     if as_json:
-        facts = {"items": len(rows), "capacity": capacity, "value": found.value, "weight": found.weight}
+        facts = {"items": len(items), "capacity": capacity, "value": found.value, "weight": found.weight}
         if not only:
             facts["chosen"] = [int(k) + 1 for k in found.items]
             facts["names"] = [names[k] for k in found.items] if names else None
@@ -168,7 +153,7 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     chosen = [] if only else [names[k] if names else str(k + 1) for k in found.items]
     more = f" ... ({len(chosen):,} in all)" if len(chosen) > 12 else ""
     terminal.print_facts(
-        ("items", f"{len(rows):,}, capacity {capacity:,}"),
+        ("items", f"{len(items):,}, capacity {capacity:,}"),
         ("device", terminal.device_words(session)),
         ("value", f"{found.value:,}"),
         *(() if only else (("weight", f"{found.weight:,}"), ("chosen", ", ".join(chosen[:12]) + more))),
@@ -177,107 +162,12 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     )
 
 
-def read_items(path, columns=None):
-    """Rows of a table with values and weights.
-
-    Returns
-    -------
-    header : list of str or None
-    rows : list of list of str
-    names : list of str or None
-        From a column called name or item.
-    values, weights : list of int or float
-    """
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError:
-        raise InvalidInput(f"The file '{path}' is not text in UTF-8.") from None
-    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip() and line.lstrip()[0] != "#"]
-    if not lines:
-        raise InvalidInput(f"The file '{path}' has no items.")
-    delimiter = next((mark for mark in ",;\t" if mark in lines[0][1]), ",")
-    table = [(n, _fields(path, n, line, delimiter)) for n, line in lines]
-    header = None if any(_number(field) is not None for field in table[0][1]) else table[0][1]
-    width = len(table[0][1])
-    value, weight = _item_columns(path, header, width, columns)
-    rows, values, weights = [], [], []
-    for number, fields in table[header is not None :]:
-        if len(fields) != width:
-            raise InvalidInput(f"The file '{path}' is malformed in line {number}: {width} fields are expected.")
-        for column, into in ((value, values), (weight, weights)):
-            into.append(_number(fields[column]))
-            if into[-1] is None:
-                raise InvalidInput(f"The file '{path}' is malformed in line {number}: {fields[column]!a} is no number.")
-        rows.append(fields)
-    lower = [name.lower() for name in header or ()]
-    named = next((lower.index(name) for name in ("name", "item") if name in lower), None)
-    return header, rows, None if named is None else [row[named] for row in rows], values, weights
-
-
-def _fields(path, number, line, delimiter):
-    """The fields of a line."""
-    try:
-        return [field.strip() for field in next(csv.reader([line], delimiter=delimiter), [])]
-    except csv.Error as error:
-        raise InvalidInput(f"The file '{path}' is malformed in line {number}: {error}.") from error
-
-
-def _item_columns(path, header, width, columns):
-    lower = [name.lower() for name in header or ()]
-    wanted = columns.split(",") if columns else (None, None)
-    if len(wanted) != 2:
-        raise InvalidInput(f"The option --columns must be two columns, as VALUE,WEIGHT. Got '{columns}' instead.")
-    found = []
-    for what, name, known in (
-        ("values", wanted[0], ("value", "values", "profit", "price", "v", "p")),
-        ("weights", wanted[1], ("weight", "weights", "cost", "size", "w")),
-    ):
-        if name is None:
-            at = next((lower.index(k) for k in known if k in lower), None)
-            at = len(found) if at is None and header is None and width == 2 else at
-        elif name.strip().lower() in lower:
-            at = lower.index(name.strip().lower())
-        else:
-            at = int(name) - 1 if name.strip().isdecimal() and 1 <= int(name) <= width else None
-        if at is None:
-            has = f"It has: {', '.join(header)}." if header else f"It has no header and {width} columns."
-            raise InvalidInput(f"The file '{path}' has no column for the {what}; name both (--columns). {has}")
-        found.append(at)
-    return found
-
-
-def _number(field):
-    """A field as int or float, None if it is neither."""
-    try:
-        return None if "_" in field else int(field)
-    except ValueError:
-        try:
-            return float(field)
-        except ValueError:
-            return None
-
-
 # Tables -----------------------------------------------------------------------------------------------------------
-
-SPEC_KEYS = (
-    "equation",
-    "helpers",
-    "dtype",
-    "pattern",
-    "shape",
-    "keep",
-    "parameters",
-    "check",
-    "path",
-    "layout",
-)
 
 
 @dp.command("fill")
 @click.argument("spec")
-@click.option("--keep", type=click.Choice(KEPT[:3]), help="What of the table to keep; default: as in SPEC, else table.")
+@click.option("--keep", type=click.Choice(KEPT), help="What of the table to keep; default: as in SPEC, else table.")
 @click.option(
     "--check/--no-check",
     default=None,
@@ -307,11 +197,12 @@ def fill_command(spec, keep, check, output, device, as_json):
     from clgeom.io.atomic import check_output
     from clgeom.runtime.device import as_session
 
-    if output and check_output(output, TABLE_OUTPUTS) == Path(spec).resolve():
+    if output and check_output(output, OUTPUTS) == Path(spec).resolve():
         raise InvalidInput(f"The output '{output}' is the input file.")
-    equation, shape, parameters, options = read_spec(spec)
-    options["keep"] = keep or options.get("keep", "table")
-    options["check"] = options.get("check", "auto") if check is None else check
+    described, equation = read_equation(spec)
+    shape, parameters = described.shape, described.values
+    options = {"keep": "table", "check": "auto", **described.options}
+    options |= {name: value for name, value in (("keep", keep), ("check", check)) if value is not None}
     session = as_session(device)
     inference = None
     if equation.pattern is None:
@@ -367,110 +258,12 @@ def _warned():
     said += [" ".join(str(one.message).split()) for one in caught if issubclass(one.category, EquationWarning)]
 
 
-def read_spec(path):
-    """The equation, the shape, the parameters and the options of `fill` that a TOML file describes."""
+def read_equation(path):
+    """The specification in a TOML file, and its equation."""
     from clgeom.dp.language.equation import Equation
 
-    spec = _read_toml(path)
-
-    def wrong(name, expected, got):
-        return InvalidInput(f"The key '{name}' of '{path}' must be {expected}. Got {short(got)} instead.")
-
-    for name in spec:
-        if name not in SPEC_KEYS:
-            raise InvalidInput(f"The file '{path}' has the unknown key '{name}'. Known: {', '.join(SPEC_KEYS)}.")
-    for name in ("equation", "shape"):
-        if name not in spec:
-            raise InvalidInput(f"The file '{path}' must have the key '{name}'.")
-    if not isinstance(spec["equation"], str):
-        raise wrong("equation", "OpenCL C text", spec["equation"])
-    shape = spec["shape"]
-    if not isinstance(shape, list) or len(shape) != 2 or not all(type(size) is int and size > 0 for size in shape):
-        raise wrong("shape", "two numbers, rows and columns", shape)
-    if spec.get("keep", "table") not in KEPT[:3]:
-        raise wrong("keep", f"one of {', '.join(KEPT[:3])}", spec["keep"])
-    if type(spec.get("check", False)) is not bool and spec["check"] != "auto":
-        raise wrong("check", "true, false or 'auto'", spec["check"])
-    given = spec.get("parameters", {})
-    if not isinstance(given, dict) or not all(isinstance(p, dict) and "type" in p for p in given.values()):
-        raise wrong("parameters", "tables with the key 'type'", given)
-    parameters = {name: _spec_value(path, name, p) for name, p in given.items()}
-    equation = Equation(
-        spec["equation"],
-        dtype=spec.get("dtype", "int32"),
-        pattern=spec.get("pattern"),
-        parameters={name: p["type"] for name, p in given.items()},
-        helpers=spec.get("helpers", ""),
-    )
-    options = {name: spec[name] for name in ("keep", "check", "path", "layout") if name in spec}
-    return equation, tuple(shape), parameters, options
-
-
-def _spec_value(path, name, given):
-    """The value of a parameter: written out, text as codes, or a file beside the specification."""
-    sources = [key for key in ("value", "text", "file") if key in given]
-    unknown = sorted(set(given) - {"type", *sources})
-    if len(sources) != 1 or unknown:
-        got = ", ".join([*sources, *unknown]) or "none"
-        raise InvalidInput(
-            f"The parameter '{name}' of '{path}' must have 'type' and one of 'value', 'text', 'file'. "
-            f"Got {got} instead."
-        )
-    source = given[sources[0]]
-    if sources[0] == "value":
-        return source
-    if not isinstance(source, str):
-        raise InvalidInput(f"The key '{sources[0]}' of the parameter '{name}' of '{path}' must be text.")
-    if sources[0] == "text":
-        return np.frombuffer(source.encode("utf-32-le"), np.uint32)
-    file = Path(path).parent / source
-    if file.suffix.lower() == ".npy":
-        return load_array(file)
-    try:
-        with parsing(file, "a table of numbers"):
-            return np.loadtxt(file, delimiter="," if file.suffix.lower() == ".csv" else None, ndmin=1)
-    except UnicodeError as error:
-        raise InvalidInput(f"The file '{file}' is not text in UTF-8.") from error
-
-
-def _read_toml(path) -> dict:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        try:
-            import tomli as tomllib
-        except ImportError as error:
-            raise InvalidInput("Reading .toml files needs the package tomli before Python 3.11.") from error
-    too_deep = InvalidInput(f"The file '{path}' has tables or arrays too deep inside each other.")
-    try:
-        text = Path(path).read_bytes().decode("utf-8")
-        if DEEP_KEY.search(text):  # takes the parser minutes
-            raise too_deep
-        return tomllib.loads(text)
-    except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
-    except RecursionError as error:
-        raise too_deep from error
-    except InvalidInput:
-        raise
-    except ValueError as error:  # a date or a number that Python does not take
-        raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
-    except MemoryError as error:
-        raise InvalidInput(f"The file '{path}' does not fit the memory.") from error
-
-
-def write_table(path, values) -> None:
-    """Write an array to a .npy file, or as rows of a .csv file, with every bit; whole or not at all."""
-    from clgeom.io.atomic import replacing
-
-    with replacing(path) as file:
-        if Path(path).suffix.lower() == ".npy":
-            np.save(file, values)
-            return
-        for row in np.atleast_2d(values):
-            file.write((",".join(map(repr, row.tolist())) + "\n").encode())
+    spec = read_spec(path)
+    return spec, Equation(spec.equation, parameters=spec.types, **spec.about)
 
 
 def _plain(value):

@@ -338,7 +338,7 @@ def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_j
 
         check_traceable(points)
     session = as_session(device)
-    with terminal.progress("hull", hidden=as_json) as progress, saying_where(file, columns=columns):
+    with terminal.progress("hull", hidden=as_json) as progress, saying_where(file):
         found, computing = terminal.timed(convex_hull, points, device=session, progress=progress, **options)
     content = encode_hull(found, output, crs=crs) if output else None
     if picture:  # before the others are written, for it may be refused
@@ -381,7 +381,7 @@ def _hulls_by(by, file, columns, array, crs, output, device, as_json, options):
         )
     check_lonlat(output, pair, crs)
     session = as_session(device)
-    with saying_where(file, columns=columns, by=by):
+    with saying_where(file):
         batch, computing = terminal.timed(convex_hulls_by_label, points, labels, device=session, **options)
     if output:
         write_hulls(batch, names, title, output, crs=crs)

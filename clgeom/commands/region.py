@@ -116,7 +116,9 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
 
 
 def _has_points(file):
-    return file is not None and Path(file).suffix.lower() in (".csv", ".tsv", ".txt")
+    from clgeom.io.points import is_table
+
+    return file is not None and is_table(file)
 
 
 def _check(file, levels, output, picture, comparison, options):

@@ -22,9 +22,9 @@ device_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines; null is NaN or infinity.")
 
 
-def columns_option(help):
+def columns_option(help, metavar="X,Y"):
     """The option ``--columns X,Y``; the command gets a list of two texts or None."""
-    return click.option("--columns", metavar="X,Y", callback=_two_columns, help=help)
+    return click.option("--columns", metavar=metavar, callback=_two_columns, help=help)
 
 
 def _two_columns(ctx, param, value):
@@ -32,7 +32,7 @@ def _two_columns(ctx, param, value):
         return None
     columns = value.split(",")
     if len(columns) != 2 or not all(column.strip() for column in columns):
-        raise click.BadParameter(f"'{value}' must be two columns, as X,Y.")
+        raise click.BadParameter(f"'{value}' must be two columns, as {param.metavar}.")
     return columns
 
 

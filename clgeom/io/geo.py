@@ -21,6 +21,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
+from clgeom.io.tables import TABLES
 from clgeom.region.arc.result import require_shapely
 from clgeom.region.coverage.bands import Nested
 from clgeom.region.geodesy import as_crs, earth_areas, shown
@@ -29,7 +30,6 @@ from clgeom.runtime.messages import listed
 #: Files of rasters, and the driver of GDAL that may open each: one that reads no other file than it and its like, and
 #: tells when the file is cut short.
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
-POINTS = (".csv", ".tsv", ".txt")
 #: Words that begin the lines of an Arc/Info ASCII file's header.
 ASCII_HEADER = (
     b"ncols", b"nrows", b"xllcorner", b"xllcenter", b"yllcorner", b"yllcenter", b"cellsize", b"dx", b"dy",
@@ -95,7 +95,7 @@ def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
             "Make it one file: gdal_translate in.vrt out.tif."
         )
     if suffix not in RASTERS:
-        raise InvalidInput(f"The file '{path}' must end in one of {', '.join((*RASTERS, *POINTS))}.")
+        raise InvalidInput(f"The file '{path}' must end in one of {', '.join((*RASTERS, *TABLES))}.")
     if array is not None and suffix != ".npz":
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
     if not path.exists():

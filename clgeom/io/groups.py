@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io import arrays, text
+from clgeom.io import arrays
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.hulls import as_lonlat
-from clgeom.io.points import reader_of
+from clgeom.io.points import check_points_file, is_table, read_columns
+from clgeom.io.tables import line_of_row
+from clgeom.runtime.messages import shown
 
 #: What else a row or a feature of the output says of each hull: a column of groups is not called so.
 TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
@@ -51,12 +53,18 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
     integers where every one is written as Python writes an int: "01", "+1" and "1.0" are text.
     """
     path = Path(path)
-    reader = reader_of(path, columns, array, of="read_groups")
-    if reader is text.read_text:
-        points, pair, groups, title = text.read_grouped_text(path, by, columns=columns, progress=progress)
+    check_points_file(path, columns, array, caller="read_groups")
+    if is_table(path):
+        points, pair, groups, title = read_columns(path, columns=columns, by=by, progress=progress)
+        if not all(map(str.strip, groups)):
+            row = next(row for row, group in enumerate(groups) if not group.strip())
+            raise InvalidInput(
+                f"The file '{path}' is malformed in line {line_of_row(path, row)}: the group in '{shown(title)}' is "
+                "missing."
+            )
         labels, names = _numbered_texts(groups)
         return points, pair, labels, names, title
-    if reader is arrays.read_npz:
+    if path.suffix.lower() == ".npz":
         points, pair, groups, title = arrays.read_grouped_npz(path, by, columns=columns, array=array)
     else:
         points, pair, groups, title = arrays.read_grouped_npy(path, by, columns=columns)

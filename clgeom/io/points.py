@@ -8,18 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io import arrays, text
+from clgeom.io import arrays
+from clgeom.io.columns import choose_columns, position_of
+from clgeom.io.tables import TABLES, line_of_row, read_blocks
 
-READERS = {
-    ".npy": arrays.read_npy,
-    ".npz": arrays.read_npz,
-    ".csv": text.read_text,
-    ".tsv": text.read_text,
-    ".tab": text.read_text,
-    ".txt": text.read_text,
-    ".xy": text.read_text,
-    ".xyz": text.read_text,
-}
+#: Endings of files that points are read from.
+READERS = (".npy", ".npz", *TABLES)
 
 
 def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
@@ -49,9 +43,8 @@ def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
 
     Notes
     -----
-    The first line of a table that is not a comment (#) is a header if none of its fields is a number. A number is what
-    Python's ``float`` takes, in ASCII and without underscores; an integer that float64 cannot hold is an error. A
-    quoted field ends in its line.
+    What a table of text may hold, and when its first line is a header, is in `clgeom.io.tables`. A number is what
+    Python's ``float`` takes, in ASCII and without underscores; an integer that float64 cannot hold is an error.
     """
     return read_named_points(path, columns=columns, array=array, progress=progress)[0]
 
@@ -66,16 +59,17 @@ def read_named_points(path, *, columns=None, array=None, progress=None):
         None where the columns have no names: in a table without a header, or a plain array.
     """
     path = Path(path)
-    reader = reader_of(path, columns, array, of="read_points")
-    if reader is arrays.read_npz:
-        return reader(path, columns=columns, array=array)
-    if reader is arrays.read_npy:
-        return reader(path, columns=columns)
-    return reader(path, columns=columns, progress=progress)
+    check_points_file(path, columns, array, caller="read_points")
+    if is_table(path):
+        values, names, _, _ = read_columns(path, columns=columns, progress=progress)
+        return values, names
+    if path.suffix.lower() == ".npz":
+        return arrays.read_npz(path, columns=columns, array=array)
+    return arrays.read_npy(path, columns=columns)
 
 
 @contextlib.contextmanager
-def saying_where(path, *, columns=None, by=None):
+def saying_where(path):
     """What functions say of a point that is not finite is said of the file that the points were read from."""
     try:
         yield
@@ -83,8 +77,8 @@ def saying_where(path, *, columns=None, by=None):
         if not hasattr(error, "row"):
             raise
         where = f"at index [{error.row}, {error.column}]"
-        if READERS[Path(path).suffix.lower()] is text.read_text:
-            where = f"in line {text.line_of_row(path, error.row, columns=columns, by=by)}"
+        if is_table(path):
+            where = f"in line {line_of_row(path, error.row)}"
         raise InvalidInput(
             f"The points in '{path}' must be finite. Got {error.value} {where} instead "
             "(--nonfinite drop leaves such points out)."
@@ -106,11 +100,11 @@ def read_valued_points(path, value, *, columns=None, array=None):
     values : ndarray of float64, shape (n,)
     """
     path = Path(path)
-    reader = reader_of(path, columns, array, of="read_valued_points")
-    if reader is text.read_text:
-        points, names, texts, _ = text.read_grouped_text(path, value, columns=columns)
-        return points, names, text.numbers_of(path, texts, value)
-    if reader is arrays.read_npz:
+    check_points_file(path, columns, array, caller="read_valued_points")
+    if is_table(path):
+        values, names, _, _ = read_columns(path, columns=columns, value=value)
+        return np.ascontiguousarray(values[:, :2]), names, np.ascontiguousarray(values[:, 2])
+    if path.suffix.lower() == ".npz":
         points, names, values, _ = arrays.read_grouped_npz(path, value, columns=columns, array=array)
     else:
         points, names, values, _ = arrays.read_grouped_npy(path, value, columns=columns)
@@ -122,13 +116,64 @@ def read_valued_points(path, value, *, columns=None, array=None):
     return points, names, values.astype(np.float64)
 
 
-def reader_of(path, columns, array, *, of):
-    """The function that reads a file of this name; `InvalidInput` where there is none, or it takes no such options."""
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
+def is_table(path) -> bool:
+    """Whether a file of this name is a table of text."""
+    return Path(path).suffix.lower() in TABLES
+
+
+def check_points_file(path, columns, array, *, caller):
+    """Raise `InvalidInput` for a file whose ending is unknown, or that takes no such options."""
+    suffix = path.suffix.lower()
+    if suffix not in READERS:
         raise InvalidInput(f"The file '{path}' must end in one of {', '.join(READERS)}.")
     if columns is not None and len(columns) != 2:
-        raise InvalidInput(f"The 'columns' parameter of {of} must name two columns. Got {columns!r} instead.")
-    if array is not None and reader is not arrays.read_npz:
-        raise InvalidInput(f"The 'array' parameter of {of} is for .npz files. Got the file '{path}' instead.")
-    return reader
+        raise InvalidInput(f"The 'columns' parameter of {caller} must name two columns. Got {columns!r} instead.")
+    if array is not None and suffix != ".npz":
+        raise InvalidInput(f"The 'array' parameter of {caller} is for .npz files. Got the file '{path}' instead.")
+
+
+def read_columns(path, *, columns=None, value=None, by=None, progress=None):
+    """The columns of a table that hold x and y, and one more.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : pair of str, optional
+        As for `read_points`.
+    value : str, optional
+        One more column of numbers.
+    by : str, optional
+        One more column of text.
+
+    Returns
+    -------
+    values : ndarray of float64, shape (n, 2) or (n, 3)
+        x, y and the values.
+    names : pair of str or None
+        Of the columns of x and y, None where there is no header.
+    texts : list of str
+        The fields of the column `by`; empty without it.
+    title : str
+        Its name, "group" where it has none.
+    """
+    layout, text_column, values, texts = None, None, [], []
+
+    def choose(names, width):
+        nonlocal text_column
+        other = (
+            None if value is None and by is None else position_of(path, names, width, by if value is None else value)
+        )
+        text_column = None if by is None else other
+        pair = choose_columns(path, names, width, columns, by=other)
+        return pair if value is None else (*pair, other)
+
+    for block in read_blocks(path, choose, missing="a coordinate", progress=progress):
+        layout = block.layout
+        values.append(block.floats())
+        if by is not None:
+            texts += block.texts(text_column)
+    names, title = None, "group"
+    if layout is not None and layout.names is not None:
+        names = tuple(layout.names[column] for column in layout.columns[:2])
+        title = title if text_column is None else layout.names[text_column] or title
+    return np.concatenate(values) if values else np.empty((0, 2 + (value is not None))), names, texts, title

@@ -15,7 +15,7 @@ from reference import table
 
 from clgeom.commands import main as cli
 from clgeom.errors import InvalidInput
-from clgeom.io import arrays, text
+from clgeom.io import arrays, tables
 from clgeom.io.fasta import choose_record, read_fasta
 from clgeom.io.groups import read_groups
 from clgeom.io.points import read_points
@@ -214,7 +214,7 @@ def tried(read, *arguments, **options):
 def test_damaged_tables_give_their_numbers_or_an_error(folder, data, suffix, block_bytes):
     path = written(folder, "t" + suffix, data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK_BYTES", block_bytes)
+        patch.setattr(tables, "BLOCK_BYTES", block_bytes)
         points = tried(read_points, path)
     expected = table.points(data, tabs=suffix == ".tsv")
     assert (points is None) == (expected is None), (data[:300], points, expected)
@@ -438,7 +438,7 @@ def geotiffs(folder):
 @many
 @given(data=damaged([*NUMBERS, *TABLES], TABLE_PIECES), column=st.sampled_from([None, "1", "x", "9" * 5000]))
 def test_damaged_numbers(folder, data, column):
-    from clgeom.commands.sort import read_numbers
+    from clgeom.io.keys import read_numbers
 
     tried(read_numbers, written(folder, "n.csv", data), column=column)
 
@@ -446,7 +446,7 @@ def test_damaged_numbers(folder, data, column):
 @many
 @given(data=damaged_npy(), packed=damaged_npz(), column=st.sampled_from([None, "1"]))
 def test_damaged_numbers_of_numpy(folder, data, packed, column):
-    from clgeom.commands.sort import read_numbers
+    from clgeom.io.keys import read_numbers
 
     tried(read_numbers, written(folder, "n.npy", data), column=column)
     tried(read_numbers, written(folder, "n.npz", packed), column=column)
@@ -473,30 +473,30 @@ def test_damaged_geotiffs(folder, geotiffs, data):
 @many
 @given(data=damaged(SPECS, SPEC_PIECES))
 def test_damaged_specifications(folder, data):
-    from clgeom.commands.dp import read_spec
+    from clgeom.commands.dp import read_equation
 
     written(folder, "w.npy", npy(np.arange(4.0)))
     written(folder, "w.csv", b"1,2\n")
-    tried(read_spec, written(folder, "s.toml", data))
+    tried(read_equation, written(folder, "s.toml", data))
 
 
 @many
 @given(data=damaged_npy(), table=damaged([b"1,2\n", *TABLES], TABLE_PIECES))
 def test_damaged_files_of_specifications(folder, data, table):
-    from clgeom.commands.dp import read_spec
+    from clgeom.commands.dp import read_equation
 
     written(folder, "w.npy", data)
     written(folder, "w.csv", b"1,2\n")
-    tried(read_spec, written(folder, "s.toml", SPECS[1]))
+    tried(read_equation, written(folder, "s.toml", SPECS[1]))
     written(folder, "w.npy", npy(np.arange(4.0)))
     written(folder, "w.csv", table)
-    tried(read_spec, written(folder, "s.toml", SPECS[1]))
+    tried(read_equation, written(folder, "s.toml", SPECS[1]))
 
 
 @many
 @given(data=damaged(ITEMS, TABLE_PIECES))
 def test_damaged_items(folder, data):
-    from clgeom.commands.dp import read_items
+    from clgeom.io.items import read_items
 
     tried(read_items, written(folder, "i.csv", data))
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from clgeom.io.text import ALMOST_NUMBER
+from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, is_almost_number
 
 DIGITS = set("0123456789")
 NAMES = [(x, y) for y in ("lat", "latitude") for x in ("lon", "lng", "long", "longitude")]
@@ -26,7 +26,9 @@ def points(data: bytes, *, tabs=False) -> list[tuple[float, float]] | None:
             if width != 2:
                 return None
         chosen = [name(head[column]).strip() for column in columns]
-        if chosen == ["", ""] or any(map(ALMOST_NUMBER.match, chosen)):
+        if chosen == ["", ""] or any(map(is_almost_number, chosen)):
+            return None
+        if all(BEGINS_LIKE_A_NUMBER.match(name(field).strip()) for field in head):
             return None
         table = table[1:]
     if width < 2 or any(len(row) != width for row in table):

@@ -1,0 +1,108 @@
+"""Items with values and weights from a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+from clgeom.errors import InvalidInput
+from clgeom.io.atomic import replacing
+from clgeom.io.columns import position_of
+from clgeom.io.numbers import as_int_or_float
+from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
+from clgeom.runtime.messages import listed
+
+#: Names of columns that are found without being asked for, best first; compared in lower case.
+VALUES = ("value", "values", "profit", "price", "v", "p")
+WEIGHTS = ("weight", "weights", "cost", "size", "w")
+NAMES = ("name", "item")
+
+
+@dataclass(frozen=True)
+class Items:
+    """The rows of a table, and what each is worth and weighs.
+
+    Parameters
+    ----------
+    header : tuple of str or None
+    rows : list of list of str
+    names : list of str or None
+        From a column called name or item.
+    values, weights : list of int or float
+    """
+
+    header: tuple[str, ...] | None
+    rows: list[list[str]]
+    names: list[str] | None
+    values: list
+    weights: list
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def read_items(path, columns=None) -> Items:
+    """Read items from a table of text, whose rules are in `clgeom.io.tables`.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : pair of str, optional
+        Which columns hold values and weights, by name or by number from 1. By default those with a name like value and
+        weight; else, of two columns without a header, the first and the second.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, has no items, or has no such columns; names the line of the first malformed row.
+    """
+    layout, rows, numbers = None, [], ([], [])
+
+    def choose(names, width):
+        return [
+            _column(path, names, width, wanted, what, known, default)
+            for wanted, what, known, default in zip(
+                columns or (None, None), ("values", "weights"), (VALUES, WEIGHTS), (0, 1)
+            )
+        ]
+
+    for block in read_blocks(path, choose):
+        layout = block.layout
+        for line, text, fields in block.rows():
+            for column, into in zip(layout.columns, numbers):
+                try:
+                    into.append(as_int_or_float(fields[column]))
+                except ValueError:
+                    what = what_is_wrong(fields[column], "a number") or "a number has too many digits"
+                    raise malformed(path, line, what, text) from None
+            rows.append([decoded(field) for field in fields])
+    if layout is None:
+        raise InvalidInput(f"The file '{path}' has no items.")
+    lower = [name.lower() for name in layout.names or ()]
+    named = next((lower.index(name) for name in NAMES if name in lower), None)
+    return Items(layout.names, rows, None if named is None else [row[named] for row in rows], *numbers)
+
+
+def _column(path, names, width, wanted, what, known, default):
+    """The position of the values or of the weights."""
+    if wanted is not None:
+        return position_of(path, names, width, wanted)
+    lower = [name.lower() for name in names or ()]
+    if names is None and width == 2:
+        return default
+    found = next((lower.index(name) for name in known if name in lower), None)
+    if found is None:
+        has = f"It has: {listed(names)}." if names else f"It has no header and {width} columns."
+        raise InvalidInput(f"The file '{path}' has no column for the {what}; name both (--columns). {has}")
+    return found
+
+
+def write_items(path, items, chosen) -> None:
+    """Write some rows, by their numbers from 0, to a .csv file, with the header; whole or not at all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([items.header] if items.header else [])
+    writer.writerows(items.rows[row] for row in chosen)
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())

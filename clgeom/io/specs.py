@@ -1,0 +1,159 @@
+"""Specifications of dynamic programs in TOML, with the files that they name; and filled tables to a file."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, short
+from clgeom.io.arrays import load_array
+from clgeom.io.atomic import replacing
+from clgeom.io.tables import read_blocks
+
+KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
+#: What of a table is kept.
+KEPT = ("table", "last", "corner")
+#: Keys that are options of the fill as they are.
+OPTIONS = ("keep", "check", "path", "layout")
+OUTPUTS = (".npy", ".csv")
+#: A dotted key of TOML with more parts than anybody writes.
+DEEP_KEY = re.compile(r"(?:[\w-]+[ \t]*\.[ \t]*){200}")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a specification describes.
+
+    Parameters
+    ----------
+    equation : str
+        OpenCL C.
+    shape : pair of int
+    types, values : dict
+        Of the parameters, by name.
+    about : dict
+        What else describes the equation: dtype, pattern, helpers.
+    options : dict
+        Of the fill: keep, check, path, layout, as far as they are given.
+    """
+
+    equation: str
+    shape: tuple[int, int]
+    types: dict
+    values: dict
+    about: dict
+    options: dict
+
+
+def read_spec(path) -> Spec:
+    """Read a specification.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, is not TOML, or says what it must not; or a file that it names cannot be read.
+    """
+    spec = _read_toml(path)
+
+    def wrong(name, expected, got):
+        return InvalidInput(f"The key '{name}' of '{path}' must be {expected}. Got {short(got)} instead.")
+
+    for name in spec:
+        if name not in KEYS:
+            raise InvalidInput(f"The file '{path}' has the unknown key '{name}'. Known: {', '.join(KEYS)}.")
+    for name in ("equation", "shape"):
+        if name not in spec:
+            raise InvalidInput(f"The file '{path}' must have the key '{name}'.")
+    if not isinstance(spec["equation"], str):
+        raise wrong("equation", "OpenCL C text", spec["equation"])
+    shape = spec["shape"]
+    if not isinstance(shape, list) or len(shape) != 2 or not all(type(size) is int and size > 0 for size in shape):
+        raise wrong("shape", "two numbers, rows and columns", shape)
+    if spec.get("keep", "table") not in KEPT:
+        raise wrong("keep", f"one of {', '.join(KEPT)}", spec["keep"])
+    if type(spec.get("check", False)) is not bool and spec["check"] != "auto":
+        raise wrong("check", "true, false or 'auto'", spec["check"])
+    given = spec.get("parameters", {})
+    if not isinstance(given, dict) or not all(isinstance(p, dict) and "type" in p for p in given.values()):
+        raise wrong("parameters", "tables with the key 'type'", given)
+    return Spec(
+        spec["equation"],
+        tuple(shape),
+        {name: p["type"] for name, p in given.items()},
+        {name: _value(path, name, p) for name, p in given.items()},
+        {"dtype": spec.get("dtype", "int32"), "pattern": spec.get("pattern"), "helpers": spec.get("helpers", "")},
+        {name: spec[name] for name in OPTIONS if name in spec},
+    )
+
+
+def _value(path, name, given):
+    """The value of a parameter: written out, text as codes, or a file beside the specification."""
+    sources = [key for key in ("value", "text", "file") if key in given]
+    unknown = sorted(set(given) - {"type", *sources})
+    if len(sources) != 1 or unknown:
+        got = ", ".join([*sources, *unknown]) or "none"
+        raise InvalidInput(
+            f"The parameter '{name}' of '{path}' must have 'type' and one of 'value', 'text', 'file'. "
+            f"Got {got} instead."
+        )
+    source = given[sources[0]]
+    if sources[0] == "value":
+        return source
+    if not isinstance(source, str):
+        raise InvalidInput(f"The key '{sources[0]}' of the parameter '{name}' of '{path}' must be text.")
+    if sources[0] == "text":
+        return np.frombuffer(source.encode("utf-32-le"), np.uint32)
+    file = Path(path).parent / source
+    return load_array(file) if file.suffix.lower() == ".npy" else read_matrix(file)
+
+
+def read_matrix(path) -> np.ndarray:
+    """All numbers of a table as float64, without axes of length 1: shape (rows, columns), or (n,) of a row or column.
+
+    The rules of the table are in `clgeom.io.tables`.
+    """
+    parts = [block.floats() for block in read_blocks(path, lambda names, width: range(width))]
+    values = np.concatenate(parts) if parts else np.empty((0, 1))
+    return values if min(values.shape) > 1 else values.reshape(-1)
+
+
+def _read_toml(path) -> dict:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        try:
+            import tomli as tomllib
+        except ImportError as error:
+            raise InvalidInput("Reading .toml files needs the package tomli before Python 3.11.") from error
+    too_deep = InvalidInput(f"The file '{path}' has tables or arrays too deep inside each other.")
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+        if DEEP_KEY.search(text):  # takes the parser minutes
+            raise too_deep
+        return tomllib.loads(text)
+    except OSError as error:
+        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
+    except RecursionError as error:
+        raise too_deep from error
+    except InvalidInput:
+        raise
+    except ValueError as error:  # a date or a number that Python does not take
+        raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
+    except MemoryError as error:
+        raise InvalidInput(f"The file '{path}' does not fit the memory.") from error
+
+
+def write_table(path, values) -> None:
+    """Write an array to a .npy file, or as rows of a .csv file, with every bit; whole or not at all."""
+    with replacing(path) as file:
+        if Path(path).suffix.lower() == ".npy":
+            np.save(file, values)
+            return
+        for row in np.atleast_2d(values):
+            file.write((",".join(map(repr, row.tolist())) + "\n").encode())

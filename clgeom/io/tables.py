@@ -1,0 +1,402 @@
+"""Tables written as text: the one reader of all commands, for fields separated by comma, tab, semicolon or blanks.
+
+The rules are the same whatever is read from a table:
+
+- Lines end with a newline, a carriage return, or both. Blank lines and those that begin with ``#`` do not count.
+- The first line tells the delimiter. Every row has as many fields as that line. Blanks are spaces and tabs; those
+  around a field do not count. A quoted field ends in its line.
+- The first line is a header if none of its fields is a number. It must not look like a row of numbers, for it would be
+  lost: a field that is asked for must not be almost a number ("1,5"), nor may all fields begin like one.
+- Bytes are ASCII, or UTF-8 or a code page in names.
+
+A file is read in blocks of whole lines. Where every line of a block has the same number of fields, by a count over its
+bytes, NumPy's own parser reads it fast. Any other block is read line by line, which is exact about quotes and numbers
+and names the malformed line. Both give the same numbers: what Python's ``float`` makes of each field.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import itertools
+import os
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.io.files import reading
+from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, EXACT, as_float, is_almost_number, is_number
+from clgeom.runtime.messages import shown
+
+#: Endings of tables.
+TABLES = (".csv", ".tsv", ".tab", ".txt", ".xy", ".xyz")
+#: Endings of tables whose delimiter is a tab where there is one.
+TABS = (".tsv", ".tab")
+BLOCK_BYTES = 1 << 24
+#: First bytes of files that are no text, and what they are.
+NOT_TEXT = (
+    (b"\x1f\x8b", "it is compressed (gzip): unpack it first"),
+    (b"PK\x03\x04", "it is an archive (zip)"),
+    (b"\xff\xfe", "it is not text in UTF-8 or a code page"),
+    (b"\xfe\xff", "it is not text in UTF-8 or a code page"),
+)
+#: Blanks, for NumPy's parser, besides the space and the tab: they become what no number holds.
+NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
+#: An integer of so many digits may be one that float64 does not hold.
+LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of a file are written.
+
+    Parameters
+    ----------
+    path : path-like
+    delimiter : str or None
+        None means any run of blanks.
+    width : int
+        How many fields each row has.
+    names : tuple of str or None
+        The header, None where there is none.
+    columns : tuple of int
+        Positions of the columns that must hold numbers.
+    """
+
+    path: object
+    delimiter: str | None
+    width: int
+    names: tuple[str, ...] | None
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines of a table, the first of which has the number `line` in the file. `missing` names an empty field."""
+
+    text: str
+    layout: Layout
+    line: int
+    missing: str = "a number"
+
+    def rows(self):
+        """(number of the line, its fields) of each row; raises `InvalidInput` that names the first malformed line."""
+        layout = self.layout
+        for number, line in enumerate(io.StringIO(self.text), self.line):
+            if not _is_row(line):
+                continue
+            line = line.rstrip("\n")
+            try:
+                fields = split(line, layout.delimiter)
+            except ValueError as error:
+                raise malformed(layout.path, number, error, line) from None
+            if len(fields) != layout.width:
+                what = f"{layout.width} fields are expected, it has {len(fields)}"
+                raise malformed(layout.path, number, what, line)
+            yield number, line, fields
+
+    def texts(self, column: int) -> list[str]:
+        """The fields of one column."""
+        found = self._plain_texts(column)
+        if found is None:
+            found = [fields[column] for _, _, fields in self.rows()]
+        return found if self.text.isascii() else list(map(decoded, found))
+
+    def _plain_texts(self, column):
+        """As `texts`, quick; None for a block with quotes, comments or rows of another width."""
+        text, layout = self.text, self.layout
+        if '"' in text or "#" in text:
+            return None
+        lines, delimiter = text.split("\n"), layout.delimiter
+        if delimiter is not None:
+            lines = [line for line in lines if line.strip(" \t")]
+            even = set(map(str.count, lines, itertools.repeat(delimiter))) <= {layout.width - 1}
+            return [line.split(delimiter, column + 1)[column].strip(" \t") for line in lines] if even else None
+        if layout.width == 1 and " " not in text and "\t" not in text:
+            return list(filter(None, lines))
+        rows = [fields for line in lines if (fields := split(line, None))]
+        return [row[column] for row in rows] if set(map(len, rows)) <= {layout.width} else None
+
+    def floats(self) -> np.ndarray:
+        """The columns of numbers as float64, shape (n, len(layout.columns))."""
+        layout, text = self.layout, self.text
+        if "#" in text:
+            text = "".join(line for line in io.StringIO(text) if _is_row(line))
+        data = text.encode("latin-1").translate(NO_BLANKS)
+        rows = _even_rows(data, layout)
+        if rows == 0:
+            return np.empty((0, len(layout.columns)))
+        if rows is None:
+            return self._floats_by_line()
+        try:
+            values = np.loadtxt(
+                io.StringIO(data.decode("latin-1")),
+                delimiter=layout.delimiter,
+                usecols=layout.columns,
+                comments=None,
+                quotechar='"' if '"' in text else None,
+                ndmin=2,
+            )
+        except ValueError:
+            return self._floats_by_line()
+        maybe_rounded = (np.abs(values) >= EXACT).any() and LONG_INTEGER.search(text)
+        if maybe_rounded or values.shape != (rows, len(layout.columns)):
+            return self._floats_by_line()
+        return values
+
+    def _floats_by_line(self):
+        """As `floats`, slow and exact; raises `InvalidInput` that names the first malformed line."""
+        rows = []
+        for number, line, fields in self.rows():
+            row = []
+            for column in self.layout.columns:
+                try:
+                    row.append(as_float(fields[column]))
+                except ValueError:
+                    what = what_is_wrong(fields[column], self.missing)
+                    raise malformed(self.layout.path, number, what, line) from None
+            rows.append(row)
+        return np.array(rows, np.float64).reshape(-1, len(self.layout.columns))
+
+
+def read_blocks(path, choose, *, missing="a number", progress=None):
+    """The blocks of a table, one after the other; none of a file without a row and a header.
+
+    Parameters
+    ----------
+    path : path-like
+    choose : callable
+        Given the names (None without a header) and the number of columns, returns the positions of those that must
+        hold numbers.
+    missing : str
+        What an empty field should have been, for messages.
+    progress : callable, optional
+        Called as progress(bytes_read, bytes_in_all) after each block.
+    """
+    with reading(path), open(path, "rb") as file:
+        total = os.fstat(file.fileno()).st_size
+        layout, line = None, 1
+        for text in _texts(file, path):
+            if "\0" in text:
+                before = text[: text.index("\0")]
+                what = "it holds a null character"
+                raise malformed(path, line + before.count("\n"), what, before[before.rfind("\n") + 1 :])
+            if layout is None:
+                layout, header_lines = _layout(path, text, choose, missing)
+                if layout is None:  # nothing but comments so far
+                    line += text.count("\n")
+                    continue
+                text = _without_lines(text, header_lines)
+                line += header_lines
+            yield Block(text, layout, line, missing)
+            line += text.count("\n")
+            if progress is not None:
+                progress(file.tell(), total)
+
+
+def line_of_row(path, row) -> int:
+    """The number in the file, from 1, of the line that holds row `row`, from 0, of what is read."""
+    with reading(path), open(path, "rb") as file:
+        layout, line = None, 1
+        for block in _texts(file, path):
+            if layout is None:
+                layout, _ = _layout(path, block, lambda names, width: (), "")
+                row += layout is not None and layout.names is not None  # the header
+            for text in io.StringIO(block):
+                if _is_row(text):
+                    if row == 0:
+                        return line
+                    row -= 1
+                line += 1
+    raise InvalidInput(f"The file '{path}' was changed while it was read.")
+
+
+def malformed(path, number, what, line) -> InvalidInput:
+    """The error for a line that cannot be read."""
+    return InvalidInput(f"The file '{path}' is malformed in line {number}: {what} ('{shown(decoded(line[:300]))}').")
+
+
+def what_is_wrong(field: str, missing: str) -> str:
+    """What is wrong with a field that is no number."""
+    if not field.strip():
+        return f"{missing} is missing"
+    try:
+        as_float(field)
+    except ValueError as error:
+        return f"'{shown(decoded(field))}' {error}"
+    return ""
+
+
+def decoded(field: str) -> str:
+    """A field as its author wrote it: UTF-8 where it is."""
+    try:
+        return field if field.isascii() else field.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return field
+
+
+# Lines ----------------------------------------------------------------------------------------------------------------
+
+
+def _texts(file, path):
+    """The text in pieces that end with a line; line ends become a plain newline, each."""
+    rest = []
+    for number in itertools.count():
+        data = file.read(BLOCK_BYTES)
+        last = not data
+        if number == 0:
+            for start, what in NOT_TEXT:
+                if data.startswith(start):
+                    raise InvalidInput(f"The file '{path}' cannot be read: {what}.")
+            if b"\0" in data[:4096]:
+                raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
+            data = data.removeprefix(b"\xef\xbb\xbf")
+        whole, newline, tail = data.rpartition(b"\n")
+        if newline:
+            yield _text(b"".join([*rest, whole, newline]))
+            rest = []
+        rest.append(tail)
+        if last:
+            break
+    if any(rest):
+        yield _text(b"".join(rest))
+
+
+def _text(data: bytes) -> str:
+    """Bytes as text, one character each: numbers are ASCII, and names are decoded where they are wanted."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data.decode("latin-1")
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line is data: not blank, not a comment."""
+    start = line.lstrip(" \t\n")[:1]
+    return start != "" and start != "#"
+
+
+def _without_lines(block: str, count: int) -> str:
+    return block.split("\n", count)[count] if block.count("\n") >= count else ""
+
+
+def split(line: str, delimiter: str | None) -> list[str]:
+    """The fields of a line: blanks around them left out, quotes removed and what is in them kept.
+
+    A quote counts at the beginning of a field; within quotes "" stands for one. ValueError says what is wrong.
+    """
+    if '"' not in line:
+        if delimiter is None:
+            return re.findall(r"[^ \t]+", line)
+        return [field.strip(" \t") for field in line.split(delimiter)]
+    pattern, fields, place = _field_pattern(delimiter), [], 0
+    if delimiter is None:
+        line = line.strip(" \t")
+    while True:
+        found = pattern.match(line, place)
+        if found is None:
+            raise ValueError("a quote is not closed in its line, or text follows it")
+        quoted, plain = found.groups()
+        fields.append(plain.strip(" \t") if quoted is None else quoted.replace('""', '"'))
+        place = found.end()
+        if place == len(line) and (delimiter is None or not found[0].endswith(delimiter)):
+            return fields
+
+
+@functools.lru_cache
+def _field_pattern(delimiter):
+    """One field with what ends it: a quoted one, else a plain one."""
+    quoted = r'"([^"]*(?:""[^"]*)*)"'
+    if delimiter is None:
+        return re.compile(rf'(?:{quoted}|([^" \t][^ \t]*))(?:[ \t]+|\Z)')
+    blanks = " *(?! )" if delimiter == "\t" else r"[ \t]*(?![ \t])"
+    return re.compile(rf'{blanks}(?:{quoted}{blanks}|([^"{delimiter}][^{delimiter}]*|))(?:{delimiter}|\Z)')
+
+
+# The header -----------------------------------------------------------------------------------------------------------
+
+
+def _layout(path, block, choose, missing):
+    """The layout of a file from its first block, and how many lines come before its first row.
+
+    (None, 0) when the block has no row and no header.
+    """
+    lines = ((number, line) for number, line in enumerate(io.StringIO(block), 1) if _is_row(line))
+    number, first = next(lines, (1, None))
+    if first is None:
+        return None, 0
+    first = first.rstrip("\n")
+    delimiter = _delimiter(path, first)
+    try:
+        fields = split(first, delimiter)
+    except ValueError as error:
+        raise malformed(path, number, error, first) from None
+    width = len(fields)
+    names = None if any(map(is_number, fields)) else tuple(decoded(field).strip() for field in fields)
+    columns = tuple(choose(names, width))
+    if names is not None:
+        lost = _lost_number(names, columns)
+        if lost is not None:
+            raise malformed(path, number, what_is_wrong(fields[lost], missing), first)
+    return Layout(path, delimiter, width, names, columns), number - (names is None)
+
+
+def _lost_number(names, columns):
+    """The position of a field that would be lost if its line was taken for a header, None where there is none."""
+    for column in columns:
+        if is_almost_number(names[column]):
+            return column
+    if columns and not any(names[column] for column in columns):
+        return columns[0]
+    if all(map(BEGINS_LIKE_A_NUMBER.match, names)):
+        return columns[0] if columns else 0
+    return None
+
+
+def _delimiter(path, line):
+    """What separates the fields: as the file's ending says, unless its first line says otherwise."""
+    line = re.sub('"[^"]*"', "", line).strip(" \t")
+    suffix = os.path.splitext(path)[1].lower()
+    for delimiter in ("\t", ",", ";") if suffix in TABS else (",", ";", "\t"):
+        if delimiter in line:
+            return delimiter
+    return None
+
+
+# Rows that NumPy reads ------------------------------------------------------------------------------------------------
+
+
+def _even_rows(data: bytes, layout: Layout) -> int | None:
+    """How many rows a text without comments has; None unless all have the layout's fields and plain quotes."""
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    codes = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(codes == ord("\n"))
+    if layout.delimiter is not None:
+        marks = codes == ord(layout.delimiter)
+    else:  # the first blank after each field
+        blank = (codes == ord(" ")) | (codes == ord("\t")) | (codes == ord("\n"))
+        marks = blank & ~np.concatenate([[True], blank[:-1]])
+    marks = np.flatnonzero(marks)
+    if b'"' in data:
+        quotes = np.flatnonzero(codes == ord('"'))
+        if len(quotes) % 2 or not _quotes_fields(codes, quotes, layout.delimiter):
+            return None
+        if (np.searchsorted(quotes, ends) % 2).any():
+            return None
+        marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
+    counts = np.diff(np.searchsorted(marks, ends, side="right"), prepend=0)
+    if layout.delimiter is None:
+        counts = counts[counts > 0]  # lines of blanks only are no rows
+        return len(counts) if (counts == layout.width).all() else None
+    counts = counts[np.diff(ends, prepend=-1) > 1]
+    return len(counts) if (counts == layout.width - 1).all() else None
+
+
+def _quotes_fields(codes, quotes, delimiter) -> bool:
+    """Whether each pair of quotes holds a whole field, or ends where the next one begins ("")."""
+    around = [ord(c) for c in '"\n' + (delimiter or " \t")]
+    before = codes[np.maximum(quotes[0::2] - 1, 0)]
+    after = codes[quotes[1::2] + 1]  # the text ends with a newline
+    return bool((np.isin(before, around) | (quotes[0::2] == 0)).all() and np.isin(after, around).all())
