@@ -13,8 +13,9 @@ PACKAGE = Path(clgeom.__file__).parent
 #: ones.
 LAYERS = (
     ("errors",),
+    ("optional",),
     ("runtime",),
-    ("primitives",),
+    ("geodesy", "primitives"),
     ("hull", "sorting", "region", "radio", "dp", "scale"),
     ("conformance", "data", "io", "plotting"),
     ("selftest",),
@@ -80,6 +81,13 @@ def test_imports_point_down(name):
             assert allowed, f"clgeom.{name} imports clgeom.{target}, which is above it"
         else:  # a public name of the package itself
             assert own > LEVEL["hull"], f"clgeom.{name} imports the public name {target!r}: import it from its module"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.split(".")[0] == "io"])
+def test_files_and_pictures_know_no_algorithm(name):
+    """Readers, writers and figures take and give arrays, rings and plain values."""
+    known = {target.split(".")[0] for target, _ in imports(MODULES[name], name)}
+    assert known <= {"data", "errors", "geodesy", "io", "optional", "plotting", "runtime"}
 
 
 def test_no_import_cycles():

@@ -310,7 +310,7 @@ def hull(file, columns, by, array, crs, output, picture, trace, collinear, nonfi
         raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
     _check_outputs(file, (output, HULL_FORMATS if by is None else HULLS_FORMATS), picture, trace)
     if crs is not None:
-        from clgeom.region.geodesy import as_crs
+        from clgeom.geodesy import as_crs
 
         as_crs(crs, of="hull")
     options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}

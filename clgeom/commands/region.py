@@ -10,7 +10,7 @@ import numpy as np
 
 from clgeom.commands import terminal
 from clgeom.errors import InvalidInput
-from clgeom.region.geodesy import shown
+from clgeom.geodesy import shown
 
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
 #: What a map made from nothing is cut at when no level is named.
@@ -125,8 +125,8 @@ def _check(file, levels, output, picture, comparison, options):
     """Everything about the call that can be wrong, found before the work starts."""
     from clgeom.io.atomic import check_output
     from clgeom.io.geo import FORMATS
+    from clgeom.optional import require_shapely
     from clgeom.plotting import figures as plot
-    from clgeom.region.arc.result import require_shapely
 
     if (file is None) == (options["model"] is None):
         raise InvalidInput("Name a FILE, or a --model to make a map with; not both.")
@@ -169,7 +169,7 @@ def _check(file, levels, output, picture, comparison, options):
                 raise InvalidInput(f"The output '{name}' is {taken[target]}.")
             taken[target] = f"the output '{name}', too"
     if options["crs"] is not None:
-        from clgeom.region.geodesy import as_crs
+        from clgeom.geodesy import as_crs
 
         as_crs(options["crs"], of="region")
 
@@ -202,7 +202,7 @@ def _known_crs(crs, file):
     """The reference system that a file names, once pyproj, where it is there, has found that it knows it."""
     import importlib.util
 
-    from clgeom.region.geodesy import as_crs
+    from clgeom.geodesy import as_crs
 
     if importlib.util.find_spec("pyproj") is not None:
         try:
@@ -435,8 +435,8 @@ def _drawn_levels(shapes, levels):
 
 def _level_facts(raster, grid, shapes, level, levels, options):
     """What there is at a level: how many shapes and vertices, the area of the cells and of the outlines' union."""
+    from clgeom.geodesy import cells_area
     from clgeom.io.geo import count_vertices
-    from clgeom.region.geodesy import cells_area
 
     level, upto = level
     own = [one for one in shapes if one.level == level]
@@ -483,7 +483,7 @@ def _area(own, geometry):
 
 
 def _earth_area(geometry, crs):
-    from clgeom.region.geodesy import earth_areas
+    from clgeom.geodesy import earth_areas
 
     return float(earth_areas([geometry], crs, of="area_km2")[0])
 

@@ -6,7 +6,6 @@ GeoJSON is in longitude and latitude (RFC 7946); the other formats keep the rast
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import sys
@@ -18,13 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.geodesy import as_crs, earth_areas, shown
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.lonlat import WGS84, LonLat, as_geojson, polygons_of
 from clgeom.io.tables import TABLES
-from clgeom.region.arc.result import require_shapely
-from clgeom.region.coverage.bands import Nested
-from clgeom.region.geodesy import as_crs, earth_areas, shown
+from clgeom.optional import is_installed, require, require_shapely
 from clgeom.runtime.messages import listed
 
 #: Files of rasters, and the driver of GDAL that may open each: one that reads no other file than it and its like, and
@@ -51,12 +49,6 @@ class Raster:
     crs: object = None
     nodata: float | None = None
     bands: int = 1
-
-
-def require(package: str, what: str):
-    """Raise `InvalidInput` that says what to install when a package is missing."""
-    if importlib.util.find_spec(package) is None:
-        raise InvalidInput(f"{what} needs {package}, which is not installed: pip install 'clgeom[geo]'.")
 
 
 # Reading ----------------------------------------------------------------------------------------------------------
@@ -335,8 +327,9 @@ class Feature:
     geometry : dict
         GeoJSON-like, in the raster's coordinates.
     properties : dict
-    nested : Nested, optional
-        What the geometry is of, where shapes nest: they still do in other coordinates, then.
+    nested : object, optional
+        The nested shape that the geometry is of, with its `layer` and what is `cut` out of it: so that shapes nest in
+        other coordinates, too.
     """
 
     geometry: dict
@@ -357,7 +350,7 @@ def features_of(regions, *, unit="dBm") -> list[Feature]:
     areas = _areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
     return [
         Feature(geometry, _properties(region, unit, colours[region.level], area),
-                region if isinstance(region, Nested) else None)
+                region if hasattr(region, "layer") else None)
         for (region, geometry), area in zip(shown, areas)
     ]  # fmt: skip
 
@@ -396,7 +389,7 @@ def _style(colour):
 
 def _areas_or_none(geometries, crs):
     """The areas of geometries on the ellipsoid in km2, None for all where nothing tells them."""
-    if crs is None or importlib.util.find_spec("pyproj") is None:
+    if crs is None or not is_installed("pyproj"):
         return [None] * len(geometries)
     try:
         return (earth_areas(geometries, crs, of="area_km2") / 1e6).tolist()

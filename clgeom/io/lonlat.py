@@ -16,15 +16,14 @@ the pole, from -180 to 180 degrees, before it is cut.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import math
 from bisect import bisect_left, bisect_right
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.arc.result import require_shapely
-from clgeom.region.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
+from clgeom.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
+from clgeom.optional import require, require_shapely
 
 WGS84 = "EPSG:4326"
 #: Names of columns that hold longitude and latitude, in lower case.
@@ -91,8 +90,7 @@ class LonLat:
         self.of, self.resolution, self.added = of, resolution, 0
         self.mapping = self.turn = None
         if crs is not None:
-            if importlib.util.find_spec("pyproj") is None:
-                raise InvalidInput(f"{of} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
+            require("pyproj", of)
             system = as_crs(crs, of="to_lonlat")
             if not is_plain_geographic(system) or not system.equals(WGS84, ignore_axis_order=True):
                 self.mapping, self.turn = (

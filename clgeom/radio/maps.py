@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.geodesy import as_crs, shown
 from clgeom.radio import path_loss
-from clgeom.region.geodesy import as_crs, shown
 
 #: The models of `coverage_map`.
 MODELS = ("wim", "wim-los", "free-space", "two-ray")

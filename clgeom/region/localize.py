@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.geodesy import same_crs, shown
 from clgeom.region.arc.result import require_shapely
 from clgeom.region.coverage.polygons import as_grid
-from clgeom.region.geodesy import same_crs, shown
 
 METHODS = ("regions", "hulls")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import heapq
-import importlib.util
 import math
 import numbers
 import sys
@@ -15,6 +14,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
+from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
 
 #: Regions of more vertices than this do not measure their area for their repr.
@@ -312,15 +312,6 @@ class Walk:
         """The walk as a Polygon, which need not be valid."""
         ring = [tuple(p) for p in self.ring.tolist()]
         return {"type": "Polygon", "coordinates": ((*ring, *ring[:1]),)}
-
-
-def require_shapely():
-    """Shapely, or `InvalidInput` that says what to install."""
-    if importlib.util.find_spec("shapely") is None:
-        raise InvalidInput("This needs Shapely, which is not installed: pip install 'clgeom[geo]'.")
-    import shapely.geometry
-
-    return shapely
 
 
 def _geometry(part):

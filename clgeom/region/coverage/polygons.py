@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.geodesy import shown
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
 from clgeom.region.coverage.contours import twice_area
-from clgeom.region.geodesy import shown
 from clgeom.runtime.arrays import canonical_queries
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
@@ -185,7 +185,7 @@ class CoverageRegion:
 
         In a local system, which is nowhere on the earth, the area in its plane.
         """
-        from clgeom.region.geodesy import area_km2
+        from clgeom.geodesy import area_km2
 
         return area_km2(self)
 

@@ -11,12 +11,12 @@ from its edges: these are straight in the coordinates of the region, and whereve
 
 from __future__ import annotations
 
-import importlib.util
 import math
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.optional import is_installed, require, require_shapely
 
 #: Share of an area that the error of its integral may have, as Simpson's rule tells it; what is returned is better.
 TOLERANCE = 1e-8
@@ -44,8 +44,7 @@ def as_crs(crs, *, of: str):
     """
     if crs is None:
         raise InvalidInput(f"{of} needs a coordinate reference system, and there is none: name it (crs='EPSG:32632').")
-    if importlib.util.find_spec("pyproj") is None:
-        raise InvalidInput(f"{of} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
+    require("pyproj", of)
     import pyproj
 
     try:
@@ -68,7 +67,7 @@ def same_crs(one, other) -> bool:
     if one is None or other is None:
         return one is other
     texts = [f"EPSG:{crs}" if isinstance(crs, int) else str(crs) for crs in (one, other)]
-    if texts[0] == texts[1] or importlib.util.find_spec("pyproj") is None:
+    if texts[0] == texts[1] or not is_installed("pyproj"):
         return texts[0] == texts[1]
     return as_crs(one, of="localize").equals(as_crs(other, of="localize"), ignore_axis_order=True)
 
@@ -163,8 +162,6 @@ def turn_of(system):
 
 def slices(shape, turn):
     """A Shapely shape in longitude and latitude as parts within a quarter of the globe's turn and a hemisphere each."""
-    from clgeom.region.arc.result import require_shapely
-
     shapely, quarter = require_shapely(), turn / 4
     left, _, right, _ = shape.bounds
     for k in range(math.floor(left / quarter), math.ceil(right / quarter)):
@@ -175,8 +172,6 @@ def slices(shape, turn):
 
 def _in_slices(rings, turn):
     """Rings of parts of the globe, and what is covered twice once, for a geographic system that goes far round."""
-    from clgeom.region.arc.result import require_shapely
-
     shapely = require_shapely()
     outer, inner = ([shapely.make_valid(shapely.Polygon(r)) for r, sign in rings if sign == s] for s in (1, -1))
     parts = slices(shapely.union_all(outer).difference(shapely.union_all(inner)), turn)

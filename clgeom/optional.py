@@ -1,0 +1,40 @@
+"""Packages that clgeom does without until something needs them: pip installs them as extras."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from clgeom.errors import InvalidInput
+
+
+def is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def require(package: str, what: str, extra: str = "geo") -> None:
+    """Raise `InvalidInput` that says what to install when a package is missing.
+
+    Parameters
+    ----------
+    package : str
+        Its name for people, such as "Shapely"; that of its module in lower case.
+    what : str
+        What needs it: "Drawing", "Writing 'a.gpkg'".
+    extra : str
+        The extra of clgeom that holds it.
+    """
+    if not is_installed(package.lower()):
+        raise InvalidInput(f"{what} needs {package}, which is not installed: pip install 'clgeom[{extra}]'.")
+
+
+def require_shapely():
+    """Shapely, or `InvalidInput` that says what to install."""
+    require("Shapely", "This")
+    import shapely.geometry
+
+    return shapely
+
+
+def require_matplotlib() -> None:
+    """Raise `InvalidInput` that says what to install when Matplotlib is missing."""
+    require("Matplotlib", "Drawing", "plot")
