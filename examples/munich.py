@@ -91,8 +91,9 @@ def main(picture="munich.png", output=None):
 
     import clgeom
     from clgeom.io.geo import features_of, write_features
-    from clgeom.plotting.figures import save_coverage_plot
-    from clgeom.radio import RadioMap, distance_map, shadowing, walfisch_ikegami
+    from clgeom.plotting.coverage import save_coverage_plot
+    from clgeom.radio import distance_map, shadowing, walfisch_ikegami
+    from clgeom.region.coverage.drawn import outlines
 
     pixel, mast = 4.0, 35.0
     heights, transform = building_heights(pixel=pixel)
@@ -118,8 +119,8 @@ def main(picture="munich.png", output=None):
         own = [region for region in large if region.level == level]
         print(f">= {level} dBm: {len(own)} regions, {sum(map(len, own)):,} vertices, "
               f"{shapely.union_all([region.to_shapely() for region in own]).area / 1e6:.3f} km2")  # fmt: skip
-    shown = RadioMap(received, transform, "EPSG:32632", (tuple(position),))
-    save_coverage_plot(large, picture, raster=shown, title="Munich, one base station, Walfisch-Ikegami")
+    title = "Munich, one base station, Walfisch-Ikegami"
+    save_coverage_plot(outlines(large), picture, values=received, transform=transform, title=title)
     if output:
         write_features(features_of(large), output, crs="EPSG:32632", resolution=pixel)
 

@@ -24,7 +24,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
-LAZY_REACH = {("hull.result", "plotting"), ("region.arc.result", "plotting"), ("region.coverage.polygons", "plotting")}
+LAZY_REACH = {("hull.result", "plotting"), ("region.arc.result", "plotting"), ("region.coverage.drawn", "plotting")}
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}
 
@@ -83,7 +83,7 @@ def test_imports_point_down(name):
             assert own > LEVEL["hull"], f"clgeom.{name} imports the public name {target!r}: import it from its module"
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.split(".")[0] == "io"])
+@pytest.mark.parametrize("name", [name for name in MODULES if name.split(".")[0] in ("io", "plotting")])
 def test_files_and_pictures_know_no_algorithm(name):
     """Readers, writers and figures take and give arrays, rings and plain values."""
     known = {target.split(".")[0] for target, _ in imports(MODULES[name], name)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import click
 from click.core import ParameterSource
@@ -51,7 +50,7 @@ def sort(file, method, descending, gaps, items, elements, column, array, output,
     instrumented = stats or bool(picture)
     result, seconds = terminal.timed(run, stats=instrumented, profile=instrumented)
     if picture:
-        save_phase_plot(result, picture, title=f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
+        _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
     if output:
         write_numbers(output, result.keys)
     if as_json:
@@ -80,16 +79,15 @@ def _check_options(method):
 
 def _check_outputs(file, output, picture, method):
     """Everything about the outputs that can be wrong, found before the work starts."""
-    from clgeom.io.atomic import check_output
-    from clgeom.plotting import figures as plot
+    from clgeom.io.atomic import check_outputs
+    from clgeom.optional import require_matplotlib
+    from clgeom.plotting.figures import FORMATS
 
     if picture is not None and method == "radix":
         raise InvalidInput("The option --plot draws the gaps of a Shellsort; choose one with --method.")
     if picture is not None:
-        plot.require_matplotlib()
-    for name, formats in ((output, OUTPUTS), (picture, plot.FORMATS)):
-        if name is not None and check_output(name, formats) == Path(file).resolve():
-            raise InvalidInput(f"The output '{name}' is the input file.")
+        require_matplotlib()
+    check_outputs(file, (output, OUTPUTS), (picture, FORMATS))
 
 
 def _method(method, keys, descending, gaps, items, elements, session):
@@ -173,29 +171,10 @@ def _print_stats(result):
     terminal.print_table(headings, rows)
 
 
-def save_phase_plot(result, path, *, title="") -> None:
-    """Draw passes and time of each gap of a Shellsort into a .png, .svg or .pdf file, whole or not at all."""
-    from clgeom.io.atomic import check_output, replacing
-    from clgeom.plotting import figures as plot
+def _save_plot(result, path, title):
+    """Draw passes and time of each gap."""
+    from clgeom.plotting.gaps import save_gaps_plot
 
-    plot.require_matplotlib()
-    check_output(path, plot.FORMATS)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    above, below = figure.subplots(2, sharex=True)
     names = [f"{phase.gap}" if len(phase.gaps) == 1 else f"{phase.gap} .. 1" for phase in result.phases]
-    places = range(len(names))
-    above.bar(places, [phase.passes or 1 for phase in result.phases], color="#7d93a6")
-    above.set_ylabel("passes")
-    below.bar(places, [phase.seconds * 1e3 for phase in result.phases], color="#d1495b")
-    below.set_ylabel("time (ms)")
-    below.set_xlabel("gap")
-    below.set_xticks(places, names, rotation=60, ha="right", fontsize=8)
-    above.set_title(title, loc="left", fontsize=11)
-    for axes in (above, below):
-        axes.spines[["top", "right"]].set_visible(False)
-    with replacing(path) as file:
-        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=150)
+    passes = [phase.passes or 1 for phase in result.phases]
+    save_gaps_plot(names, passes, [phase.seconds for phase in result.phases], path, title=title)

@@ -122,9 +122,9 @@ class Hull:
 
     def plot(self, ax=None):
         """Draw the hull with Matplotlib. Returns the axes."""
-        from clgeom.plotting.figures import plot_hull
+        from clgeom.plotting.hulls import plot_hull
 
-        return plot_hull(self, ax=ax)
+        return plot_hull(self.points, ax=ax, count=self.n, filled=self.dimension == 2)
 
     @property
     def __geo_interface__(self) -> dict:

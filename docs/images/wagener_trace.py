@@ -11,7 +11,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import clgeom
-from clgeom.plotting.figures import save_trace
+from clgeom.plotting.hoods import save_trace
 
 rng = np.random.default_rng(2012)
 angle, radius = rng.uniform(0, 2 * np.pi, 1024), np.sqrt(rng.random(1024))

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import clgeom
+from clgeom import optional
 from clgeom.commands import main as cli
-from clgeom.plotting import figures as plot
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -64,15 +64,15 @@ def test_help_lists_the_commands():
 
 
 def test_commands_elsewhere_are_listed_only_when_there(monkeypatch):
-    monkeypatch.setitem(cli.ELSEWHERE, "nowhere", ("clgeom.nowhere.command", "nowhere", "Is not there."))
-    monkeypatch.setitem(cli.ELSEWHERE, "again", ("clgeom.commands.main", "devices", "Is there."))
+    monkeypatch.setitem(cli.COMMANDS, "nowhere", ("clgeom.nowhere.command", "nowhere", "Is not there."))
+    monkeypatch.setitem(cli.COMMANDS, "again", ("clgeom.commands.devices", "devices", "Is there."))
     text = done("--help")
     assert "nowhere" not in text and "Is there." in text
     assert "No such command 'nowhere'" in refused("nowhere")
     assert json.loads(done("again", "--json"))
 
 
-@pytest.mark.parametrize("name", cli.ELSEWHERE)
+@pytest.mark.parametrize("name", cli.COMMANDS)
 def test_commands_elsewhere_load(name):
     if cli._exists(name):
         assert done(name, "--help").startswith(f"Usage: clgeom {name} ")
@@ -169,7 +169,7 @@ def test_demo_draws_the_cities(here):
 
 
 def test_demo_without_matplotlib(here, monkeypatch):
-    monkeypatch.setattr(plot.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(optional.importlib.util, "find_spec", lambda name: None)
     assert "pip install 'clgeom[plot]'" in done("demo")
     assert os.listdir() == []
     assert "pip install 'clgeom[plot]'" in refused("demo", "-o", "demo.png")

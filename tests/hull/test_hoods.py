@@ -341,7 +341,7 @@ def test_command_refuses_other_pictures_first(cloud_file, capsys, monkeypatch):
 
 def test_too_many_points_are_not_traced(tmp_path):
     pytest.importorskip("matplotlib")
-    from clgeom.plotting.figures import TRACEABLE, save_trace
+    from clgeom.plotting.hoods import TRACEABLE, save_trace
 
     with pytest.raises(InvalidInput, match="at most 200,000 points"):
         save_trace(np.zeros((TRACEABLE + 1, 2)), tmp_path / "trace.gif", [])

@@ -197,9 +197,9 @@ class Region:
 
     def plot(self, ax=None, **options):
         """Draw the region with Matplotlib. Returns the axes."""
-        from clgeom.plotting.figures import plot_region
+        from clgeom.plotting.regions import plot_region
 
-        return plot_region(self, ax=ax, **options)
+        return plot_region(self.parts, ax=ax, count=self.n, **options)
 
 
 class CrossRegion:
@@ -275,9 +275,9 @@ class CrossRegion:
 
     def plot(self, ax=None, **options):
         """Draw the region with Matplotlib. Returns the axes."""
-        from clgeom.plotting.figures import plot_region
+        from clgeom.plotting.regions import plot_region
 
-        return plot_region(self, ax=ax, **options)
+        return plot_region(self.parts, ax=ax, count=self.n, **options)
 
 
 class Walk:

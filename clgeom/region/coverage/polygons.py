@@ -268,9 +268,9 @@ class CoverageRegion:
 
     def plot(self, ax=None, **options):
         """Draw the region with Matplotlib. Returns the axes."""
-        from clgeom.plotting.figures import plot_coverage
+        from clgeom.region.coverage.drawn import plot_regions
 
-        return plot_coverage([self], ax=ax, **options)
+        return plot_regions([self], ax=ax, **options)
 
 
 def _strictly_in(rings, at):
@@ -380,9 +380,9 @@ class CoverageRegions(Sequence):
 
     def plot(self, ax=None, **options):
         """Draw all regions with Matplotlib. Returns the axes."""
-        from clgeom.plotting.figures import plot_coverage
+        from clgeom.region.coverage.drawn import plot_regions
 
-        return plot_coverage(self, ax=ax, **options)
+        return plot_regions(self, ax=ax, **options)
 
 
 def _region_of(chains, number, axis="x"):

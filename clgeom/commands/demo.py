@@ -1,0 +1,50 @@
+"""The command ``clgeom demo``: the convex hull of the cities of the world."""
+
+from __future__ import annotations
+
+import click
+
+from clgeom.commands import terminal
+
+
+@click.command()
+@click.option("-o", "--output", metavar="PNG", help="Where to draw the picture; default: clgeom-demo.png.")
+@terminal.device_option
+def demo(output, device):
+    """Compute and draw the convex hull of the cities of the world."""
+    from clgeom import convex_hull
+    from clgeom.data import cities
+    from clgeom.errors import InvalidInput
+    from clgeom.io.atomic import check_outputs
+    from clgeom.optional import require_matplotlib
+    from clgeom.plotting.figures import FORMATS
+    from clgeom.plotting.hulls import save_hull_plot
+    from clgeom.runtime.device import as_session
+
+    picture = "clgeom-demo.png" if output is None else output
+    check_outputs(None, (picture, FORMATS))
+    no_picture = None
+    try:
+        require_matplotlib()
+    except InvalidInput as error:
+        if output:
+            raise
+        no_picture = error
+    session, world = as_session(device), cities()
+    hull, first = terminal.timed(convex_hull, world.points, device=session)
+    again = min(terminal.timed(convex_hull, world.points, device=session)[1] for _ in range(5))
+    names = [world.label(index) for index in hull.vertices]
+    terminal.print_facts(
+        ("cities", f"{len(world):,} (GeoNames, CC BY 4.0)"),
+        ("device", terminal.device_words(session)),
+        ("hull", f"{len(names)} corners, area {hull.area:,.2f} square degrees"),
+        ("time", f"{terminal.duration(again)} (first call, with kernel builds: {terminal.duration(first)})"),
+        ("corners", ", ".join(names)),
+    )
+    if no_picture:
+        click.echo(f"picture    none. {no_picture}")
+        return
+    title = f"Convex hull of {len(world):,} cities: {len(names)} corners"
+    filled = hull.dimension == 2
+    save_hull_plot(hull.points, picture, filled=filled, points=world.points, labels=names, title=title)
+    terminal.print_facts(("picture", picture))

@@ -1,0 +1,38 @@
+"""The command ``clgeom devices``: the OpenCL devices of this machine."""
+
+from __future__ import annotations
+
+import click
+
+from clgeom.commands import terminal
+
+
+@click.command()
+@terminal.json_option
+def devices(as_json):
+    """List the OpenCL devices of this machine."""
+    from clgeom.errors import NoDevice
+    from clgeom.runtime.device import devices as find
+    from clgeom.runtime.device import why_none
+
+    found = find()
+    if as_json:
+        terminal.print_json([profile.asdict() for profile in found])
+        return
+    if not found:
+        raise NoDevice(why_none())
+    rows = [
+        (
+            profile.kind,
+            profile.name,
+            profile.platform,
+            f"{profile.compute_units}",
+            f"{profile.global_mem_bytes / 2**30:.1f} GiB",
+            f"{profile.local_mem_bytes // 1024} KiB",
+            f"{profile.max_wg_size}",
+            "yes" if profile.fp64 else "no",
+        )
+        for profile in found
+    ]
+    terminal.print_table(("kind", "name", "platform", ">units", ">memory", ">local", ">work-group", "fp64"), rows)
+    click.echo("The first is taken by default; --device or CLGEOM_DEVICE chooses another by part of its name.")

@@ -1,0 +1,180 @@
+"""What ``clgeom region`` says of the regions of a raster: areas, counts and metrics, as a table or as JSON."""
+
+from __future__ import annotations
+
+import math
+
+import click
+import numpy as np
+
+from clgeom.commands import terminal
+from clgeom.errors import InvalidInput
+from clgeom.optional import is_installed
+
+#: Headings of the table of metrics, each with how a value is shown.
+METRICS = {
+    ">level": ("level", "g"),
+    "shape": ("shape", "s"),
+    ">vertices": ("vertices", ",d"),
+    ">area": ("area", ",.0f"),
+    ">superfluous": ("superfluous", ",.0f"),
+    ">of the cells": ("superfluous_of_mask", ".1%"),
+    ">of the map": ("superfluous_of_map", ".1%"),
+    ">missed": ("missed", ",.3g"),
+    ">IoU": ("iou", ".3f"),
+    ">Hausdorff": ("hausdorff", ".1f"),
+}
+
+
+def measured(raster, kept, levels, options, session):
+    """Metrics of each level's convex hull and of its regions."""
+    from clgeom.region.coverage.contours import mask_polygons
+    from clgeom.region.metrics import hull_of, measure
+
+    rows = []
+    for level in levels:
+        mask = _mask(raster, level, options)
+        if not mask.any():
+            continue
+        exact = mask_polygons(mask)
+        own = [one for one in kept if one.level == level]
+        for name, shape in (("convex hull", hull_of(mask)), ("regions", own)):
+            rows.append({"level": level, "shape": name, **measure(shape, mask, polygons=exact).asdict()})
+    return rows
+
+
+def _mask(raster, level, options):
+    """The cells that reach a level."""
+    from clgeom.region.coverage.rasters import covered_mask
+
+    return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, of="region")
+
+
+def print_metrics(rows):
+    """A line for every shape that was measured."""
+    terminal.print_table(METRICS, [[format(row[name], form) for name, form in METRICS.values()] for row in rows])
+
+
+def drawn_levels(shapes, levels):
+    """(level, the level of the next band or None) of what is written, in order."""
+    if any(hasattr(shape, "upto") for shape in shapes):
+        return [(shape.level, shape.upto) for shape in shapes]
+    return [(level, None) for level in levels]
+
+
+def level_facts(raster, grid, shapes, level, levels, options):
+    """What there is at a level: how many shapes and vertices, the area of the cells and of the outlines' union."""
+    from clgeom.geodesy import cells_area
+    from clgeom.io.geo import count_vertices
+
+    level, upto = level
+    own = [one for one in shapes if one.level == level]
+    mask = _mask(raster, level, options)
+    if upto is not None:
+        mask &= ~_mask(raster, upto, options)
+    cells = int(np.count_nonzero(mask))
+    geometry = _union(own)
+    return {
+        "level": level,
+        "upto": upto,
+        "regions": len(own),
+        "vertices": sum(count_vertices(one.__geo_interface__) for one in own),
+        "holes": sum(_holes(one.__geo_interface__) for one in own),
+        "cells": cells,
+        "cells_area": cells * grid.cell_area,
+        "cells_km2": _km2(lambda: cells_area(mask, grid), raster.crs),
+        "area": finite(_area(own, geometry)),
+        "area_km2": None if geometry is None else _km2(lambda: _earth_area(geometry, raster.crs), raster.crs),
+    }
+
+
+def _union(own):
+    """The union of shapes as a GeoJSON-like geometry; None of several without Shapely."""
+    if len(own) == 1:
+        return own[0].__geo_interface__
+    if not is_installed("shapely"):
+        return None
+    import shapely
+
+    return shapely.geometry.mapping(shapely.union_all([one.to_shapely() for one in own]))
+
+
+def _area(own, geometry):
+    if len(own) == 1:
+        return float(own[0].area)
+    if geometry is None:
+        return None
+    import shapely
+
+    return float(shapely.geometry.shape(geometry).area)
+
+
+def _earth_area(geometry, crs):
+    from clgeom.geodesy import earth_areas
+
+    return float(earth_areas([geometry], crs, of="area_km2")[0])
+
+
+def _holes(geometry):
+    polygons = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
+    return sum(len(rings) - 1 for rings in polygons if len(rings))
+
+
+def _km2(square_metres, crs):
+    """An area on the ellipsoid in km2; None without a place on it, or where its system cannot express it."""
+    if crs is None or not is_installed("pyproj"):
+        return None
+    try:
+        return finite(square_metres() / 1e6)
+    except InvalidInput:
+        return None
+
+
+def print_levels(rows, options):
+    """A line for every level."""
+
+    def area(row, kind):
+        km2 = row["cells_km2" if kind == "cells_area" else "area_km2"]
+        plain = row[kind]
+        return f"{km2:,.6g} km2" if km2 is not None else "-" if plain is None else f"{plain:,.6g}"
+
+    lines = []
+    for row in rows:
+        upto = "" if row["upto"] is None else f" to {row['upto']:g}"
+        counts = (f"{row[name]:,}" for name in ("regions", "vertices", "holes", "cells"))
+        label = f"{options['direction']} {row['level']:g}{upto} {options['unit']}"
+        lines.append((label, *counts, area(row, "cells_area"), area(row, "area")))
+    click.echo()
+    headings = ("level", ">regions", ">vertices", ">holes", ">cells", ">area of cells", ">area of outlines")
+    terminal.print_table(headings, lines)
+
+
+def finite(value):
+    """A value that JSON can hold."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def facts_as_json(raster, rows, session, seconds, measured, phases, written):
+    facts = {
+        "rows": int(raster.values.shape[0]),
+        "columns": int(raster.values.shape[1]),
+        "crs": None if raster.crs is None else str(raster.crs),
+        "device": session.profile.name,
+        "seconds": seconds,
+        "levels": rows,
+    }
+    if written:
+        facts["written"] = {"vertices": written.vertices, "added": written.added}
+    if measured:
+        facts["metrics"] = [{name: finite(value) for name, value in row.items()} for row in measured]
+    if phases:
+        facts["phases"] = terminal.phases_as_json(phases)
+    return facts
+
+
+def written_words(name, written):
+    """The name of an output and what is in it."""
+    if written is None:
+        return name
+    added = f", {written.added:,} of them along edges that are curves there" if written.added else ""
+    return f"{name} ({written.vertices:,} vertices{added})"

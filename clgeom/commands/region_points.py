@@ -1,0 +1,98 @@
+"""What ``clgeom region`` does with points: their adaptive region, or one of those that reach each level."""
+
+from __future__ import annotations
+
+import math
+
+import click
+import numpy as np
+
+from clgeom.commands import terminal
+from clgeom.commands.region_facts import finite, written_words
+from clgeom.errors import InvalidInput
+
+
+def of_points(file, levels, output, picture, session, as_json, profile, options):
+    """The adaptive region of points, of those that reach each level where they have values."""
+    from clgeom import adaptive_region
+    from clgeom.io.atomic import replacing
+    from clgeom.io.geo import encode_features
+    from clgeom.io.lonlat import named_lonlat
+    from clgeom.io.points import read_named_points, read_valued_points
+
+    if bool(levels) != (options["value"] is not None):
+        raise InvalidInput("The options --level and --value go together for points.")
+    if levels:
+        found, reading = terminal.timed(read_valued_points, file, options["value"], columns=options["columns"])
+        points, names, values = found
+    else:
+        (points, names), reading = terminal.timed(read_named_points, file, columns=options["columns"])
+    if not np.isfinite(points).all():
+        row, column = np.argwhere(~np.isfinite(points))[0]
+        raise InvalidInput(
+            f"The points in '{file}' must be finite. Got {points[row, column]} in point {row + 1} instead."
+        )
+    lonlat = options["crs"] is None and names is not None and named_lonlat(*names)
+    chosen = [(None, points)]
+    if levels:
+        chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
+    how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
+    chosen = [(level, some) for level, some in chosen if len(some)]
+    made, computing = terminal.timed(
+        lambda: [(level, adaptive_region(some, options["segments"], **how)) for level, some in chosen]
+    )
+    if not made:
+        raise InvalidInput(f"No point of '{file}' {'reaches a level' if levels else 'is there'}.")
+    if options["simplify"] is not None:
+        made = [(level, one.simplify(options["simplify"])) for level, one in made]
+    features = [_feature(level, one, options) for level, one in made]
+    content = written = None
+    if output:
+        content, written = encode_features(features, output, crs=options["crs"], lonlat=lonlat)
+    if picture:
+        from clgeom.plotting.regions import save_regions_plot
+
+        labels, counts = [feature.properties["label"] for feature in features], [one.n for _, one in made]
+        save_regions_plot([one.parts for _, one in made], picture, counts=counts, points=points, labels=labels)
+    if output:
+        with replacing(output) as out:
+            out.write(content)
+    vertices = [sum(map(len, one.parts)) if one.axis == "both" else len(one) for _, one in made]
+    if as_json:
+        facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
+        terminal.print_json({"device": session.profile.name, "seconds": computing, "regions": facts})
+        return
+    terminal.print_facts(
+        ("points", f"{len(points):,} ({points.dtype})"),
+        ("device", terminal.device_words(session)),
+        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
+    )
+    rows = []
+    for (level, one), count in zip(made, vertices):
+        segments = " x ".join(f"{k:,}" for k in np.atleast_1d(one.segments))
+        name = "all" if level is None else f"{level:g}"
+        rows.append((name, f"{one.n:,}", f"{count:,}", segments, f"{one.area:,.6g}"))
+    terminal.print_table((">level", ">points", ">vertices", ">segments", ">area"), rows)
+    if profile:
+        click.echo()
+        terminal.print_phases(sum((one.phases for _, one in made), ()))
+
+
+def _feature(level, region, options):
+    """A region with what a file says of it."""
+    from clgeom.io.geo import Feature
+
+    properties = {"label": "points"}
+    if level is not None:
+        properties["dbm" if options["unit"] == "dBm" else "level"] = level
+        properties["label"] = f"{options['direction']} {level:g} {options['unit']}".rstrip()
+    properties |= {"points": region.n, "area": finite(float(region.area))}
+    return Feature(region.__geo_interface__, properties)
+
+
+def _reach(values, level, direction):
+    """Which values reach a level; integers are compared as such."""
+    if values.dtype.kind in "iu":
+        level = math.ceil(level) if direction == ">=" else math.floor(level)
+    return values >= level if direction == ">=" else values <= level

@@ -1,0 +1,161 @@
+"""What ``clgeom region`` does with a raster, or with a map made from nothing: regions of the cells of each level."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import click
+import numpy as np
+
+from clgeom.commands import terminal
+from clgeom.commands.region_facts import (
+    drawn_levels,
+    facts_as_json,
+    level_facts,
+    measured,
+    print_levels,
+    print_metrics,
+    written_words,
+)
+from clgeom.errors import InvalidInput
+from clgeom.geodesy import shown
+from clgeom.optional import is_installed
+
+#: What a map made from nothing is cut at when no level is named.
+DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
+#: Where such a map is: the middle of Munich.
+MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
+
+
+def of_raster(file, levels, output, picture, comparison, session, as_json, profile, options):
+    """Read or make a raster, find its regions, write and draw them, and print what they are."""
+    raster, reading = terminal.timed(_raster, file, session, options)
+    levels = levels or DEFAULT_LEVELS
+    found, computing = terminal.timed(_regions, raster, levels, session, profile, options)
+    kept = _kept(found, raster, options)
+    if not kept:
+        raise InvalidInput(_nothing(file, raster, levels, options))
+    shapes = _shapes(kept, options)
+    written = _write(shapes, raster, found.grid, output, picture, comparison, levels, options, session)
+    rows_of_metrics = measured(raster, kept, levels, options, session) if options["metrics"] else []
+    rows = [level_facts(raster, found.grid, shapes, level, levels, options) for level in drawn_levels(shapes, levels)]
+    if as_json:
+        phases = found.phases if profile else ()
+        terminal.print_json(facts_as_json(raster, rows, session, computing, rows_of_metrics, phases, written))
+        return
+    band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
+    crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
+    made = f"{'making' if file is None else 'reading'} the map: {terminal.duration(reading)}"
+    outputs = [name for name in (output, picture, comparison) if name]
+    terminal.print_facts(
+        ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{crs}"),
+        ("device", terminal.device_words(session)),
+        ("time", f"{terminal.duration(computing)} ({made})"),
+        *(("wrote", written_words(name, written if name == output else None)) for name in outputs),
+    )
+    print_levels(rows, options)
+    if rows_of_metrics:
+        click.echo()
+        print_metrics(rows_of_metrics)
+    if profile:
+        click.echo()
+        terminal.print_phases(found.phases)
+
+
+def _raster(file, session, options):
+    """The raster to work on: read, or made."""
+    from clgeom.io.geo import Raster, read_raster
+
+    if file is not None:
+        raster = read_raster(file, band=options["band"], array=options["array"], nodata=options["nodata"])
+        crs = options["crs"]
+        if crs is None and raster.crs is not None:
+            crs = _known_crs(raster.crs, file)
+        if crs is not None and raster.transform is None:
+            raise InvalidInput(f"The file '{file}' has no transform: where its cells are in {shown(crs)} is not known.")
+        return replace(raster, crs=crs)
+    from clgeom.radio import coverage_map
+
+    given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
+    where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
+    made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
+    return Raster(made.values, made.transform, made.crs)
+
+
+def _known_crs(crs, file):
+    """The reference system that a file names, once pyproj, where it is there, has found that it knows it."""
+    from clgeom.geodesy import as_crs
+
+    if is_installed("pyproj"):
+        try:
+            as_crs(crs, of="region")
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"The file '{file}' names a coordinate reference system that is none: {shown(crs)}. "
+                "Name another (--crs EPSG:32632)."
+            ) from error
+    return crs
+
+
+def _regions(raster, levels, session, profile, options):
+    from clgeom.region.coverage.regions import coverage_regions
+
+    given = {name: options[name] for name in ("direction", "segments", "cuts", "axis", "parts", "holes")}
+    where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
+    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile)
+
+
+def _kept(found, raster, options):
+    """The regions that are not empty nor too small, simplified if that was asked for."""
+    least = options["least"] / found.grid.cell_area
+    kept = [one for one in found if one and (one.cells is None or one.cells >= least)]
+    return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept
+
+
+def _nothing(file, raster, levels, options):
+    """What to say when no cell is covered."""
+    from clgeom.region.coverage.rasters import known_values
+
+    name = f"'{file}'" if file else "the map"
+    values = known_values(raster.values, raster.nodata)
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return f"There is nothing in {name}: every cell is NaN or nodata."
+    level = levels[0] if len(levels) == 1 else "any level"
+    small = " in a part that is large enough" if options["least"] else ""
+    return (
+        f"No cell of {name} is {options['direction']} {level}{small}: values are {values.min():g} to {values.max():g}."
+    )
+
+
+def _shapes(kept, options):
+    """What is written and drawn: the regions, or one shape a level."""
+    from clgeom.region.coverage.bands import nested
+
+    return nested(kept, bands=options["bands"]) if options["nested"] or options["bands"] else kept
+
+
+def _write(shapes, raster, grid, output, picture, comparison, levels, options, session):
+    """Write and draw; all that may be refused comes first. What was written to `output`, None without."""
+    from clgeom.io.atomic import replacing
+    from clgeom.io.geo import encode_features, features_of
+    from clgeom.plotting import coverage as plot
+    from clgeom.region.coverage.drawn import comparison as compared
+    from clgeom.region.coverage.drawn import image, outlines
+
+    content, written, unit = None, None, options["unit"]
+    if output:
+        resolution = math.sqrt(grid.cell_area)
+        features = features_of(shapes, unit=unit)
+        content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
+    if picture:
+        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), unit=unit)
+    if comparison:
+        values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
+        title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}"
+        plot.save_comparison_plot(values, mask, panels, comparison, unit=unit, title=title)
+    if output:
+        with replacing(output) as file:
+            file.write(content)
+    return written

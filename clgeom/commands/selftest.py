@@ -1,0 +1,68 @@
+"""The command ``clgeom selftest``: every kernel of a device, or of all devices, against its reference."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+import click
+
+from clgeom import __version__
+from clgeom.commands import terminal
+
+
+@click.command()
+@click.option("--all", "every", is_flag=True, help="Check every device of this machine, one after the other.")
+@terminal.device_option
+@terminal.json_option
+def selftest(every, device, as_json):
+    """Check a device: every kernel against its reference, and answers that are the same on all devices."""
+    from clgeom.errors import InvalidInput
+    from clgeom.runtime.device import as_session
+    from clgeom.selftest import check_all, check_device
+
+    if every and device is not None:
+        raise InvalidInput("Either --all or --device: --all checks every device.")
+    if every:
+        found = list(_checked_all(check_all, quiet=as_json))
+    else:
+        session = as_session(device)
+        if not as_json:
+            click.echo(f"Testing {session.profile.name} ({session.profile.platform})")
+        found = [check_device(session, None if as_json else _print_check)]
+    if as_json:
+        terminal.print_json({"version": __version__, "devices": [one.asdict() for one in found]})
+    elif not every:
+        checks = found[0].outcomes
+        click.echo(f"{len(checks) - len(found[0].failed)} of {len(checks)} checks passed")
+    sys.exit(0 if found and all(one.ok for one in found) else 1)
+
+
+def _print_check(check):
+    mark = click.style("ok  ", fg="green") if check.ok else click.style("FAIL", fg="red")
+    click.echo(f"{mark} {check.name:<44} {check.seconds:8.3f} s  {check.detail}".rstrip())
+
+
+def _checked_all(check_all, quiet):
+    """The outcomes of all devices; a line for each as it is known, and its failed checks."""
+    from clgeom.selftest import number_of_checks
+
+    bars = contextlib.ExitStack()
+
+    def begin(profile):
+        bars.close()
+        advance = bars.enter_context(terminal.progress(f"Testing {profile.name}", hidden=quiet))
+        done, in_all = [], number_of_checks(profile)
+        return lambda check: (done.append(check), advance and advance(len(done), in_all))
+
+    for one in check_all(begin):
+        bars.close()
+        yield one
+        if quiet:
+            continue
+        passed = f"{len(one.outcomes) - len(one.failed)} of {len(one.outcomes)} checks passed in {one.seconds:.1f} s"
+        mark = click.style("refused", fg="yellow") if one.refused else click.style("ok", fg="green")
+        mark = mark if one.ok else click.style("FAIL", fg="red")
+        click.echo(f"{mark}  {one.device} ({one.platform}, {one.driver}): {one.refused or passed}")
+        for check in one.failed:
+            _print_check(check)

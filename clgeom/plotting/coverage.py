@@ -1,0 +1,120 @@
+"""Pictures of rasters and of the outlines of what they cover."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.plotting.figures import LEVEL_LINES, LINE, dress, fill_rings, new_axes, new_figure, save
+
+VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
+
+
+def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None):
+    """Draw the outlines of what is covered, and the raster that they are of when it is given, into Matplotlib axes.
+
+    Parameters
+    ----------
+    outlines : dict of str to list
+        For each level, by its label in the legend, its shapes; a shape is a list of polygons, a polygon a list of
+        closed rings, the first of which is the outer one; a ring is array_like, shape (n, 2).
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; new axes of pyplot's by default.
+    values : array_like, shape (rows, columns), optional
+        The raster; NaN is not drawn.
+    transform : sequence of 6 float, optional
+        Where the raster is: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``.
+    unit : str
+        Of the values.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = new_axes(ax, 7)
+    if values is not None:
+        _draw_raster(ax, values, transform, unit)
+    colours = {label: LEVEL_LINES[k % len(LEVEL_LINES)] for k, label in enumerate(outlines)}
+    for label, shapes in outlines.items():
+        for rings in (polygon for shape in shapes for polygon in shape):
+            rings = [np.asarray(ring, np.float64) for ring in rings]
+            if values is None:
+                fill_rings(ax, rings, colours[label], alpha=0.12)
+            for number, ring in enumerate(rings):  # what is cut out has a thinner line
+                ax.plot(*ring.T, color=colours[label], linewidth=0.5 if number else 1.2, zorder=4)
+    for label, colour in colours.items():
+        ax.plot([], [], color=colour, linewidth=1.6, label=label)
+    ax.set_aspect("equal")
+    ax.ticklabel_format(useOffset=False, style="plain")
+    count = sum(map(len, outlines.values()))
+    dress(ax, f"{count:,} region{'s' * (count != 1)}" if title is None else title)
+    if outlines:
+        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
+    return ax
+
+
+def save_coverage_plot(outlines, path, **options) -> None:
+    """Draw outlines into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
+
+    The parameters of `plot_coverage`.
+    """
+    figure = new_figure((8, 7))
+    plot_coverage(outlines, figure.add_subplot(), **options)
+    save(figure, path)
+
+
+def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") -> None:
+    """Draw a map with its covered cells, and shapes over these cells, side by side, into a .png, .svg or .pdf file.
+
+    Parameters
+    ----------
+    values : array_like, shape (rows, columns)
+        NaN is not drawn.
+    mask : ndarray of bool, shape (rows, columns)
+        The covered cells. What a shape adds to them is tinted.
+    panels : sequence of (str, list)
+        The title of each of five panels, and its polygons: lists of closed rings in columns and rows.
+    path : path-like
+    unit, title : str
+        Of the map.
+    """
+    figure = new_figure((13, 8.6))
+    axes = figure.subplots(2, 3).ravel()
+    image = axes[0].imshow(np.ma.masked_invalid(values), cmap=VALUES)
+    figure.colorbar(image, ax=axes[0], shrink=0.8, label=unit)
+    axes[0].contour(mask, levels=[0.5], colors=LINE, linewidths=0.6)
+    dress(axes[0], title)
+    axes[0].grid(False)
+    extent = (0, mask.shape[1], mask.shape[0], 0)
+    for ax, (name, polygons) in zip(axes[1:], panels):
+        for rings in polygons:
+            rings = [np.asarray(ring, np.float64) for ring in rings]
+            fill_rings(ax, rings, SUPERFLUOUS)
+            for ring in rings:
+                ax.plot(*ring.T, color=LINE, linewidth=0.8, zorder=4)
+        ax.imshow(np.where(mask, 1.0, np.nan), cmap=_one_colour(CELLS), extent=extent, zorder=3)
+        ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+        dress(ax, name)
+    save(figure, path)
+
+
+def _draw_raster(ax, values, transform, unit):
+    """A raster as an image where its transform puts it."""
+    from matplotlib.transforms import Affine2D
+
+    rows, columns = np.shape(values)
+    a, b, c, d, e, f = transform or (1, 0, 0, 0, 1, 0)
+    image = ax.imshow(np.ma.masked_invalid(values), cmap=VALUES, extent=(0, columns, rows, 0), zorder=1)
+    image.set_transform(Affine2D.from_values(a, d, b, e, c, f) + ax.transData)
+    corners = np.array([(0, 0), (columns, 0), (0, rows), (columns, rows)])
+    x, y = (corners @ np.array([[a, d], [b, e]]) + (c, f)).T
+    ax.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
+    if e > 0 and transform is None:
+        ax.invert_yaxis()  # columns and rows: row 0 is on top
+    ax.figure.colorbar(image, ax=ax, shrink=0.8, label=unit)
+
+
+def _one_colour(colour):
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap([colour])

@@ -1,0 +1,118 @@
+"""Pictures of hulls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.io.atomic import check_output
+from clgeom.plotting.figures import (
+    CORNER,
+    FILL,
+    FORMATS,
+    INK,
+    LINE,
+    QUIET,
+    draw_points,
+    drawable,
+    dress,
+    figure_size,
+    finite,
+    frame,
+    new_axes,
+    new_figure,
+    save,
+)
+
+
+def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=None, title=None):
+    """Draw a hull, and its points when they are given, into Matplotlib axes.
+
+    Parameters
+    ----------
+    corners : array_like, shape (h, 2)
+        The vertices of the hull, in order.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; new axes of pyplot's by default.
+    count : int, optional
+        How many points the hull is of, for the title.
+    filled : bool
+        Tint the inside. A hull on a line has none.
+    points : array_like, shape (n, 2), optional
+        The points that the hull is of. Many are drawn as a density image.
+    labels : sequence of str, optional
+        A text for each vertex of the hull.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = new_axes(ax)
+    corners = drawable(corners)
+    low, high = frame(ax, corners, side=0.06 if labels is None else 0.15)
+    if points is not None:
+        draw_points(ax, drawable(finite(points)), low, high)
+    if filled:
+        ax.fill(*corners.T, facecolor=FILL, alpha=0.07, zorder=2)
+    if len(corners):
+        dots = 5 if len(corners) <= 60 else 2.5 if len(corners) <= 1000 else 0
+        ring = np.vstack([corners, corners[:1]])
+        edge = {"markerfacecolor": CORNER, "markeredgecolor": "white", "markeredgewidth": 0.6}
+        ax.plot(*ring.T, color=LINE, linewidth=1.4, marker="o", markersize=dots, **edge, zorder=4)
+    if labels is not None and len(corners):
+        _label(ax, corners, labels, low, high)
+    of = "" if count is None else f" of {count:,} points"
+    dress(ax, f"Convex hull: {len(corners):,} vertices{of}" if title is None else title)
+    return ax
+
+
+def save_hull_plot(corners, path, **options) -> None:
+    """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
+
+    The parameters of `plot_hull`.
+    """
+    check_output(path, FORMATS)
+    figure = new_figure(figure_size(drawable(corners)))
+    plot_hull(corners, figure.add_subplot(), **options)
+    save(figure, path)
+
+
+def _label(ax, corners, labels, low, high):
+    """A text at each vertex, outside the hull; those at the sides are spread so that none covers another."""
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, np.finfo(float).tiny)
+    towards = (corners - middle) / half
+    line_height = 0.036 * (high - low).max()
+    for right in (False, True):
+        side = np.flatnonzero((np.abs(towards[:, 0]) > 0.8) & ((towards[:, 0] > 0) == right))
+        side = side[np.argsort(corners[side, 1], kind="stable")]
+        x = high[0] if right else low[0]
+        x += (0.02 if right else -0.02) * (high - low).max()
+        line = {"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+        style = {
+            "ha": "left" if right else "right",
+            "va": "center",
+            "arrowprops": {**line, "relpos": (0 if right else 1, 0.5)},
+        }
+        for i, y in zip(side, _spread(corners[side, 1], line_height)):
+            ax.annotate(labels[i], corners[i], xytext=(x, y), fontsize=7.5, color=INK, zorder=5, **style)
+    near = 0.14 * (high - low).max()
+    for above in (False, True):
+        edge = np.flatnonzero((np.abs(towards[:, 0]) <= 0.8) & ((towards[:, 1] > 0) == above))
+        edge = edge[np.argsort(corners[edge, 0], kind="stable")]
+        gaps = np.concatenate([[np.inf], np.diff(corners[edge, 0]), [np.inf]])
+        style = {"textcoords": "offset points", "va": "bottom" if above else "top", "fontsize": 7.5}
+        for i, before, after in zip(edge, gaps, gaps[1:]):
+            towards_free = "center" if min(before, after) > near else "right" if after < before else "left"
+            offset = (0, 6 if above else -6)
+            ax.annotate(labels[i], corners[i], xytext=offset, ha=towards_free, color=INK, zorder=5, **style)
+
+
+def _spread(places, gap):
+    """Ascending places moved as little as is easy, so that neighbours are at least `gap` apart."""
+    groups = []  # runs of labels that touch: (centre, count)
+    for place in places:
+        groups.append((place, 1))
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
+            (b, m), (a, n) = groups.pop(), groups.pop()
+            groups.append(((a * n + b * m) / (n + m), n + m))
+    return [centre + gap * (k - (count - 1) / 2) for centre, count in groups for k in range(count)]

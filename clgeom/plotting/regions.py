@@ -1,0 +1,92 @@
+"""Pictures of adaptive regions of points."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.plotting.figures import (
+    FILL,
+    LEVEL_LINES,
+    LINE,
+    draw_points,
+    drawable,
+    dress,
+    figure_size,
+    finite,
+    frame,
+    new_axes,
+    new_figure,
+    save,
+)
+
+
+def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=LINE, label=None):
+    """Draw an adaptive region, and its points when they are given, into Matplotlib axes.
+
+    Parameters
+    ----------
+    parts : sequence of array_like, shape (h, 2)
+        The vertices of each part, in order.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; new axes of pyplot's by default.
+    count : int, optional
+        How many points the region is of, for the title.
+    points : array_like, shape (n, 2), optional
+        The points that the region is of. Many are drawn as a density image.
+    title : str, optional
+    colour : color
+        Of the outline.
+    label : str, optional
+        What a legend calls the outline.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = new_axes(ax)
+    parts = [drawable(part) for part in parts]
+    corners = np.concatenate(parts) if parts else np.empty((0, 2))
+    low, high = frame(ax, corners, side=0.06)
+    if points is not None:
+        draw_points(ax, drawable(finite(points)), low, high)
+    for part in parts:
+        if len(part) > 2:
+            ax.fill(*part.T, facecolor=FILL, alpha=0.07, zorder=2)
+        style = {"marker": "o", "markersize": 5} if len(part) == 1 else {}
+        ax.plot(*np.vstack([part, part[:1]]).T, color=colour, linewidth=1.2, zorder=4, label=label, **style)
+        label = None
+    of = "" if count is None else f" of {count:,} points"
+    dress(ax, f"Adaptive region{of}: {len(corners):,} vertices" if title is None else title)
+    return ax
+
+
+def save_regions_plot(regions, path, *, counts=None, points=None, labels=None) -> None:
+    """Draw adaptive regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
+
+    Several have a colour each, and a legend of their labels.
+
+    Parameters
+    ----------
+    regions : sequence of sequence of array_like, shape (h, 2)
+        The parts of each region.
+    path : path-like
+    counts : sequence of int, optional
+        How many points each region is of.
+    points : array_like, shape (n, 2), optional
+    labels : sequence of str, optional
+    """
+    parts = [drawable(part) for region in regions for part in region]
+    corners = np.concatenate(parts) if parts else np.empty((0, 2))
+    figure = new_figure(figure_size(corners) if parts else (8, 6))
+    ax = figure.add_subplot()
+    if len(regions) == 1:
+        plot_region(regions[0], ax, count=None if counts is None else counts[0], points=points)
+    else:
+        for k, (region, label) in enumerate(zip(regions, labels)):
+            plot_region(region, ax, colour=LEVEL_LINES[k % len(LEVEL_LINES)], label=label)
+        low, high = frame(ax, corners, side=0.06)
+        if points is not None:
+            draw_points(ax, drawable(finite(points)), low, high)
+        dress(ax, f"{len(regions)} adaptive regions")
+        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
+    save(figure, path)
