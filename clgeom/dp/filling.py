@@ -24,6 +24,7 @@ from clgeom.dp.table.table import Table
 from clgeom.errors import DependencyError, EquationWarning, InvalidInput
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
+from clgeom.runtime.call import recording, unrecorded
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import finish
 
@@ -169,15 +170,16 @@ def fill(
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
     arguments, buffers = bind(session, equation, held, of="fill")
-    with _watching(progress) as watch:
+    with _watching(progress) as watch, recording(profile) as phases:
         job = Job(
             equation, shape, chosen, layout, keep, start, stop, check != "auto" and bool(check), session, held,
-            arguments, buffers, watch, bool(profile), single=launches == "single",
+            arguments, buffers, watch, single=launches == "single",
         )  # fmt: skip
         path_module = _path(job, path)
         hold_to_table(job)
         if isinstance(check, str):
-            trial.check(job)
+            with unrecorded():
+                trial.check(job)
         with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
             filled = path_module.fill(job)
         if progress:
@@ -185,7 +187,7 @@ def fill(
             watch(1.0)
     return Table(
         equation, shape, chosen.name, filled.layout, filled.path, keep, session,
-        phases=tuple(job.phases), pattern_basis=basis,
+        phases=tuple(phases), pattern_basis=basis,
         decisions=filled.decisions, _store=filled.table, _last=filled.last, _last_line=chosen.last(*shape),
         _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
         _arguments=arguments, _buffers=buffers, _bounds=functools.partial(bounds.overflow, job),

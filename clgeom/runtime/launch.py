@@ -19,6 +19,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.build import kernel_of
+from clgeom.runtime.call import current
 from clgeom.runtime.failures import failure, failures
 from clgeom.runtime.policies import Policy
 
@@ -150,11 +151,10 @@ def phase_of(part, events=()) -> Phase:
 
 
 class Result:
-    """Buffers of a run, by name, and its phases."""
+    """Buffers of a run, by name."""
 
-    def __init__(self, session, queue, plan, buffers, events):
-        self.session, self._queue, self._plan = session, queue, plan
-        self.buffers, self._events = buffers, events
+    def __init__(self, session, queue, buffers):
+        self.session, self._queue, self.buffers = session, queue, buffers
 
     def __getitem__(self, name):
         return self.buffers[name.name if isinstance(name, Scratch) else name]
@@ -164,28 +164,22 @@ class Result:
         return read(self.session, self[scratch], scratch.dtype, scratch.count if count is None else count, start,
                     queue=self._queue)  # fmt: skip
 
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        """A phase for each step; one for all launches of a Series, from the first's start to the last's end."""
-        if not any(self._events):
-            return self._plan.phases
-        return tuple(map(phase_of, self._plan, self._events))
-
 
 #: Launches between two looks at the clock, and how long the device may have work before a watched run waits for it.
 WATCH_LAUNCHES = 64
 WATCH_SECONDS = 0.05
 
 
-def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) -> Result:
-    """Enqueue the steps of a plan in order and return without waiting (but a profiled run waits for its end).
+def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
+    """Enqueue the steps of a plan in order and return without waiting.
+
+    Within `clgeom.runtime.call.recording` the phases are recorded, one for each step or series; where that asks for
+    times, they come from the device's own events, and the run waits for its end.
 
     Parameters
     ----------
     session : Session
     plan : Plan
-    profile : bool
-        Take the time of each step from the device's own events.
     watch : function of a float, optional
         Called now and then with the share of the launches that has ended. The run then keeps little work enqueued, so
         that an exception (of `watch`, or KeyboardInterrupt) ends it soon.
@@ -196,7 +190,9 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
-    if profile:  # the rule of clgeom.runtime.memory: on another queue only after what the session's had to do
+    call = current()
+    timed = call is not None and call.timed
+    if timed:  # the rule of clgeom.runtime.memory: on another queue only after what the session's had to do
         queue = session.profiling_queue
         for part in plan:
             _take_scratch(session, part, bound)
@@ -204,13 +200,15 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     try:
         for part in plan:
             _take_scratch(session, part, bound)  # part by part: the device is at work meanwhile
-            events.append(_enqueue(session, queue, part, bound, pace, profile))
-        if profile:
+            events.append(_enqueue(session, queue, part, bound, pace, timed))
+        if timed:
             finish(session, queue)
     except BaseException:
         settle(queue)
         raise
-    return Result(session, queue, plan, bound, events)
+    if call is not None:
+        call.phases += map(phase_of, plan, events) if timed else plan.phases
+    return Result(session, queue, bound)
 
 
 def _take_scratch(session, part, bound):
@@ -220,8 +218,8 @@ def _take_scratch(session, part, bound):
             bound[arg.name] = allocate(session, arg.nbytes)
 
 
-def _enqueue(session, queue, part, bound, pace, profile):
-    """Enqueue a Step or all of a Series; its events when profiled."""
+def _enqueue(session, queue, part, bound, pace, timed):
+    """Enqueue a Step or all of a Series; its events when timed."""
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
@@ -251,7 +249,7 @@ def _enqueue(session, queue, part, bound, pace, profile):
             event = launch(step.groups)
             if pace:
                 pace.launched(event)
-            return (event,) if profile else ()
+            return (event,) if timed else ()
         # converted once by columns: thousands of launches are a matter of microseconds each
         columns = [
             (place, list(part.values[:, column].astype(step.args[place].dtype)))
@@ -262,7 +260,7 @@ def _enqueue(session, queue, part, bound, pace, profile):
             for place, values in columns:
                 set_number(place, values[number])
             event = launch(groups)
-            if profile:
+            if timed:
                 events.append(event)
             if pace:
                 pace.launched(event)

@@ -449,7 +449,7 @@ def _first_stages(job, *, trapped):
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
     policy, buffers = select(session.profile, stages.KERNELS[job.pattern.kind], dtype, ring * width), {}
-    quiet = replace(job, watch=None, profile=False, phases=[])
+    quiet = replace(job, watch=None)
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)

@@ -10,6 +10,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime import launch
+from clgeom.runtime.call import unrecorded
 from clgeom.runtime.launch import Plan, Step
 from clgeom.runtime.tuning import select
 
@@ -51,7 +52,8 @@ def _probe(session) -> bool:
     }
     launch.write(session, buffers["passed"], words)
     args = ("progress", "passed", np.int32(ROUNDS), patience(session))
-    launch.run(session, Plan(Step(KERNEL, policy, args, groups)), **buffers)
+    with unrecorded():
+        launch.run(session, Plan(Step(KERNEL, policy, args, groups)), **buffers)
     faults = launch.read(session, buffers["progress"], np.int32, 1, 1 + groups)
     return not faults[0]
 

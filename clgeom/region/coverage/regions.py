@@ -22,6 +22,7 @@ from clgeom.region.coverage.outlines import CANDIDATES_AT_ONCE, regions_at_once
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.polygons import CoverageRegions, as_grid
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.runtime.call import recording
 
 #: Cells of masks that are looked at together for parts.
 CELLS_AT_ONCE = 1 << 26
@@ -108,14 +109,15 @@ def coverage_regions(
     chosen = as_levels(levels, direction, nodata, stack.dtype, of=OF)
     grid = as_grid(transform, crs, (stack.rows, stack.columns), of=OF)
     least = _least_cells(holes, grid.cell_area)
-    job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts, profile)
+    job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
     groups = []
-    if parts or least is not None:
-        for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-            groups += regions_of_runs(masks, parts=parts, least=least)
-    else:
-        groups = [whole_regions(masks) for masks in _batches(job)]
-    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(job.phases))
+    with recording(profile) as phases:
+        if parts or least is not None:
+            for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
+                groups += regions_of_runs(masks, parts=parts, least=least)
+        else:
+            groups = [whole_regions(masks) for masks in _batches(job)]
+    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
 
 
 def _count(segments) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -55,8 +56,9 @@ class Codes:
 
     def run(self, *steps):
         """Enqueue steps; their seconds when profiled."""
-        result = run(self.session, Plan(*steps), profile=self.profiled, **self.buffers)
-        return sum(phase.seconds for phase in result.phases) if self.profiled else None
+        with recording(self.profiled) as phases:
+            run(self.session, Plan(*steps), **self.buffers)
+        return sum(phase.seconds for phase in phases) if self.profiled else None
 
     def read(self, name, count=1, number=np.uint32) -> np.ndarray:
         """The unsigned integers that a name is bound to."""
