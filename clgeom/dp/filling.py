@@ -22,6 +22,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.table.table import Table
 from clgeom.errors import DependencyError, EquationWarning, InvalidInput
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.call import recording, unrecorded
@@ -142,15 +143,17 @@ def fill(
     if not isinstance(equation, Equation):
         raise InvalidInput(f"The first parameter of fill must be a dp.Equation. Got {type(equation).__name__} instead.")
     shape = check_shape(shape, of="fill")
-    layout = _one_of("layout", layout if layout is None else str(layout).upper(), LAYOUTS)
-    keep, path = _one_of("keep", keep, KEEPS), _one_of("path", path, PATHS)
-    if keep is None:
-        raise InvalidInput(f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead.")
+    layout = layout.upper() if isinstance(layout, str) else layout
+    for name, value, allowed in (("layout", layout, LAYOUTS), ("path", path, PATHS)):
+        if value is not None:
+            one_of(value, tuple(allowed), name, caller="fill")
+    one_of(keep, KEEPS, "keep", caller="fill")
+    one_of(launches, LAUNCHES, "launches", caller="fill")
     if not isinstance(check, (bool, np.bool_)) and check != "auto":
         raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
-    if _one_of("launches", launches, LAUNCHES) == "single" and path is None:
+    if launches == "single" and path is None:
         path = "tiles"
-    if launches is None or launches == "single" and (path != "tiles" or check is True):
+    if launches == "single" and (path != "tiles" or check is True):
         raise InvalidInput(
             f"The 'launches' parameter of fill may be 'single' for the path 'tiles' only, else 'many'. "
             f"Got {launches!r} with path={path!r} and check={check!r} instead."
@@ -192,14 +195,6 @@ def fill(
         _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
         _arguments=arguments, _buffers=buffers, _bounds=functools.partial(bounds.overflow, job),
     )  # fmt: skip
-
-
-def _one_of(name, value, allowed):
-    if value is not None and value not in allowed:
-        raise InvalidInput(
-            f"The {name!r} parameter of fill must be one of {', '.join(allowed)}. Got {value!r} instead."
-        )
-    return value
 
 
 def _range(start, stop, stages_):

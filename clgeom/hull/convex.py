@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
@@ -14,6 +14,7 @@ from clgeom.hull.sieve.sieve import sieved_hull
 from clgeom.hull.stream import chunks_on_device, is_mapped, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import (
     MOST_ITEMS,
     as_device_points,
@@ -81,8 +82,8 @@ def convex_hull(
     ([0, 1, 3, 4], 4.0)
     """
     of = "convex_hull"
-    _check_choice("collinear", collinear, ("drop", "keep"))
-    _check_choice("filter", filter, ("auto", "octagon", "none"))
+    one_of(collinear, ("drop", "keep"), "collinear", caller=of)
+    one_of(filter, ("auto", "octagon", "none"), "filter", caller=of)
     session, points = session_of(points, device), as_given(points, of=of)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
     options = {"keep": collinear == "keep", "filter": filter}
@@ -106,14 +107,6 @@ def convex_hull(
         phases=tuple(phases),
         session=session,
     )
-
-
-def _check_choice(name, value, choices):
-    if not isinstance(value, str) or value not in choices:
-        raise InvalidInput(
-            f"The '{name}' parameter of convex_hull must be one of {', '.join(map(repr, choices))}. "
-            f"Got {value!r} instead."
-        )
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.runtime.arguments import integer
 from clgeom.runtime.arrays import as_device_values, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
@@ -49,11 +49,7 @@ def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
     tuple of ndarray of int64
         For each class, the indices of its labels.
     """
-    if not is_integer(classes) or not 1 <= classes <= 16:
-        raise InvalidInput(
-            f"The 'classes' parameter of partition must be an integer from 1 to 16. Got {short(classes)} instead."
-        )
-    classes = int(classes)
+    classes = integer(classes, "classes", caller="partition", most=16)
     session = session_of(labels, device)
     array = as_device_values(session, labels, of="partition", name="labels", types=("uint8",))
     return _partition(session, array, classes, any_nonzero=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.arrays import (
     as_device_values,
     c_name,
@@ -289,11 +290,8 @@ def _split(call, given):
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
             wanted = "bool" if name == "line_of_sight" else "numbers"
             raise InvalidInput(f"The '{name}' parameter of {call.of} must be {wanted}. Got {array.dtype} instead.")
-        if masked and name == "line_of_sight":
-            raise InvalidInput(
-                f"The 'line_of_sight' parameter of {call.of} must have no masked entries. "
-                f"Got {np.ma.count_masked(value)} of them instead."
-            )
+        if name == "line_of_sight":
+            unmasked(value, name, caller=call.of)
         if array.ndim == 0:
             single[name] = array.item()
         elif masked:  # what a mask hides is unknown

@@ -14,6 +14,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
+from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
 from clgeom.runtime.launch import allocate, host_buffer, map_pinned, read, write
 from clgeom.runtime.subnormals import refuse_flushed
@@ -170,11 +171,7 @@ def canonical_queries(points, *, of: str) -> np.ndarray:
 
 def _as_array(values, *, of, name):
     """``numpy.asarray`` with our error, masked arrays without their mask if it hides nothing."""
-    if np.ma.is_masked(values):
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must have no masked entries. "
-            f"Got {np.ma.count_masked(values)} of them instead."
-        )
+    unmasked(values, name, caller=of)
     try:
         return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
     except (ValueError, TypeError) as error:  # ragged lists and the like

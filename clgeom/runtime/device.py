@@ -18,8 +18,9 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice, is_integer, short
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import caches, trust
+from clgeom.runtime.arguments import integer
 from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import finish
 from clgeom.runtime.memory import Pool
@@ -247,9 +248,7 @@ def _imposed(profile, name, limit):
     own = getattr(profile, name)
     if limit is None:
         return own
-    if not is_integer(limit) or limit < 1:
-        raise InvalidInput(f"The '{name}' parameter of Session must be an integer from 1. Got {short(limit)} instead.")
-    return min(own, int(limit))
+    return min(own, integer(limit, name, caller="Session"))
 
 
 # Which device ---------------------------------------------------------------------------------------------------

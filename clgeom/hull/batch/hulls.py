@@ -21,6 +21,7 @@ from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.primitives.compact import compact
+from clgeom.runtime.arguments import one_of, unmasked
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
@@ -150,11 +151,7 @@ def _accepted_offsets(offsets, n, *, of):
 
 def _integers(values, name, shape, *, of):
     """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
-    if np.ma.is_masked(values):
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must have no masked entries. "
-            f"Got {np.ma.count_masked(values)} of them instead."
-        )
+    unmasked(values, name, caller=of)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
@@ -218,10 +215,7 @@ class _Call:
 
     def __init__(self, of, points, collinear, nonfinite, device, profile):
         self.of, self.nonfinite, self.profile = of, nonfinite, profile
-        if not isinstance(collinear, str) or collinear not in ("drop", "keep"):
-            raise InvalidInput(
-                f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
-            )
+        one_of(collinear, ("drop", "keep"), "collinear", caller=of)
         if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
         self.keep = collinear == "keep"

@@ -17,6 +17,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.primitives.gather import gather_plan
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
@@ -130,8 +131,8 @@ def lower_hood(points, *, collinear="drop", method="auto", trace=False, device=N
 
 
 def _hood(of, side, points, collinear, method, trace, device, profile):
-    _check_choice(of, "collinear", collinear, ("drop", "keep"))
-    _check_choice(of, "method", method, ("auto", "published", "runs"))
+    one_of(collinear, ("drop", "keep"), "collinear", caller=of)
+    one_of(method, ("auto", "published", "runs"), "method", caller=of)
     if trace and method == "runs":
         raise InvalidInput(
             f"The 'method' parameter of {of} must be 'published' or 'auto' with trace. Got 'runs' instead."
@@ -149,13 +150,6 @@ def _hood(of, side, points, collinear, method, trace, device, profile):
             )
         vertices, corners, stages = hood_of(array, side, keep=collinear == "keep", method=method, trace=trace)
     return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), stages)
-
-
-def _check_choice(of, name, value, choices):
-    if value not in choices:
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
-        )
 
 
 def hood_of(points, side, *, keep, method="auto", trace=False):

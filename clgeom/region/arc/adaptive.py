@@ -8,7 +8,6 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 
 from __future__ import annotations
 
-import numbers
 from bisect import bisect_left
 from dataclasses import replace
 from fractions import Fraction
@@ -20,6 +19,7 @@ from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import look_at_order, require_order
 from clgeom.region.arc.chains import CUTS, JOINS, KERNELS, chains_of, outline_of
 from clgeom.region.arc.result import CrossRegion, Region, Walk
+from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import (
     Chunk,
     as_device_points,
@@ -93,14 +93,11 @@ def adaptive_region(
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
     (16.0, 10.0)
     """
-    segments = _segments(segments)
+    segments = integer(segments, "segments", caller=OF)
     for name, value, choices in (
         ("cuts", cuts, CUTS), ("axis", axis, AXES), ("join", join, JOINS), ("kernel", kernel, KERNELS),
     ):  # fmt: skip
-        if value not in choices:
-            raise InvalidInput(
-                f"The '{name}' parameter of {OF} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
-            )
+        one_of(value, choices, name, caller=OF)
     if assume_sorted and axis != "x":
         raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
     if join == "paper" and axis == "both":
@@ -116,14 +113,6 @@ def adaptive_region(
     if axis != "both":
         return _region_along(array, segments, axis, len(points), assume_sorted, options, profile)
     return CrossRegion(*(_region_along(array, segments, each, len(points), False, options, profile) for each in "xy"))
-
-
-def _segments(segments):
-    if not isinstance(segments, numbers.Integral) or isinstance(segments, bool) or segments < 1:
-        raise InvalidInput(
-            f"The 'segments' parameter of {OF} must be an integer of at least 1. Got {segments!r} instead."
-        )
-    return int(segments)
 
 
 def _region_along(points, segments, axis, n, assume_sorted, options, profile):
