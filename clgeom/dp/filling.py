@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
 from importlib import import_module
 
 import numpy as np
@@ -21,7 +20,7 @@ from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.table.table import Table
-from clgeom.errors import DependencyError, EquationWarning, InvalidInput
+from clgeom.errors import DependencyError, EquationWarning, InvalidInput, warn
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
@@ -217,11 +216,10 @@ def _inferred(equation, shape, session, held) -> tuple[str, str]:
     if found.best is None:
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
     if not found.proven:
-        warnings.warn(
+        warn(
             f"The pattern {found.best} of {equation.name} is not proven: it was {found.evidence}. Give the 'pattern' "
             "parameter if you know it, or check=True.",
             EquationWarning,
-            stacklevel=3,
         )
     return found.best, "proven" if found.proven else "probed"
 

@@ -21,8 +21,6 @@ from clgeom.primitives.extremes import extremes
 from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_nonfinite, session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4
@@ -158,18 +156,16 @@ def filter_points(points, *, of) -> Survivors:
 
 def label_plan(session, points):
     """One launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
-    policy = select(session.profile, KERNEL, points.dtype, points.n)
     tiles = compact.tiles_of(points)
     counts = Scratch("counts", np.uint32, QUEUES * tiles)
     params = {**predicate_parameters(session, points.dtype), "tile": compact.TILE}
     params["approx"] = "double" if points.dtype == np.float64 else "float"
     steps = (
-        Step(
-            KERNEL,
-            policy,
-            args=(f"points[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // compact.TILE), np.uint64(tiles),
+        Step.over(
+            session.profile, KERNEL,
+            (f"points[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // compact.TILE), np.uint64(tiles),
                   "edges", _labels(i, chunk), counts),
-            groups=policy.groups(ceil_div(chunk.count, compact.TILE), session.profile.compute_units),
+            chunk.count, dtype=points.dtype, tile=compact.TILE, most=points.n,
             params=params,
             bytes_moved=chunk.count * (points.item_bytes + 1),
         )

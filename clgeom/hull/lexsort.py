@@ -7,7 +7,6 @@ import numpy as np
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, run
-from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
@@ -66,12 +65,11 @@ def _sort_by_x(points, ids, n, outer, buffers):
         unpack = _unpack_plan(device, dtype, sorted_keys, n, rows)
     else:
         unpack = gather_plan(device, points, "points", ordered, n, rows)
-    policy, groups = _shape(device, "hull/lexsort/order_mend", dtype, n)
     mend = Plan(
         Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1,
              {"value": "uint", "to": "0"}),
-        Step("hull/lexsort/order_mend", policy, (rows, ordered, np.uint32(n), broken), groups,
-             {"real": c_name(dtype), "outer": outer}, bytes_moved=n * points.item_bytes),
+        Step.over(device, "hull/lexsort/order_mend", (rows, ordered, np.uint32(n), broken), n, dtype=dtype,
+                  params={"real": c_name(dtype), "outer": outer}, bytes_moved=n * points.item_bytes),
     )  # fmt: skip
     result = run(session, pack + sort + unpack + mend, points=points, **buffers)
     return result, broken, ordered, rows
@@ -101,13 +99,13 @@ def _sort_fully(points, ids, n, buffers):
 
 def _unpack_plan(device, dtype, sorted_keys, n, rows):
     order = KeyOrder(dtype)
-    policy, groups = _shape(device, "hull/lexsort/points_of_keys", dtype, n)
     return Plan(
-        Step(
+        Step.over(
+            device,
             "hull/lexsort/points_of_keys",
-            policy,
-            args=(sorted_keys, np.uint32(n), order.flip, rows),
-            groups=groups,
+            (sorted_keys, np.uint32(n), order.flip, rows),
+            n,
+            dtype=dtype,
             params={"floating": int(order.floating)},
             bytes_moved=16 * n,
         )
@@ -143,21 +141,16 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
 def _keys_plan(device, points, ids, n, what, keys):
     """Sort keys of the points of these ids."""
     order = KeyOrder(points.dtype)
-    policy, groups = _shape(device, "hull/lexsort/point_keys", points.dtype, n)
     return Plan(
-        Step(
+        Step.over(
+            device,
             "hull/lexsort/point_keys",
-            policy,
-            args=("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys),
-            groups=groups,
+            ("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys),
+            n,
+            dtype=points.dtype,
             params={
                 "bits": order.bits, "floating": int(order.floating), "what": what, "picked": ids is not None,
             },
             bytes_moved=n * (points.item_bytes + 8 + 4 * (ids is not None)),
         )
     )  # fmt: skip
-
-
-def _shape(device, kernel, dtype, n):
-    policy = select(device, kernel, dtype, n)
-    return policy, policy.groups(ceil_div(n, policy.tile), device.compute_units)

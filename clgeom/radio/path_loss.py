@@ -35,8 +35,6 @@ from clgeom.runtime.launch import (
     run,
     show_host,
 )
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 KERNEL = "radio/path_loss"
 TYPES = ("float32", "float64")
@@ -430,7 +428,7 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
 
     Pure: needs no device.
     """
-    policy, real = select(profile, KERNEL, dtype, n), np.dtype(dtype)
+    real = np.dtype(dtype)
 
     def argument(name):
         if name in fields:
@@ -443,11 +441,12 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
         if name in fields
     )
     poison = Scratch("poison", np.uint32, 1)
-    step = Step(
+    step = Step.over(
+        profile,
         KERNEL,
-        policy,
-        args=(*map(argument, MODELS[call.model]), np.uint64(n), "losses", poison),
-        groups=policy.groups(ceil_div(n, policy.tile), profile.compute_units),
+        (*map(argument, MODELS[call.model]), np.uint64(n), "losses", poison),
+        n,
+        dtype=dtype,
         params={"model": call.model, "real": c_name(real), "fields": tuple(sorted(fields)), "ranges": ranges,
                 "outside": call.outside, "city": call.city},
         bytes_moved=n * (1 + len(fields)) * real.itemsize,

@@ -188,6 +188,7 @@ class Session:
         self.trusted: set = set()
         self.lock = threading.RLock()
         self.threads = threading.local()
+        self._made: dict = {}
 
     @functools.cached_property
     def profiling_queue(self):
@@ -217,6 +218,24 @@ class Session:
 
         with failures(self.device, "open a queue for copies"):
             return cl.CommandQueue(self.context, self.device)
+
+    def cached(self, key: tuple, make, *, most: int | None = None):
+        """What ``make()`` returned for this key: made once for all calls and threads of the session.
+
+        The first entry of a key names what is kept. Of more than `most` values with one name all are made anew.
+        """
+        kept = self._made.setdefault(key[0], {})
+        try:
+            return kept[key]
+        except KeyError:
+            pass
+        with self.lock:
+            if key not in kept:
+                value = make()
+                if most is not None and len(kept) >= most:
+                    kept.clear()
+                kept[key] = value
+            return kept[key]
 
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""

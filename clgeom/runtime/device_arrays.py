@@ -13,7 +13,6 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.runtime.failures import failures
 from clgeom.runtime.memory import part_of
-from clgeom.runtime.policies import ceil_div
 
 KERNEL = "primitives/copy_strided"
 
@@ -146,10 +145,8 @@ def _copied(session, array, swapped):
 def _gather(session, array, swapped, buffer):
     """Enqueue a copy of items that lie apart or have their bytes in the other order to a buffer."""
     from clgeom.runtime.launch import Plan, Step, allocate, run, write
-    from clgeom.runtime.tuning import select
 
     item = array.dtype.itemsize
-    policy = select(session.profile, KERNEL, array.dtype, array.size)
     axes = np.array([array.shape or (1,), array.strides or (0,)], np.int64).T
     layout = allocate(session, axes.nbytes)
     write(session, layout, axes)
@@ -157,6 +154,5 @@ def _gather(session, array, swapped, buffer):
         "from", np.uint64(array.offset), np.uint64(array.size), "layout", np.uint32(len(axes)), np.uint32(item),
         np.uint32(item - 1 if swapped else 0), "to",
     )  # fmt: skip
-    groups = policy.groups(ceil_div(array.size, policy.tile), session.profile.compute_units)
-    step = Step(KERNEL, policy, args, groups, bytes_moved=2 * array.nbytes)
+    step = Step.over(session.profile, KERNEL, args, array.size, dtype=array.dtype, bytes_moved=2 * array.nbytes)
     run(session, Plan(step), **{"from": array.base_data, "layout": layout, "to": buffer})

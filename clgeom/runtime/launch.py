@@ -21,7 +21,8 @@ from clgeom.errors import DeviceLimit
 from clgeom.runtime.build import kernel_of
 from clgeom.runtime.call import current
 from clgeom.runtime.failures import failure, failures
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import Policy, ceil_div
+from clgeom.runtime.tuning import select
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,31 @@ class Step:
                 raise TypeError(
                     f"an argument of {self.kernel} must be a buffer's name, a Scratch or a NumPy scalar, not {arg!r}"
                 )
+
+    @classmethod
+    def over(
+        cls, profile, kernel, args, n, *, dtype=None, tile=None, most=None, params=None, bytes_moved=0, options=()
+    ):
+        """The launch of a kernel over `n` elements: by the policy of this device, as many groups as that says.
+
+        Parameters
+        ----------
+        profile : DeviceProfile
+        kernel : str
+        args : tuple
+        n : int
+        dtype : numpy.dtype, optional
+            Type of the elements, for policies that depend on it.
+        tile : int, optional
+            Elements of a group's tile where that is fixed; else the policy's.
+        most : int, optional
+            Elements that the policy is chosen for where this is one launch of several.
+        params, bytes_moved, options
+            As in `Step`.
+        """
+        policy = select(profile, kernel, dtype, n if most is None else most)
+        groups = policy.groups(ceil_div(n, tile or policy.tile), profile.compute_units)
+        return cls(kernel, policy, args, groups, params or {}, bytes_moved, options)
 
     @functools.cached_property
     def key(self) -> tuple:

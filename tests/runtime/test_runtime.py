@@ -267,6 +267,21 @@ def test_phases_with_and_without_profiling(session):
     assert timed[1].gb_per_s == pytest.approx(8 / timed[1].seconds / 1e9) and quiet[0].gb_per_s is None
 
 
+def test_sessions_keep_what_was_made(session):
+    fresh, made = Session(session.device), []
+
+    def make():
+        made.append(len(made))
+        return made[-1]
+
+    assert [fresh.cached(("a", k), make) for k in (1, 2, 1, 2)] == [0, 1, 0, 1]
+    assert fresh.cached(("b", 1), make) == 2 and fresh.cached(("a", 1), make) == 0
+    assert [fresh.cached(("c", k), make, most=2) for k in (1, 2, 3, 3, 1)] == [3, 4, 5, 5, 6]
+    with pytest.raises(ZeroDivisionError):
+        fresh.cached(("d",), lambda: 1 / 0)
+    assert fresh.cached(("d",), make) == 7
+
+
 def test_recordings_join_those_around_them(session):
     plan = Plan(step(Scratch("out", np.dtype(np.uint32), 1)))
     run(session, plan)  # outside of all

@@ -36,10 +36,7 @@ def patience(session) -> np.int32:
 
 def are_safe(session) -> bool:
     """Whether the groups of a launch on this device see each other's writes in order. Probed once."""
-    with session.lock:
-        if "tickets_are_safe" not in session.__dict__:
-            session.tickets_are_safe = _probe(session)
-        return session.tickets_are_safe
+    return session.cached(("tickets",), lambda: _probe(session))
 
 
 def _probe(session) -> bool:

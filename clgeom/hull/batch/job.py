@@ -192,12 +192,12 @@ class Job:
         offsets = as_device_values(self.session, self.offsets, of=self.call.of, name="offsets", types=types)
         starts = Scratch("starts", np.uint32, self.groups + 1)
         classes, summary = Scratch("classes", np.uint8, self.groups), Scratch("summary", np.uint32, 3)
-        policy = select(self.profile, SIZES, offsets.dtype, self.groups)
-        step = Step(
+        step = Step.over(
+            self.profile,
             SIZES,
-            policy,
-            args=("offsets[0]", np.uint32(self.groups), np.uint32(self.array.n), starts, classes, summary),
-            groups=policy.groups(ceil_div(self.groups + 1, policy.tile), self.profile.compute_units),
+            ("offsets[0]", np.uint32(self.groups), np.uint32(self.array.n), starts, classes, summary),
+            self.groups + 1,
+            dtype=offsets.dtype,
             params={"value": c_name(offsets.dtype), "capacity": self.capacity},
             bytes_moved=self.groups * (offsets.item_bytes + 5),
         )

@@ -71,14 +71,12 @@ def sieved_hull(points, *, keep, sieve=True) -> Sieved:
 
 def _launches(points, keep):
     """The shape of the sieve, and what makes it: found once for all calls."""
-    known, key = points.session.__dict__.setdefault("sieves", {}), (points.dtype, keep)
-    if key in known and not overridden():
-        return known[key]
-    shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
-    found = shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep)
-    if not overridden():
-        known[key] = found
-    return found
+
+    def make():
+        shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
+        return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep)
+
+    return make() if overridden() else points.session.cached(("sieve", points.dtype, keep), make)
 
 
 @functools.lru_cache(maxsize=64)

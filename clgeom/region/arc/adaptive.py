@@ -32,8 +32,6 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Scratch, Step, run
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 OF = "adaptive_region"
 AXES = ("x", "y", "both")
@@ -258,14 +256,13 @@ def _in_order(points):
 
 def _swapped(points):
     """Points with their coordinates exchanged."""
-    device = points.session.profile
-    policy = select(device, "region/arc/arc_swap", points.dtype, points.n)
     out = Scratch("swapped", points.dtype, 2 * points.n)
-    step = Step(
+    step = Step.over(
+        points.session.profile,
         "region/arc/arc_swap",
-        policy,
-        args=("points[0]", np.uint32(points.n), out),
-        groups=policy.groups(ceil_div(points.n, policy.tile), device.compute_units),
+        ("points[0]", np.uint32(points.n), out),
+        points.n,
+        dtype=points.dtype,
         params={"real": c_name(points.dtype)},
         bytes_moved=2 * points.nbytes,
     )

@@ -188,14 +188,8 @@ def _made_before(session, **options):
     """The plan, from the last ones made: to make one takes as long as a device takes for a million points."""
     if overridden():
         return outline_plan(session, **options)
-    plans, key = session.__dict__.setdefault("outline_plans", {}), tuple(options.values())
-    made = plans.get(key)
-    if made is None:
-        made = outline_plan(session, **options)
-        if len(plans) >= PLANS:
-            plans.clear()
-        plans[key] = made
-    return made
+    key = ("outline plan", *options.values())
+    return session.cached(key, lambda: outline_plan(session, **options), most=PLANS)
 
 
 @dataclass(frozen=True)
