@@ -55,7 +55,7 @@ class EquationWarning(UserWarning):
 
 
 class DeviceWarning(UserWarning):
-    """A device did not do what a faster way needs. The answer is right; it came another way."""
+    """A device does not support a faster method. The answer is right; it came by another method."""
 
 
 def short(value) -> str:

@@ -1,4 +1,4 @@
-"""Running plans: the only place that allocates scratch memory, enqueues kernels and reads results back.
+"""Running plans. Only this module allocates scratch memory, enqueues kernels and reads results back.
 
 A plan is a list of steps, made without a device and easy to test; a step is one kernel launch::
 
@@ -65,7 +65,7 @@ class Step:
     def over(
         cls, profile, kernel, args, n, *, dtype=None, tile=None, most=None, params=None, bytes_moved=0, options=()
     ):
-        """The launch of a kernel over `n` elements: by the policy of this device, as many groups as that says.
+        """The launch of a kernel over `n` elements: policy and number of groups are those of this device.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Series:
-    """One kernel launched over and over with other numbers: the stages of a table, say.
+    """Launches of one kernel with different numbers: the stages of a table, for example.
 
     Launch r takes the values ``values[r]`` for the arguments at `places` of the step, and ``groups[r]`` work-groups.
 
@@ -134,13 +134,13 @@ class Plan(tuple):
 
     @functools.cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """What the launches are, not measured."""
+        """The phases of the launches, without times."""
         return tuple(map(phase_of, self))
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What one launch, or a series of them, was and took.
+    """Shape and time of one launch, or of a series.
 
     `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch.
     """
@@ -191,7 +191,7 @@ class Result:
                     queue=self._queue)  # fmt: skip
 
 
-#: Launches between two looks at the clock, and how long the device may have work before a watched run waits for it.
+#: Launches between two looks at the clock, and the most seconds of enqueued work of a watched run.
 WATCH_LAUNCHES = 64
 WATCH_SECONDS = 0.05
 
@@ -350,7 +350,7 @@ def write(session, buffer, values: np.ndarray) -> None:
 
 
 def copy_in(session, buffer, values: np.ndarray):
-    """Begin to copy a contiguous array into a buffer, beside what the device will do; returns the event of its end.
+    """Start an asynchronous copy of a contiguous array into a buffer; returns its event.
 
     The copy begins after what the session's queue has now, and the memory does not return to the pool before its end.
     """
@@ -358,7 +358,7 @@ def copy_in(session, buffer, values: np.ndarray):
 
     with failures(session.device, "take data"):
         before = cl.enqueue_marker(session.queue)
-        session.queue.flush()  # or the other queue might wait for what is never begun
+        session.queue.flush()  # else the other queue might wait for what is never begun
     queue = session.copy_queue
     copied = _copy(session, queue, "take data", buffer, values, is_blocking=False, wait_for=[before])
     session.pool.hold(buffer, copied)
@@ -382,7 +382,7 @@ def _copy(session, queue, doing, to, source, **options):
 
 
 def _again(session, queue, doing, error, command):
-    """Do what has failed for want of memory once more, with all unused memory given back; raise our error otherwise."""
+    """Repeat a command that failed for lack of memory, after all unused memory was released; raise our error otherwise."""
     import pyopencl as cl
 
     try:
@@ -403,7 +403,7 @@ def finish(session, queue=None) -> None:
 
 
 def settle(queue) -> None:
-    """Wait until nothing runs on behind the caller's back, after an error."""
+    """Wait for the queue after an error, so that nothing still runs when the caller goes on."""
     import pyopencl as cl
 
     with contextlib.suppress(cl.Error):
@@ -414,7 +414,7 @@ def settle(queue) -> None:
 
 
 def as_array(session, buffer, shape, dtype, *, queue=None):
-    """A buffer of the pool as the array that a caller may have: complete, and on the caller's queue if one is given."""
+    """A pool buffer as an array for the caller: complete, and on the caller's queue if one is given."""
     import pyopencl.array as cl_array
 
     finish(session)
@@ -469,7 +469,7 @@ def fill(session, buffer, value: np.generic, count: int) -> None:
 
 
 def joined(session, pieces):
-    """Buffers, each given with how many of its bytes, as one; the buffer itself when it is only one."""
+    """One buffer with the given number of bytes of each buffer; the buffer itself if it is the only one."""
     if len(pieces) == 1:
         return pieces[0][0]
     whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0

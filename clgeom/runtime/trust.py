@@ -1,6 +1,6 @@
-"""Whether a device computes rightly: trials with known answers, before a family's programs are used.
+"""Trials: whether a device computes known answers rightly, before a family's kernels are used.
 
-OpenCL drivers exist that compute wrongly in silence. So the first time that a session needs a kernel of a family, the
+Some OpenCL drivers compute wrongly without an error. The first time that a session needs a kernel of a family, the
 family's trial runs: its public functions on small adversarial input with known answers. A device that fails is refused
 with a `DeviceError`, and ranks behind all others when no device was asked for. The verdict is noted in the user's cache
 for this device, driver and kernels, so that later processes only look it up.
