@@ -382,7 +382,7 @@ def _copy(session, queue, doing, to, source, **options):
 
 
 def _again(session, queue, doing, error, command):
-    """Repeat a command that failed for lack of memory, after all unused memory was released; raise our error otherwise."""
+    """Release all unused memory and repeat a command that failed for lack of memory; raise our error otherwise."""
     import pyopencl as cl
 
     try:
