@@ -473,7 +473,7 @@ def test_damaged_geotiffs(folder, geotiffs, data):
 @many
 @given(data=damaged(SPECS, SPEC_PIECES))
 def test_damaged_specifications(folder, data):
-    from clgeom.commands.dp import read_equation
+    from clgeom.commands.dp_fill import read_equation
 
     written(folder, "w.npy", npy(np.arange(4.0)))
     written(folder, "w.csv", b"1,2\n")
@@ -483,7 +483,7 @@ def test_damaged_specifications(folder, data):
 @many
 @given(data=damaged_npy(), table=damaged([b"1,2\n", *TABLES], TABLE_PIECES))
 def test_damaged_files_of_specifications(folder, data, table):
-    from clgeom.commands.dp import read_equation
+    from clgeom.commands.dp_fill import read_equation
 
     written(folder, "w.npy", data)
     written(folder, "w.csv", b"1,2\n")

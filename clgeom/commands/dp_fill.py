@@ -1,0 +1,116 @@
+"""The command ``clgeom dp fill``: the table that a specification describes."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+
+import click
+import numpy as np
+
+from clgeom.commands import terminal
+from clgeom.errors import EquationWarning, InvalidInput
+from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
+
+
+@click.command("fill")
+@click.argument("spec")
+@click.option("--keep", type=click.Choice(KEPT), help="What of the table to keep; default: as in SPEC, else table.")
+@click.option(
+    "--check/--no-check",
+    default=None,
+    help="Stop at any read of a cell that is not filled, index out of range, division by zero, or integer overflow; or "
+    "check nothing. Default: as in SPEC, else a few cells before the fill.",
+)
+@click.option("-o", "--output", metavar="OUT", help="Write the table, or what is kept of it: .npy or .csv.")
+@terminal.device_option
+@terminal.json_option
+def fill_command(spec, keep, check, output, device, as_json):
+    """Fill the table that SPEC (.toml) describes.
+
+    An equation is code: it is compiled and run on the device with all that this process may do. Fill only
+    specifications that you trust.
+
+    \b
+    equation = "i == 0 || j == 0 ? 1 : M(i-1, j) + w[j] * M(i, j-1)"
+    pattern = "NOSE"                  # left out: found by watching the equation
+    dtype = "int64"
+    shape = [4, 5]
+    [parameters.w]
+    type = "int32[]"
+    value = [1, 2, 3, 4, 5]           # or text = "abc", or file = "w.npy"
+    """
+    from clgeom.dp.analysis.infer import infer_pattern
+    from clgeom.dp.filling import fill
+    from clgeom.io.atomic import check_outputs
+    from clgeom.runtime.device import as_session
+
+    check_outputs(spec, (output, OUTPUTS))
+    described, equation = read_equation(spec)
+    shape, parameters = described.shape, described.values
+    options = {"keep": "table", "check": "auto", **described.options}
+    options |= {name: value for name, value in (("keep", keep), ("check", check)) if value is not None}
+    session = as_session(device)
+    inference = None
+    if equation.pattern is None:
+        inference = infer_pattern(equation, shape, values=parameters, device=session)
+        if inference.best is None:
+            where = ", ".join(inference.regions)
+            raise InvalidInput(f"The equation in '{spec}' keeps to none of the patterns: it reads {where}.")
+    pattern = equation.pattern or inference.best
+    with (
+        terminal.progress(f"filling {shape[0]} x {shape[1]}", hidden=as_json) as progress,
+        _warned() as warned,
+    ):
+        watch = {} if progress is None else {"progress": lambda share: progress(share, 1.0)}
+        table, seconds = terminal.timed(
+            fill, equation, shape, values=parameters, **options, pattern=pattern, device=session, **watch
+        )
+    values = {
+        "table": lambda: table.numpy(),
+        "last": lambda: table.last,
+        "corner": lambda: np.array(table.corner),
+    }
+    corner = _plain(table.corner)
+    if output:
+        write_table(output, values[options["keep"]]())
+    if as_json:
+        facts = {"shape": list(shape), "pattern": pattern, "inferred": inference is not None}
+        facts |= {"proven": None if inference is None else inference.proven, "warnings": warned, "path": table.path}
+        facts |= {"keep": options["keep"], "corner": corner, "device": session.profile.name, "seconds": seconds}
+        terminal.print_json(facts)
+        return
+    for words in warned:
+        click.echo(f"clgeom: warning: {words}", err=True)
+    terminal.print_facts(
+        ("table", f"{shape[0]:,} x {shape[1]:,}, {equation.dtype}"),
+        ("pattern", f"{pattern}{'' if inference is None else f' ({inference})'}"),
+        ("device", terminal.device_words(session)),
+        ("path", table.path),
+        ("corner", f"{corner!r}"),
+        ("time", terminal.duration(seconds)),
+        *((("wrote", output),) if output else ()),
+    )
+
+
+@contextlib.contextmanager
+def _warned():
+    """A list of what clgeom warns of meanwhile, each in one line."""
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EquationWarning)
+        yield said
+    said += [" ".join(str(one.message).split()) for one in caught if issubclass(one.category, EquationWarning)]
+
+
+def read_equation(path):
+    """The specification in a TOML file, and its equation."""
+    from clgeom.dp.language.equation import Equation
+
+    spec = read_spec(path)
+    return spec, Equation(spec.equation, parameters=spec.types, **spec.about)
+
+
+def _plain(value):
+    """A number of Python's."""
+    return value.item() if isinstance(value, np.generic) else value

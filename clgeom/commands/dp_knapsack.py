@@ -1,0 +1,59 @@
+"""The command ``clgeom dp knapsack``: the items of most value that fit."""
+
+from __future__ import annotations
+
+import click
+
+from clgeom.commands import terminal
+from clgeom.errors import InvalidInput
+
+
+@click.command()
+@click.argument("file")
+@click.option("--capacity", type=int, required=True, help="What the weights must not exceed.")
+@terminal.columns_option("Columns of value and weight, by name or number from 1.", metavar="VALUE,WEIGHT")
+@click.option("--repeat", is_flag=True, help="Each item may be taken any number of times.")
+@click.option("--value", "only", is_flag=True, help="Only the value; needs less memory.")
+@click.option("-o", "--output", metavar="OUT", help="Write the rows chosen to a .csv file.")
+@terminal.device_option
+@terminal.json_option
+@terminal.named_options()
+def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
+    """The items in FILE (.csv or .tsv) of most value that fit.
+
+    Columns named value (or profit, price) and weight (or cost, size) are found; a column called name or item names the
+    items.
+    """
+    from clgeom.dp.problems import integer_knapsack
+    from clgeom.dp.problems import knapsack as solve
+    from clgeom.io.atomic import check_outputs
+    from clgeom.io.items import read_items, write_items
+    from clgeom.runtime.device import as_session
+
+    if output and only:
+        raise InvalidInput("The option --value leaves nothing to write; leave out -o.")
+    check_outputs(file, (output, (".csv",)))
+    items = read_items(file, columns)
+    names, session = items.names, as_session(device)
+    found, seconds = terminal.timed(
+        integer_knapsack if repeat else solve, items.values, items.weights, capacity, items=not only, device=session
+    )
+    if output:
+        write_items(output, items, found.items)
+    if as_json:
+        facts = {"items": len(items), "capacity": capacity, "value": found.value, "weight": found.weight}
+        if not only:
+            facts["chosen"] = [int(k) + 1 for k in found.items]
+            facts["names"] = [names[k] for k in found.items] if names else None
+        terminal.print_json({**facts, "device": session.profile.name, "seconds": seconds})
+        return
+    chosen = [] if only else [names[k] if names else str(k + 1) for k in found.items]
+    more = f" ... ({len(chosen):,} in all)" if len(chosen) > 12 else ""
+    terminal.print_facts(
+        ("items", f"{len(items):,}, capacity {capacity:,}"),
+        ("device", terminal.device_words(session)),
+        ("value", f"{found.value:,}"),
+        *(() if only else (("weight", f"{found.weight:,}"), ("chosen", ", ".join(chosen[:12]) + more))),
+        ("time", terminal.duration(seconds)),
+        *((("wrote", output),) if output else ()),
+    )
