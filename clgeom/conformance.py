@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.errors import InvalidInput, short
 from clgeom.hull.heaphull import hull_of_few
 from clgeom.hull.predicates import orientation
+from clgeom.runtime.arguments import integer
 
 #: Types of coordinates that families come in.
 TYPES = ("float32", "float64", "int32")
@@ -134,13 +135,9 @@ def cases(*, families=None, types=TYPES, n: int = POINTS, seed: int = 0):
     """Yield the cases of some families and types, each always the same for the same arguments. See `run`."""
     families = _chosen("families", FAMILIES if families is None else families, FAMILIES)
     types = _chosen("types", types, TYPES)
-    for name, value, least in (("n", n, 1), ("seed", seed, 0)):
-        if not is_integer(value) or value < least:
-            raise InvalidInput(
-                f"The '{name}' parameter of conformance.cases must be an integer from {least}. "
-                f"Got {short(value)} instead."
-            )
-    return _cases(families, types, int(n), int(seed))
+    n = integer(n, "n", caller="conformance.cases")
+    seed = integer(seed, "seed", caller="conformance.cases", least=0)
+    return _cases(families, types, n, seed)
 
 
 def _cases(families, types, n, seed):
@@ -269,8 +266,8 @@ def chord_huggers(rng, n, dtype):
 def lattice_edges(rng, n, dtype):
     """On the boundary of a lattice polygon, with edges in sixteen directions and many points on each."""
     ring, at = [], np.array([-3, -8])
-    for step in ((1, 0), (2, 1), (1, 1), (1, 2), (0, 1), (-1, 2), (-1, 1), (-2, 1), (-1, 0), (-2, -1), (-1, -1),
-                 (-1, -2), (0, -1), (1, -2), (1, -1), (2, -1)):  # fmt: skip
+    half = np.array([(1, 0), (2, 1), (1, 1), (1, 2), (0, 1), (-1, 2), (-1, 1), (-2, 1)])
+    for step in (*half, *-half):
         for _ in range(5):
             ring.append(at)
             at = at + step
@@ -427,8 +424,8 @@ def heavy_tails(rng, n, dtype):
 FAMILIES = {
     family.__name__: family
     for family in (
-        classroom, near_line, nearly_round, chord_huggers, lattice_edges, parabola, repeated_extremes, equal_x,
-        signed_zeros, far_from_origin, huge, tiny, small, mixed_magnitudes, extremes_of_type, crowded_edge, far_beyond,
-        unsampled_hull, needle, two_scales, bin_edges, heavy_tails,
+        *(classroom, near_line, nearly_round, chord_huggers, lattice_edges, parabola, repeated_extremes, equal_x),
+        *(signed_zeros, far_from_origin, huge, tiny, small, mixed_magnitudes, extremes_of_type, crowded_edge),
+        *(far_beyond, unsampled_hull, needle, two_scales, bin_edges, heavy_tails),
     )
-}  # fmt: skip
+}

@@ -15,25 +15,29 @@ from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 
 @click.command("fill")
 @click.argument("spec")
-@click.option("--keep", type=click.Choice(KEPT), help="What of the table to keep; default: as in SPEC, else table.")
+@click.option(
+    "--keep",
+    type=click.Choice(KEPT),
+    help="Keep the whole table, its last row, or its last cell; default: as in SPEC, else table.",
+)
 @click.option(
     "--check/--no-check",
     default=None,
-    help="Stop at any read of a cell that is not filled, index out of range, division by zero, or integer overflow; or "
-    "check nothing. Default: as in SPEC, else a few cells before the fill.",
+    help="Stop at a read of an unfilled cell, an index out of range, a division by zero, or an integer overflow; or "
+    "check nothing. Default: as in SPEC, else check a small table before the fill.",
 )
-@click.option("-o", "--output", metavar="OUT", help="Write the table, or what is kept of it: .npy or .csv.")
+@click.option("-o", "--output", metavar="OUT", help="Write what is kept of the table: .npy or .csv.")
 @terminal.device_option
 @terminal.json_option
 def fill_command(spec, keep, check, output, device, as_json):
     """Fill the table that SPEC (.toml) describes.
 
-    An equation is code: it is compiled and run on the device with all that this process may do. Fill only
-    specifications that you trust.
+    An equation is code that is compiled and run with the rights of this process. Fill only specifications that you
+    trust.
 
     \b
     equation = "i == 0 || j == 0 ? 1 : M(i-1, j) + w[j] * M(i, j-1)"
-    pattern = "NOSE"                  # left out: found by watching the equation
+    pattern = "NOSE"                  # left out: inferred from the equation
     dtype = "int64"
     shape = [4, 5]
     [parameters.w]

@@ -10,16 +10,16 @@ from clgeom.errors import InvalidInput
 
 @click.command()
 @click.argument("file")
-@click.option("--capacity", type=int, required=True, help="What the weights must not exceed.")
-@terminal.columns_option("Columns of value and weight, by name or number from 1.", metavar="VALUE,WEIGHT")
-@click.option("--repeat", is_flag=True, help="Each item may be taken any number of times.")
-@click.option("--value", "only", is_flag=True, help="Only the value; needs less memory.")
-@click.option("-o", "--output", metavar="OUT", help="Write the rows chosen to a .csv file.")
+@click.option("--capacity", type=int, required=True, help="Largest sum of weights.")
+@terminal.columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")
+@click.option("--repeat", is_flag=True, help="Allow each item any number of times.")
+@click.option("--value", "only", is_flag=True, help="Compute only the value, which needs less memory.")
+@click.option("-o", "--output", metavar="OUT", help="Write the chosen rows: .csv.")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options()
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
-    """The items in FILE (.csv or .tsv) of most value that fit.
+    """Choose the items in FILE (.csv or .tsv) of the largest value within the capacity.
 
     Columns named value (or profit, price) and weight (or cost, size) are found; a column called name or item names the
     items.

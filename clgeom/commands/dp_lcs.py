@@ -13,16 +13,16 @@ from clgeom.errors import InvalidInput
 @click.command()
 @click.argument("first")
 @click.argument("second")
-@click.option("--edit", is_flag=True, help="The edit distance instead.")
-@click.option("--value", "only", is_flag=True, help="Only the length, or the distance; quicker.")
-@click.option("--record", "names", metavar="A B", nargs=2, help="Which sequences, by name or number from 1.")
-@click.option("-o", "--output", metavar="OUT", help="Write what was found: .fasta, or .txt with a line for each step.")
+@click.option("--edit", is_flag=True, help="Compute the edit distance instead.")
+@click.option("--value", "only", is_flag=True, help="Compute only the length or the distance, which is quicker.")
+@click.option("--record", "names", metavar="A B", nargs=2, help="Sequences of the files, by name or by number from 1.")
+@click.option("-o", "--output", metavar="OUT", help="Write the result: .fasta, or .txt with a line for each step.")
 @terminal.device_option
 @terminal.json_option
 def lcs(first, second, edit, only, names, output, device, as_json):
     """Longest common subsequence of the sequences in two FASTA files.
 
-    Letters are compared without regard to case. The first sequence of each file is taken unless --record names others.
+    Case does not matter. The first sequence of each file is taken unless --record names others.
     """
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
@@ -77,7 +77,7 @@ def _check_output(output, inputs, edit, only):
 
 
 def _write_way(output, a, b, found):
-    """The subsequence as FASTA; or a line for each step: what it is, and the letters and places of both sequences."""
+    """Write the subsequence as FASTA, or a line for each step: its kind, positions and letters of both sequences."""
     from clgeom.io.atomic import replacing
     from clgeom.io.fasta import write_fasta
 

@@ -5,37 +5,38 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.terminal import with_default
+
+COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 
 
 @click.command()
 @click.argument("file")
-@terminal.columns_option("Columns of x and y, by name or number from 1.")
+@terminal.columns_option("Columns of x and y, by name or by number from 1.")
 @click.option("--by", metavar="COLUMN", help="Column whose values name the groups; one hull per value.")
-@click.option("--array", metavar="NAME", help="Which array of a .npz file.")
-@click.option("--crs", help="The coordinates' reference system, as EPSG:32632; GeoJSON is reprojected from it.")
+@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@click.option("--crs", help="Coordinate reference system, such as EPSG:32632; GeoJSON is reprojected from it.")
 @click.option("-o", "--output", metavar="OUT", help="Write the hull: .geojson, .csv, .wkt, .npy or .npz.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
 @click.option("--trace", metavar="GIF", help="Draw how sorted blocks of points merge into the hull: .gif or .png.")
-@click.option("--collinear", type=click.Choice(["keep", "drop"]), default="drop", show_default=True,
-              help="Points on the hull's edges: vertices or not.")  # fmt: skip
-@click.option("--nonfinite", type=click.Choice(["raise", "drop"]), default="raise", show_default=True,
-              help="Points with NaN or infinity: an error, or left out.")  # fmt: skip
-@click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
+@with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
+@with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
+@click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(points="points")
 def hull(file, columns, by, array, crs, output, picture, trace, collinear, nonfinite, profile, device, as_json):
     """Convex hull of the points in FILE (.npy, .npz, .csv, .tsv, .txt).
 
-    The first line of a table is a header if none of its fields is a number; columns named like lon,lat or x,y or
+    The first line of a table is a header if none of its fields is a number. Columns named lon,lat or x,y or
     easting,northing are found. Lines that start with # are comments.
 
-    GeoJSON is in longitude and latitude: it is written of columns named lon,lat or longitude,latitude, and of others
-    with --crs, from which the hull is reprojected. The other formats keep the coordinates as they are.
+    GeoJSON is in longitude and latitude. It needs columns named lon,lat or longitude,latitude, or --crs, from which
+    the hull is reprojected. The other formats keep the coordinates.
 
-    With --by there is one hull for each value, integer or text, of a column (of a .npz file: an array); -o writes a
-    polygon, line or point for each to .geojson, or the vertices to .csv. Names are compared as they are written: 1 and
-    01 are two groups.
+    With --by there is one hull for each value of a column, or of an array of a .npz file. -o then writes a polygon,
+    line or point for each hull to .geojson, or the vertices to .csv. Names are compared as they are written: 1 and 01
+    are two groups.
     """
     from clgeom.io.groups import HULLS_FORMATS
     from clgeom.io.hulls import HULL_FORMATS

@@ -7,9 +7,13 @@ import math
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
+CUTS = ("count", "width")
+#: Parameters of functions that are no option here: errors name the input.
+INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
 #: Rows and columns of a map that is made, at most.
 MOST_CELLS_A_SIDE = 1 << 15
 #: Options that say nothing of points, besides those that have a value without being given.
@@ -19,56 +23,48 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @click.command()
 @click.argument("file", required=False)
 @click.option("--level", "levels", type=float, multiple=True, help="Threshold; may be repeated.")
-@click.option("--direction", type=click.Choice([">=", "<="]), default=">=", show_default=True,
-              help="Whether values at or above a level are covered, or those at or below it.")  # fmt: skip
-@click.option("--segments", type=int, default=64, show_default=True,
-              help="Segments of each region: its resolution. 1 is the convex hull.")  # fmt: skip
-@click.option("--cuts", type=click.Choice(["count", "width"]), default="count", show_default=True,
-              help="Segments of equally many occupied columns, or equally wide.")  # fmt: skip
-@click.option("--axis", type=click.Choice(["x", "both"]), default="x", show_default=True,
-              help="Segments of columns; both: within segments of rows, too, which is tighter.")  # fmt: skip
-@click.option("--parts/--no-parts", default=True, show_default=True,
-              help="A region for each connected part, or one for each level.")  # fmt: skip
-@click.option("--holes", type=float, metavar="AREA",
-              help="Cut out holes of at least this area, in the map's unit squared.")  # fmt: skip
-@click.option("--least", type=float, default=0.0, metavar="AREA",
-              help="Leave out parts whose cells have less area than this (they are then missed).")  # fmt: skip
-@click.option("--simplify", type=float, metavar="DISTANCE",
-              help="Leave out vertices nearer than this to the new outline; nothing covered is lost.")  # fmt: skip
-@click.option("--nested", is_flag=True, help="Write and draw one shape a level, each within the one before.")
+@with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
+@with_default("--segments", 64, "Number of segments of each region: its resolution. 1 gives the convex hull.")
+@with_default("--cuts", "count", "Segments of equally many covered columns, or equally wide.", click.Choice(CUTS))
+@with_default("--axis", "x", "Segments along x, or along both axes, which fits closer.", click.Choice(["x", "both"]))
+@with_default("--parts/--no-parts", True, "A region for each connected part, or one for each level.")
+@click.option("--holes", type=float, metavar="AREA", help="Cut out holes of this area or more (map units squared).")
+@click.option("--least", type=float, default=0.0, metavar="AREA", help="Leave out parts whose cells have less area.")
+@click.option(
+    "--simplify", type=float, metavar="DISTANCE", help="Remove vertices nearer than this; nothing covered is lost."
+)
+@click.option("--nested", is_flag=True, help="Write and draw one shape for each level, each within the one before.")
 @click.option("--bands", is_flag=True, help="The same, with the next level cut out of each.")
-@click.option("--model", type=click.Choice(MODELS), help="Make a map instead of reading FILE.")
-@click.option("--size", type=int, default=512, show_default=True, help="Rows and columns of a map that is made.")
-@click.option("--pixel", type=float, default=5.0, show_default=True, help="Side of its cells in m.")
-@click.option("--frequency", type=float, default=1800.0, show_default=True, help="Its frequency in MHz.")
-@click.option("--sigma", type=float, default=8.0, show_default=True, help="Its shadowing in dB.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Its shadowing's seed.")
-@click.option("--band", type=int, default=1, show_default=True, help="Which band of a raster.")
-@click.option("--array", metavar="NAME", help="Which array of a .npz file.")
-@terminal.columns_option("Columns of x and y of points, by name or number from 1.")
-@click.option("--value", metavar="NAME|N", help="Column of points with what levels are compared with.")
-@click.option("--crs", help="Coordinate reference system, as EPSG:32632, instead of the file's.")
-@click.option("--nodata", type=float, help="Value of cells that hold nothing, instead of the file's.")
-@click.option("--unit", default="dBm", show_default=True, help="Unit of the levels.")
+@click.option("--model", type=click.Choice(MODELS), help="Make a radio map by this model instead of reading FILE.")
+@with_default("--size", 512, "Rows and columns of a map that is made.")
+@with_default("--pixel", 5.0, "Side of its cells in metres.")
+@with_default("--frequency", 1800.0, "Its frequency in MHz.")
+@with_default("--sigma", 8.0, "Standard deviation of its shadowing in dB.")
+@with_default("--seed", 0, "Seed of its shadowing.")
+@with_default("--band", 1, "Band of a raster, from 1.")
+@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@terminal.columns_option("Columns of x and y of points, by name or by number from 1.")
+@click.option("--value", metavar="NAME|N", help="Column of points whose values are compared with the levels.")
+@click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
+@click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
+@with_default("--unit", "dBm", "Unit of the levels.")
 @click.option("-o", "--output", metavar="OUT", help="Write the regions: .geojson, .gpkg, .kml or .wkt.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw the raster and what -o writes: .png, .svg or .pdf.")
-@click.option("--compare", "comparison", metavar="PNG",
-              help="Draw the first level's cells, convex hull, and regions of more and more segments.")  # fmt: skip
-@click.option("--metrics", is_flag=True, help="Measure superfluous and missed area against the convex hull.")
-@click.option("--profile", is_flag=True, help="Print what each phase took, moved and was shaped as.")
+@click.option("--compare", "comparison", metavar="PNG", help="Draw regions of rising resolution of the first level.")
+@click.option("--metrics", is_flag=True, help="Print superfluous and missed area, and those of the convex hull.")
+@click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")
 @terminal.device_option
 @terminal.json_option
-@terminal.named_options(
-    levels="option --level", tolerance="option --simplify", shape="option --size", transform="transform",
-    raster="raster", points="points",
-)  # fmt: skip
+@terminal.named_options(levels="option --level", tolerance="option --simplify", shape="option --size", **INPUTS)
 def region(file, levels, output, picture, comparison, device, as_json, profile, **options):
     """Coverage polygons of a raster FILE (.tif, .npy, .npz) or of points (.csv): one for each part of each level.
 
     Polygons are valid, cover every cell that reaches the level, and have few vertices. GeoJSON and KML are in longitude
-    and latitude: they need a coordinate reference system, or points in columns named lon and lat. Areas in km2 are on
-    the ellipsoid. With --model a radio map is made from nothing: Walfisch-Ikegami (wim), with line of sight (wim-los),
-    free space, or flat ground (two-ray), all with shadowing.
+    and latitude. They need a coordinate reference system, or points in columns named lon and lat. Areas in km2 are on
+    the ellipsoid.
+
+    With --model a radio map is made: Walfisch-Ikegami (wim), the same with line of sight (wim-los), free space, or flat
+    ground (two-ray). All have shadowing.
     """
     from clgeom.runtime.device import as_session
 

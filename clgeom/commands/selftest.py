@@ -12,7 +12,7 @@ from clgeom.commands import terminal
 
 
 @click.command()
-@click.option("--all", "every", is_flag=True, help="Check every device of this machine, one after the other.")
+@click.option("--all", "every", is_flag=True, help="Check every device of this machine.")
 @terminal.device_option
 @terminal.json_option
 def selftest(every, device, as_json):

@@ -8,27 +8,28 @@ import click
 from click.core import ParameterSource
 
 from clgeom.commands import terminal
+from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
 from clgeom.sorting.shellsort.gaps import SEQUENCES
 
+METHOD_HELP = "Radix sort, clgeom's Shellsort (shell-auto), or a variant of the Shellsort study (b and c sort partly)."
+GAPS_HELP = f"Gaps of a Shellsort: {', '.join(SEQUENCES)}, or numbers such as 7,3,1."
 METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 
 
 @click.command()
 @click.argument("file")
-@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), default="radix", show_default=True,
-              help="Radix sort, our Shellsort, or a variant of the Shellsort study (b and c sort partly).")  # fmt: skip
+@with_default("--method", "radix", METHOD_HELP, click.Choice(METHODS, case_sensitive=False))
 @click.option("--descending", is_flag=True, help="Largest first; NaN stays last.")
-@click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True,
-              help=f"Shellsort's gaps: {', '.join(SEQUENCES)}, or numbers as 7,3,1.")  # fmt: skip
-@click.option("--items", type=int, default=512, show_default=True, help="Shellsort b-f: most work-items for a column.")
-@click.option("--elements", type=int, default=1, show_default=True, help="Shellsort b-f: fewest elements for each.")
-@click.option("--column", metavar="NAME|N", help="Which column of a table, by name or number from 1.")
-@click.option("--array", metavar="NAME", help="Which array of a .npz file.")
+@click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
+@with_default("--items", 512, "Shellsort b to f: most work-items for an h-subsequence.")
+@with_default("--elements", 1, "Shellsort b to f: fewest elements for each work-item.")
+@click.option("--column", metavar="NAME|N", help="Column of a table, by name or by number from 1.")
+@click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @click.option("-o", "--output", metavar="OUT", help="Write the sorted numbers: .npy, .csv or .txt.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw passes and time of each gap: .png, .svg or .pdf.")
-@click.option("--stats", is_flag=True, help="Print what each phase did: reads, writes, passes, time.")
+@click.option("--stats", is_flag=True, help="Print reads, writes, passes and time of each phase.")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(
@@ -37,8 +38,9 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 def sort(file, method, descending, gaps, items, elements, column, array, output, picture, stats, device, as_json):
     """Sort the numbers in FILE (.npy, .npz, .csv, .tsv, .txt).
 
-    Text of whole numbers is sorted as int64, or as uint64 where it needs that, other text as float64; NumPy files keep
-    their type. Without -o only the facts are printed.
+    Text of whole numbers is sorted as int64, or as uint64 where that is needed; other text is sorted as float64. NumPy
+    files keep their type. The first line of a table is a header if none of its fields is a number. Without -o only the
+    facts are printed.
     """
     from clgeom.runtime.device import as_session
 
@@ -96,10 +98,9 @@ def _method(method, keys, descending, gaps, items, elements, session):
         return lambda **how: _Radix(keys, descending, session, how["profile"])
     from clgeom.sorting.shellsort.sort import shellsort
 
-    options = {
-        "variant": method.removeprefix("shell-"), "gaps": _gap_list(gaps), "max_items_per_subsequence": items,
-        "min_elements_per_item": elements, "order": "descending" if descending else None, "device": session,
-    }  # fmt: skip
+    options = {"variant": method.removeprefix("shell-"), "gaps": _gap_list(gaps), "device": session}
+    options |= {"max_items_per_subsequence": items, "min_elements_per_item": elements}
+    options["order"] = "descending" if descending else None
     return lambda **how: shellsort(keys, **options, **how)
 
 
@@ -129,10 +130,8 @@ def _gap_list(text):
 
 
 def _as_json(result, method, session, seconds, stats):
-    facts = {
-        "keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "gaps": list(result.gaps),
-        "is_sorted": bool(result.is_sorted), "device": session.profile.name, "seconds": seconds,
-    }  # fmt: skip
+    facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "gaps": list(result.gaps)}
+    facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, "seconds": seconds}
     if stats:
         radix = method == "radix"
         phases = terminal.phases_as_json(result.phases) if radix else [phase.asdict() for phase in result.phases]

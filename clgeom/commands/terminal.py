@@ -17,9 +17,14 @@ from clgeom.errors import InvalidInput
 device_option = click.option(
     "--device",
     metavar="NAME",
-    help="Part of a device's name, platform or kind; default: $CLGEOM_DEVICE, else the fastest.",
+    help="Part of the name, platform or kind of a device; default: $CLGEOM_DEVICE, else the fastest.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines; null is NaN or infinity.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; NaN and infinity become null.")
+
+
+def with_default(name, default, help, type=None):
+    """An option whose default is shown."""
+    return click.option(name, default=default, show_default=True, help=help, type=type)
 
 
 def columns_option(help, metavar="X,Y"):

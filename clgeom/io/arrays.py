@@ -21,9 +21,9 @@ from clgeom.runtime.messages import listed, printable, shown
 #: What NumPy, zipfile and the decompressors raise for files that are not what their names say: a NumPy header is
 #: Python text that is parsed and then made a type and a shape; a zip member may be encrypted or compressed in any way.
 MALFORMED = (
-    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError,
-    tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
-)  # fmt: skip
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
+    *(tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 
 #: Bytes of a .npy file from which on it is not read before its points are wanted.
 MAP_FROM = 1 << 28

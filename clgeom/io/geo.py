@@ -29,10 +29,7 @@ from clgeom.runtime.messages import listed
 #: tells when the file is cut short.
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
 #: Words that begin the lines of an Arc/Info ASCII file's header.
-ASCII_HEADER = (
-    b"ncols", b"nrows", b"xllcorner", b"xllcenter", b"yllcorner", b"yllcenter", b"cellsize", b"dx", b"dy",
-    b"nodata_value", b"nodata",
-)  # fmt: skip
+ASCII_HEADER = b"ncols nrows xllcorner xllcenter yllcorner yllcenter cellsize dx dy nodata_value nodata".split()
 BLOCK_BYTES = 1 << 24
 #: Names of the array in a .npz file that is taken without being asked for.
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
@@ -348,11 +345,11 @@ def features_of(regions, *, unit="dBm") -> list[Feature]:
     levels = sorted({region.level for region, _ in shown}, reverse=descending)
     colours = dict(zip(levels, _colours(len(levels))))
     areas = _areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
-    return [
-        Feature(geometry, _properties(region, unit, colours[region.level], area),
-                region if hasattr(region, "layer") else None)
-        for (region, geometry), area in zip(shown, areas)
-    ]  # fmt: skip
+    features = []
+    for (region, geometry), area in zip(shown, areas):
+        properties = _properties(region, unit, colours[region.level], area)
+        features.append(Feature(geometry, properties, region if hasattr(region, "layer") else None))
+    return features
 
 
 def _properties(region, unit, colour, area):
@@ -558,9 +555,8 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
         made = os.path.join(folder, "coverage" + suffix)
         warnings.filterwarnings("ignore", "'crs' was not provided")
         try:
-            pyogrio.raw.write(
-                made, shapes, columns, names, geometry_type=kind, crs=system, promote_to_multi=many, **options,
-            )  # fmt: skip
+            options |= {"geometry_type": kind, "crs": system, "promote_to_multi": many}
+            pyogrio.raw.write(made, shapes, columns, names, **options)
         except (pyogrio.errors.DataSourceError, pyogrio.errors.CRSError) as error:
             raise InvalidInput(f"The output '{path}' cannot be written: {error}") from error
         return Path(made).read_bytes()

@@ -153,12 +153,10 @@ class LonLat:
         left, low, right, high = shape.bounds
         turn = self.turn or 360.0
         most = turn / 4 + (self.resolution or 0)
-        for name, value, limit in (
-            ("latitude", low, most), ("latitude", high, most), ("longitude", left, 2 * turn),
-            ("longitude", right, 2 * turn),
-        ):  # fmt: skip
-            if abs(value) > limit:
-                raise InvalidInput(f"{self.of} is not possible: there is no {name} {value:g}.")
+        for name, values, limit in (("latitude", (low, high), most), ("longitude", (left, right), 2 * turn)):
+            for value in values:
+                if abs(value) > limit:
+                    raise InvalidInput(f"{self.of} is not possible: there is no {name} {value:g}.")
 
     def _check_on_earth(self, places, reach):
         """Refuse positions that are not on the earth and that PROJ moves onto it, such as those beyond a pole line.
