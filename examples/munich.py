@@ -90,7 +90,7 @@ def main(picture="munich.png", output=None):
     import shapely
 
     import clgeom
-    from clgeom.io.geo import features_of, write_features
+    from clgeom.io.features import features_of, write_features
     from clgeom.plotting.coverage import save_coverage_plot
     from clgeom.radio import distance_map, shadowing, walfisch_ikegami
     from clgeom.region.coverage.drawn import outlines

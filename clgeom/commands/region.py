@@ -89,7 +89,7 @@ def _has_points(file):
 def _check(file, levels, output, picture, comparison, options):
     """Everything about the call that can be wrong, found before the work starts."""
     from clgeom.io.atomic import check_outputs
-    from clgeom.io.geo import FORMATS
+    from clgeom.io.features import FORMATS
     from clgeom.optional import require_matplotlib, require_shapely
     from clgeom.plotting.figures import FORMATS as PICTURES
 

@@ -65,7 +65,7 @@ def drawn_levels(shapes, levels):
 def level_facts(raster, grid, shapes, level, levels, options):
     """What there is at a level: how many shapes and vertices, the area of the cells and of the outlines' union."""
     from clgeom.geodesy import cells_area
-    from clgeom.io.geo import count_vertices
+    from clgeom.io.features import count_vertices
 
     level, upto = level
     own = [one for one in shapes if one.level == level]

@@ -16,7 +16,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     """The adaptive region of points, of those that reach each level where they have values."""
     from clgeom import adaptive_region
     from clgeom.io.atomic import replacing
-    from clgeom.io.geo import encode_features
+    from clgeom.io.features import encode_features
     from clgeom.io.lonlat import named_lonlat
     from clgeom.io.points import read_named_points, read_valued_points
 
@@ -81,7 +81,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
 
 def _feature(level, region, options):
     """A region with what a file says of it."""
-    from clgeom.io.geo import Feature
+    from clgeom.io.features import Feature
 
     properties = {"label": "points"}
     if level is not None:

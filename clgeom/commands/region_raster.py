@@ -65,7 +65,7 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
 
 def _raster(file, session, options):
     """The raster to work on: read, or made."""
-    from clgeom.io.geo import Raster, read_raster
+    from clgeom.io.rasters import Raster, read_raster
 
     if file is not None:
         raster = read_raster(file, band=options["band"], array=options["array"], nodata=options["nodata"])
@@ -139,7 +139,7 @@ def _shapes(kept, options):
 def _write(shapes, raster, grid, output, picture, comparison, levels, options, session):
     """Write and draw; all that may be refused comes first. What was written to `output`, None without."""
     from clgeom.io.atomic import replacing
-    from clgeom.io.geo import encode_features, features_of
+    from clgeom.io.features import encode_features, features_of
     from clgeom.plotting import coverage as plot
     from clgeom.region.coverage.drawn import comparison as compared
     from clgeom.region.coverage.drawn import image, outlines

@@ -23,6 +23,8 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
+from clgeom.io.antimeridian import MARGIN, placed, rings_of, shifted, window, windows_of
+from clgeom.io.geojson import arrays_of, as_geojson, as_lists, polygons_of
 from clgeom.optional import require, require_shapely
 
 WGS84 = "EPSG:4326"
@@ -32,16 +34,12 @@ LONLAT_NAMES = (("lon", "lat"), ("longitude", "latitude"))
 SHARE = 1 / 128
 #: Without a resolution, the share of the extent that stands for it.
 EXTENT = 1e-3
-#: Degrees that polygons are moved outwards at least: 1 mm, more than PROJ rounds by.
-MARGIN = 1e-8
 #: How far the way to the earth and back may miss a position, as a share of the largest coordinate.
 NOISE = 1e-7
 #: Quarters of a piece take less than this, in degrees.
 STRIDE = 5.0
 #: How often an edge is halved at most, and how many pieces there are at most: beyond that the boundary is no curve.
 DEEPEST, MOST_PIECES = 60, 1 << 22
-#: Where longitudes are cut off beyond the poles, so that what is moved there stays out of sight.
-BEYOND = 100.0
 
 
 def named_lonlat(x, y) -> bool:
@@ -105,11 +103,11 @@ class LonLat:
     def all(self, geometries) -> list:
         """GeoJSON-like geometries as GeoJSON in longitude and latitude; many at once take little time each."""
         kept = [
-            self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in _arrays(geometry))
+            self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in arrays_of(geometry))
             for geometry in geometries
         ]
         moved = iter(self.shapes([geometry for geometry, keep in zip(geometries, kept) if not keep]))
-        return [_kept(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
+        return [as_lists(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
 
     def shape(self, geometry):
         """A GeoJSON-like geometry as a Shapely one in longitude and latitude."""
@@ -195,7 +193,7 @@ class LonLat:
             self._check_on_earth(places, reach)
             (places,), _ = self._curves([places], self._tolerance(places, reach))
         made = shapely.LineString(places)
-        parts = [_shifted(made.intersection(_window(k)), k) for k in _windows(made, 0.0)]
+        parts = [shifted(made.intersection(window(k)), k) for k in windows_of(made, 0.0)]
         lines = [p for part in parts for p in shapely.get_parts(part).tolist() if p.geom_type == "LineString"]
         return shapely.union_all(lines)
 
@@ -205,7 +203,7 @@ class LonLat:
         """The images of polygons: polygons that cover what their edges' curves enclose."""
         shapely = require_shapely()
         if self.mapping is None:
-            return _placed([[np.array(ring.coords)[:, :2] for ring in _rings(one)] for one in polygons], 0.0)
+            return placed([[np.array(ring.coords)[:, :2] for ring in rings_of(one)] for one in polygons], 0.0)
         if self.resolution is None and len(polygons) > 1:  # each has its own
             return [image for polygon in polygons for image in self._polygons([polygon])]
         parts, owner = [], []
@@ -216,7 +214,7 @@ class LonLat:
                 owner += [number] * len(some)
         if not parts:
             return [shapely.Polygon()] * len(polygons)
-        rings = [[np.array(ring.coords)[:, :2] for ring in _rings(part)] for part in parts]
+        rings = [[np.array(ring.coords)[:, :2] for ring in rings_of(part)] for part in parts]
         places = np.concatenate([ring for some in rings for ring in some])
         reach = self._reach(polygons[0])
         self._check_on_earth(places, reach)
@@ -225,7 +223,7 @@ class LonLat:
             flat = [curve[::-1] for curve in flat]
         ends = np.cumsum([len(some) for some in rings])
         curves = [flat[end - len(some) : end] for end, some in zip(ends, rings)]
-        images = _placed(curves, 2 * np.maximum.reduceat(away, ends - [len(some) for some in rings]) + MARGIN)
+        images = placed(curves, 2 * np.maximum.reduceat(away, ends - [len(some) for some in rings]) + MARGIN)
         found = []
         for number in range(len(polygons)):
             first, last = bisect_left(owner, number), bisect_right(owner, number)
@@ -348,142 +346,3 @@ def _off(x, y):
         along = np.clip((x * dx[:, None] + y * dy[:, None]) / length**2, 0, 1)
     along = np.where(length > 0, along, 0)
     return np.hypot(x - along * dx[:, None], y - along * dy[:, None]).max(axis=1)
-
-
-# Between -180 and 180 degrees -----------------------------------------------------------------------------------------
-
-
-def _placed(polygons, grow) -> list:
-    """Polygons between -180 and 180 degrees, each moved outwards by its `grow`.
-
-    A polygon is what its first curve encloses, and none of the others; each has that on its left, and may go round the
-    earth.
-    """
-    shapely, grow = require_shapely(), np.broadcast_to(np.asarray(grow, np.float64), len(polygons))
-    plain = [
-        all((curve[0] == curve[-1]).all() and _twice_area(curve) > 0 for curve in curves)
-        and all((np.abs(curve) <= (180, 90)).all() for curve in curves)
-        for curves in polygons
-    ]
-    some = [shapely.Polygon(curves[0], curves[1:]) for curves, here in zip(polygons, plain) if here]
-    moved = np.array(some, object)
-    if grow.any():
-        moved = shapely.buffer(moved, grow[plain], join_style="mitre")
-        beyond = (np.abs(shapely.bounds(moved).reshape(-1, 4)) > (180, 90, 180, 90)).any(axis=1)
-        moved[beyond] = shapely.intersection(moved[beyond], _window(0))
-    moved = iter(moved.tolist())
-    return [
-        next(moved)
-        if here
-        else _cut_out([_on_the_left(curve, (1 - 2 * (i > 0)) * by) for i, curve in enumerate(curves)])
-        for curves, here, by in zip(polygons, plain, grow.tolist())
-    ]
-
-
-def _cut_out(shapes):
-    """The first of some shapes without the others."""
-    return shapes[0].difference(require_shapely().union_all(shapes[1:])) if len(shapes) > 1 else shapes[0]
-
-
-def _on_the_left(curve, grow):
-    """What a curve has on its left, moved outwards by `grow`, between -180 and 180 degrees."""
-    shapely = require_shapely()
-    turns = round((curve[-1, 0] - curve[0, 0]) / 360)
-    if turns:  # round a pole: five turns, closed beyond the pole, so that their ends are out of sight
-        copies = [curve[:-1] + (360 * k * turns, 0) for k in range(-2, 3)]
-        pole = math.copysign(BEYOND, turns)
-        ends = [(copies[-1][-1, 0], pole), (copies[0][0, 0], pole)]
-        return _grown(shapely.Polygon(np.concatenate([*copies, ends])), grow).intersection(_window(0))
-    if _twice_area(curve) < 0:  # round both poles
-        return _window(0).difference(_on_the_left(curve[::-1], -grow))
-    shape = shapely.Polygon(curve)
-    # a turn that only the margin reaches is left out; the shape itself may take next to nothing of one
-    grown, windows = _grown(shape, grow), _windows(shape, min(abs(grow), MARGIN))
-    return shapely.union_all([_shifted(grown.intersection(_window(k)), k) for k in windows])
-
-
-def _grown(shape, grow):
-    return shape.buffer(grow, join_style="mitre") if grow else shape
-
-
-def _window(k):
-    """The k-th turn round the earth."""
-    return require_shapely().box(360 * k - 180, -90, 360 * k + 180, 90)
-
-
-def _windows(shape, least):
-    """The turns that a shape takes more than `least` of; one of them, if it takes that little of all."""
-    left, _, right, _ = shape.bounds
-    found = {
-        k: min(right, 360 * k + 180) - max(left, 360 * k - 180)
-        for k in range(math.floor((left + 180) / 360), math.floor((right + 180) / 360) + 1)
-    }
-    return [k for k, width in found.items() if width > least] or [max(found, key=found.get)]
-
-
-def _shifted(shape, k):
-    return require_shapely().affinity.translate(shape, -360.0 * k) if k else shape
-
-
-def _twice_area(curve):
-    (x, y), (dx, dy) = (curve[:-1] - curve[0]).T, (curve[1:] - curve[:-1]).T
-    return float((x * dy - y * dx).sum())
-
-
-def _rings(polygon):
-    """The rings of a Shapely polygon, each with what it encloses on its left."""
-    ccw = require_shapely().is_ccw
-    return [ring if ccw(ring) else ring.reverse() for ring in (polygon.exterior, *polygon.interiors)]
-
-
-# Exchange -------------------------------------------------------------------------------------------------------------
-
-
-def polygons_of(shape):
-    """The polygons of a Shapely geometry, without the lines and points where shapes only touch; valid."""
-    shapely = require_shapely()
-    if not shape.is_valid:
-        shape = shapely.make_valid(shape)
-    parts = [part for part in shapely.get_parts(shape).tolist() if part.geom_type == "Polygon" and part.area > 0]
-    return parts[0] if len(parts) == 1 else shapely.MultiPolygon(parts)
-
-
-def as_geojson(shape) -> dict:
-    """A Shapely geometry as GeoJSON; polygons by the right-hand rule."""
-    return _kept(require_shapely().geometry.mapping(shape))
-
-
-def _arrays(geometry):
-    """The rings, lines and points of a GeoJSON-like geometry as arrays, shape (n, 2)."""
-    kind, parts = geometry["type"], geometry.get("coordinates", ())
-    if kind == "GeometryCollection":
-        parts = [array for part in geometry["geometries"] for array in _arrays(part)]
-    elif kind == "MultiPolygon":
-        parts = [ring for rings in parts for ring in rings]
-    elif kind not in ("Polygon", "MultiLineString"):
-        parts = [parts]
-    return [np.asarray(part, np.float64).reshape(-1, np.shape(part)[-1])[:, :2] for part in parts if len(part)]
-
-
-def _kept(geometry):
-    """A GeoJSON-like geometry with the same coordinates as lists, rings by the right-hand rule (RFC 7946, 3.1.6)."""
-    kind = geometry["type"]
-    if kind == "GeometryCollection":
-        return {"type": kind, "geometries": [_kept(part) for part in geometry["geometries"]]}
-    coordinates = geometry["coordinates"]
-    if kind == "Polygon":
-        return {"type": kind, "coordinates": _right_handed(coordinates)}
-    if kind == "MultiPolygon":
-        return {"type": kind, "coordinates": [_right_handed(rings) for rings in coordinates]}
-    if kind == "MultiLineString":
-        return {"type": kind, "coordinates": [np.asarray(line, np.float64).tolist() for line in coordinates]}
-    return {"type": kind, "coordinates": np.asarray(coordinates, np.float64).tolist()}
-
-
-def _right_handed(rings):
-    """Rings as lists: the first counter-clockwise, the others clockwise."""
-    arrays = [np.asarray(ring, np.float64) for ring in rings]
-    return [
-        (ring if (_twice_area(ring) > 0) == (number == 0) else ring[::-1]).tolist()
-        for number, ring in enumerate(arrays)
-    ]

@@ -515,7 +515,7 @@ def test_masks_scales_and_bands_of_rasters():
 )
 def test_ascii_grids_are_read_whole(monkeypatch, body, expected):
     """GDAL reads missing numbers and words as 0, and cuts off decimal places that come late."""
-    from clgeom.io import geo
+    from clgeom.io import rasters
 
     columns, rows = (9001, 1) if expected is None else (3, 2)
     header = f"NCOLS {columns}\nnrows {rows}\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n"
@@ -524,8 +524,8 @@ def test_ascii_grids_are_read_whole(monkeypatch, body, expected):
         assert expected in refused("map.asc", "--level", 1)
         return
     for block_bytes in (1, 7, 1 << 24) if expected else (1 << 24,):
-        monkeypatch.setattr(geo, "BLOCK_BYTES", block_bytes)
-        raster = geo.read_raster("map.asc")
+        monkeypatch.setattr(rasters, "BLOCK_BYTES", block_bytes)
+        raster = rasters.read_raster("map.asc")
         assert raster.nodata == -9999 and raster.transform == (1, 0, 0, 0, -1, rows)
         if expected:
             assert raster.values.dtype == np.int32 and raster.values.tolist() == expected

@@ -455,7 +455,7 @@ def test_damaged_numbers_of_numpy(folder, data, packed, column):
 @many
 @given(data=damaged_npy(), packed=damaged(MAPS, NPZ_PIECES) | damaged_npz())
 def test_damaged_maps(folder, data, packed):
-    from clgeom.io.geo import read_raster
+    from clgeom.io.rasters import read_raster
 
     tried(read_raster, written(folder, "m.npy", data))
     tried(read_raster, written(folder, "m.npz", packed))
@@ -464,7 +464,7 @@ def test_damaged_maps(folder, data, packed):
 @many
 @given(data=st.data())
 def test_damaged_geotiffs(folder, geotiffs, data):
-    from clgeom.io.geo import read_raster
+    from clgeom.io.rasters import read_raster
 
     content = data.draw(damaged(geotiffs, [b"II*\0", b"MM\0*", b"\xff\xff", b"\0" * 4, b"\x7f\xff"]))
     tried(read_raster, written(folder, "m.tif", content))

@@ -1,0 +1,291 @@
+"""Regions to files that maps are made of. pyproj and pyogrio are imported when they are needed.
+
+GeoJSON and KML are in longitude and latitude (RFC 7946); the other formats keep the coordinates of the regions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.geodesy import as_crs, earth_areas
+from clgeom.io.atomic import check_output, replacing
+from clgeom.io.geojson import as_geojson, polygons_of
+from clgeom.io.lonlat import WGS84, LonLat
+from clgeom.optional import is_installed, require, require_shapely
+
+#: From the first level to the last; more levels share them out.
+COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A region with what a file says of it.
+
+    Parameters
+    ----------
+    geometry : dict
+        GeoJSON-like, in the raster's coordinates.
+    properties : dict
+    nested : object, optional
+        The nested shape that the geometry is of, with its `layer` and what is `cut` out of it: so that shapes nest in
+        other coordinates, too.
+    """
+
+    geometry: dict
+    properties: dict
+    nested: object = None
+
+
+def features_of(regions, *, unit="dBm") -> list[Feature]:
+    """Coverage regions, or nested shapes, as features with dbm (or level), label, area_km2 and colours.
+
+    Empty ones are left out.
+    """
+    shown = [(region, region.__geo_interface__) for region in regions]
+    shown = [(region, geometry) for region, geometry in shown if len(geometry["coordinates"])]
+    descending = bool(shown) and shown[0][0].direction == ">="
+    levels = sorted({region.level for region, _ in shown}, reverse=descending)
+    colours = dict(zip(levels, _colours(len(levels))))
+    areas = _areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
+    features = []
+    for (region, geometry), area in zip(shown, areas):
+        properties = _properties(region, unit, colours[region.level], area)
+        features.append(Feature(geometry, properties, region if hasattr(region, "layer") else None))
+    return features
+
+
+def _properties(region, unit, colour, area):
+    upto = getattr(region, "upto", None)
+    label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
+    return {
+        "dbm" if unit == "dBm" else "level": region.level,
+        "label": label,
+        "area_km2": area,
+        "part": getattr(region, "part", None),
+        "cells": region.cells,
+        "segments": getattr(region, "segments", None),
+        **_style(colour),
+    }
+
+
+def _colours(count):
+    """`count` colours, evenly from the first to the last."""
+    if count == 1:
+        return [COLOURS[0]]
+    return [COLOURS[round(i * (len(COLOURS) - 1) / (count - 1))] for i in range(count)]
+
+
+def _style(colour):
+    """What simplestyle calls the look of a polygon."""
+    return {
+        "fill": colour,
+        "fill-opacity": 0.35,
+        "stroke": colour,
+        "stroke-width": 1.5,
+        "stroke-opacity": 0.9,
+    }
+
+
+def _areas_or_none(geometries, crs):
+    """The areas of geometries on the ellipsoid in km2, None for all where nothing tells them."""
+    if crs is None or not is_installed("pyproj"):
+        return [None] * len(geometries)
+    try:
+        return (earth_areas(geometries, crs, of="area_km2") / 1e6).tolist()
+    except InvalidInput:  # of what the system cannot express
+        if len(geometries) == 1:
+            return [None]
+    return [area for geometry in geometries for area in _areas_or_none([geometry], crs)]
+
+
+# Writing ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: how many vertices, and how many of them were added along edges that are curves there."""
+
+    vertices: int
+    added: int
+
+
+def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -> Written:
+    """Write features to a file, whole or not at all.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+    path : path-like
+        Its ending chooses the format: .geojson or .json (EPSG:4326), .gpkg, .kml (EPSG:4326), .wkt (lines).
+    crs : optional
+        Coordinate reference system of the features, as anything that pyproj takes.
+    lonlat : bool
+        There is no `crs`, and the coordinates are longitude and latitude.
+    resolution : float, optional
+        Length in units of `crs` below which detail does not matter: the side of a cell; see `clgeom.io.lonlat`.
+
+    Returns
+    -------
+    Written
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be written, or the format needs a coordinate reference system and there is none.
+    """
+    target = check_output(path, FORMATS)
+    content, written = encode_features(features, path, crs=crs, lonlat=lonlat, resolution=resolution)
+    with replacing(target) as file:
+        file.write(content)
+    return written
+
+
+def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
+    """The bytes of a file of features, and what `write_features` says of it. The parameters and errors of that."""
+    encode, in_degrees = FORMATS[Path(path).suffix.lower()]
+    added = 0
+    if in_degrees:
+        if crs is None and not lonlat:
+            raise InvalidInput(
+                f"The output '{path}' is in longitude and latitude, and the input has no coordinate reference system: "
+                "name it (--crs EPSG:32632), or write .wkt or .gpkg."
+            )
+        way = LonLat(crs, of=f"Writing '{path}'", resolution=resolution)
+        features, crs = _in_degrees(features, way), WGS84
+        added = way.added
+    vertices = sum(count_vertices(feature.geometry) for feature in features)
+    return encode(features, crs, path), Written(vertices, added)
+
+
+def _in_degrees(features, way):
+    """Features in longitude and latitude; nested shapes nest there, too, and bands share their boundaries."""
+    wholes = {}
+
+    def whole(layer):
+        """The shape of a level in longitude and latitude, within that of the level before."""
+        if id(layer) not in wholes:
+            shape = way.shape(require_shapely().geometry.mapping(layer.shape))
+            if layer.before is not None:
+                shape = polygons_of(shape.intersection(whole(layer.before)))
+            wholes[id(layer)] = shape
+        return wholes[id(layer)]
+
+    if way.mapping is None or not any(feature.nested for feature in features):
+        geometries = way.all([feature.geometry for feature in features])
+    else:
+        geometries = []
+        for nested in (feature.nested for feature in features):
+            shape = whole(nested.layer)
+            if nested.cut is not None:
+                shape = polygons_of(shape.difference(whole(nested.cut)))
+            geometries.append(as_geojson(shape))
+    return [replace(feature, geometry=geometry) for feature, geometry in zip(features, geometries)]
+
+
+def count_vertices(geometry) -> int:
+    """How many vertices a GeoJSON-like geometry has; a ring's first one counts once."""
+    kind = geometry["type"]
+    if kind == "GeometryCollection":
+        return sum(map(count_vertices, geometry["geometries"]))
+    parts = geometry["coordinates"]
+    if kind == "Polygon":
+        return sum(len(ring) - 1 for ring in parts)
+    if kind == "MultiPolygon":
+        return sum(len(ring) - 1 for rings in parts for ring in rings)
+    return 1 if kind == "Point" else len(parts) if kind in ("LineString", "MultiPoint") else sum(map(len, parts))
+
+
+def _as_json(features, crs, path) -> bytes:
+    del crs, path
+    collection = {
+        "type": "FeatureCollection",
+        "features": [
+            {"type": "Feature", "properties": feature.properties, "geometry": feature.geometry} for feature in features
+        ],
+    }
+    return (json.dumps(collection, allow_nan=False) + "\n").encode()
+
+
+def _as_wkt(features, crs, path) -> bytes:
+    del crs, path
+    return "".join(wkt(feature.geometry) + "\n" for feature in features).encode()
+
+
+def wkt(geometry) -> str:
+    """A GeoJSON-like geometry as WKT, with every bit of its coordinates."""
+    kind = geometry["type"]
+    name = kind.upper()
+    if kind == "GeometryCollection":
+        parts = [wkt(part) for part in geometry["geometries"]]
+        return f"{name} ({', '.join(parts)})" if parts else f"{name} EMPTY"
+    parts = geometry["coordinates"]
+
+    def text(some):
+        if len(some) and isinstance(some[0], (int, float, np.number)):
+            return " ".join(repr(float(number)) for number in some[:2])
+        return f"({', '.join(map(text, some))})"
+
+    return f"{name} ({text(parts)})" if kind == "Point" else f"{name} {text(parts)}" if len(parts) else f"{name} EMPTY"
+
+
+def _as_geopackage(features, crs, path) -> bytes:
+    return _by_pyogrio(features, crs, path, ".gpkg", driver="GPKG", layer="coverage")
+
+
+def _as_kml(features, crs, path) -> bytes:
+    named = [
+        replace(feature, properties={"Name": feature.properties["label"], **feature.properties}) for feature in features
+    ]
+    return _by_pyogrio(named, crs, path, ".kml", driver="KML")
+
+
+def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
+    """The bytes of a file that pyogrio writes by the drivers of GDAL, which want a file of their own."""
+    for package in ("shapely", "pyogrio"):
+        require(package, f"Writing '{path}'")
+    import pyogrio
+    import shapely.geometry
+
+    shapes = np.array([shapely.geometry.shape(feature.geometry).wkb for feature in features], object)
+    names = list(dict.fromkeys(name for feature in features for name in feature.properties))
+    columns = [_column([feature.properties.get(name) for feature in features]) for name in names]
+    kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
+    many = kinds == {"Polygon", "MultiPolygon"}
+    kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
+    system = as_crs(crs, of=f"Writing '{path}'").to_wkt() if crs is not None else None
+    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder, warnings.catch_warnings():
+        made = os.path.join(folder, "coverage" + suffix)
+        warnings.filterwarnings("ignore", "'crs' was not provided")
+        try:
+            options |= {"geometry_type": kind, "crs": system, "promote_to_multi": many}
+            pyogrio.raw.write(made, shapes, columns, names, **options)
+        except (pyogrio.errors.DataSourceError, pyogrio.errors.CRSError) as error:
+            raise InvalidInput(f"The output '{path}' cannot be written: {error}") from error
+        return Path(made).read_bytes()
+
+
+def _column(values):
+    """A column of a table: numbers where all are, else text."""
+    if all(isinstance(value, (int, np.integer)) for value in values):
+        return np.array(values, np.int64)
+    if all(value is None or isinstance(value, (int, float)) for value in values):
+        return np.array([np.nan if value is None else value for value in values], np.float64)
+    return np.array(["" if value is None else str(value) for value in values], object)
+
+
+#: How a file is encoded, and whether it is in longitude and latitude.
+FORMATS = {
+    ".geojson": (_as_json, True),
+    ".json": (_as_json, True),
+    ".gpkg": (_as_geopackage, False),
+    ".kml": (_as_kml, True),
+    ".wkt": (_as_wkt, False),
+}
