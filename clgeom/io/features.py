@@ -158,7 +158,7 @@ def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
                 f"The output '{path}' is in longitude and latitude, and the input has no coordinate reference system: "
                 "name it (--crs EPSG:32632), or write .wkt or .gpkg."
             )
-        way = LonLat(crs, of=f"Writing '{path}'", resolution=resolution)
+        way = LonLat(crs, caller=f"Writing '{path}'", resolution=resolution)
         features, crs = _in_degrees(features, way), WGS84
         added = way.added
     vertices = sum(count_vertices(feature.geometry) for feature in features)

@@ -1,16 +1,16 @@
-"""Geometries in longitude and latitude (EPSG:4326), for GeoJSON and KML. pyproj and Shapely are imported when used.
+"""Geometries in longitude and latitude (EPSG:4326), for GeoJSON and KML. pyproj and Shapely are imported when needed.
 
 An edge that is straight in a projected system is a curve in longitude and latitude, where GeoJSON's edges are straight.
-So edges are cut into pieces until every piece is next to straight, and the polygon is moved outwards by more than the
-pieces' curves leave them. It contains the curved polygon, then: everything that the polygon covers is covered still.
+So edges are cut into pieces until every piece is close to its curve. Then the polygon is moved outwards by more than
+the largest distance between a piece and its curve. It contains the curved polygon: everything stays covered.
 
     edge in the plane           o-----------------------------o
     its curve                   o- - _ _ _           _ _ _ - -o
     pieces                      o------.------.-----.---------o     every piece within the tolerance of its curve
-    polygon                   moved outwards by twice what the pieces' curves are away from them, and 1 mm
+    polygon                   moved outwards by twice the largest distance of a piece from its curve, and 1 mm
 
-Longitudes run on where they pass 180 degrees; the polygon is then cut there. One that goes round a pole is closed along
-the pole, from -180 to 180 degrees, before it is cut.
+Longitudes run on where they pass 180 degrees, and the polygon is cut there. A polygon round a pole is closed along the
+pole, from -180 to 180 degrees, before it is cut.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from clgeom.optional import require, require_shapely
 WGS84 = "EPSG:4326"
 #: Names of columns that hold longitude and latitude, in lower case.
 LONLAT_NAMES = (("lon", "lat"), ("longitude", "latitude"))
-#: How far a piece's curve may be from it, as a share of the resolution.
+#: Largest distance of a piece from its curve, as a share of the resolution.
 SHARE = 1 / 128
-#: Without a resolution, the share of the extent that stands for it.
+#: The default resolution, as a share of the extent.
 EXTENT = 1e-3
-#: How far the way to the earth and back may miss a position, as a share of the largest coordinate.
+#: Largest error of a transformation to the earth and back, as a share of the largest coordinate.
 NOISE = 1e-7
-#: Quarters of a piece take less than this, in degrees.
+#: Largest extent of a quarter of a piece, in degrees.
 STRIDE = 5.0
-#: How often an edge is halved at most, and how many pieces there are at most: beyond that the boundary is no curve.
+#: Largest number of halvings of an edge, and of pieces: beyond that the boundary is no curve.
 DEEPEST, MOST_PIECES = 60, 1 << 22
 
 
 def named_lonlat(x, y) -> bool:
-    """Whether columns of these names hold longitude and latitude, so that they need no other reference system."""
+    """Whether columns of these names hold longitude and latitude."""
     return (str(x).strip().lower(), str(y).strip().lower()) in LONLAT_NAMES
 
 
-def to_lonlat(geometry, crs, *, of, resolution=None) -> dict:
-    """A geometry in longitude and latitude, by the rules of RFC 7946.
+def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
+    """Return a geometry in longitude and latitude, by the rules of RFC 7946.
 
     Parameters
     ----------
     geometry : dict
         GeoJSON-like, of any type but Feature: what ``__geo_interface__`` gives. Polygons are valid.
     crs : object or None
-        Its coordinate reference system, as anything that pyproj takes. None: it is in longitude and latitude already.
-    of : str
+        Its coordinate reference system, as anything that pyproj takes. None if it is in longitude and latitude.
+    caller : str
         What needs it, for messages: "Writing 'a.geojson'".
     resolution : float, optional
         Length in units of `crs` below which detail does not matter, such as the side of a cell; a thousandth of the
@@ -65,43 +65,42 @@ def to_lonlat(geometry, crs, *, of, resolution=None) -> dict:
     Returns
     -------
     dict
-        GeoJSON; coordinates are lists. Polygons go by the right-hand rule, are cut at 180 degrees (section 3.1.9), and
-        contain every point that they contain in `crs`, a pole too, but for what is less than 1 mm beyond 180 degrees.
-        Their outline is moved outwards by at most 1/40 of the resolution for that. In longitude and latitude already,
-        every bit of the coordinates is kept, but for those of a polygon that is cut.
+        GeoJSON; coordinates are lists. Polygons follow the right-hand rule and are cut at 180 degrees (section 3.1.9).
+        They contain every point that they contain in `crs`, a pole too, except for what is less than 1 mm beyond 180
+        degrees. For that their outline is moved outwards, by at most 1/40 of the resolution. Coordinates that are
+        longitude and latitude already keep every bit, except in polygons that are cut. A polygon without area becomes
+        an empty one.
 
     Raises
     ------
     InvalidInput
-        There is no such system, no pyproj, or the geometry reaches beyond what the system can express.
+        There is no such system, pyproj is missing, or the geometry has coordinates that are not on the earth.
     """
-    return LonLat(crs, of=of, resolution=resolution)(geometry)
+    return LonLat(crs, caller=caller, resolution=resolution)(geometry)
 
 
 class LonLat:
-    """A way from a coordinate reference system to longitude and latitude; see `to_lonlat`.
+    """Transformation from a coordinate reference system to longitude and latitude; see `to_lonlat`.
 
-    `added` counts the vertices that were added along edges.
+    `added` is the number of vertices that were added along edges.
     """
 
-    def __init__(self, crs, *, of, resolution=None):
-        self.of, self.resolution, self.added = of, resolution, 0
+    def __init__(self, crs, *, caller, resolution=None):
+        self.caller, self.resolution, self.added = caller, resolution, 0
         self.mapping = self.turn = None
         if crs is not None:
-            require("pyproj", of)
+            require("pyproj", caller)
             system = as_crs(crs, of="to_lonlat")
             if not is_plain_geographic(system) or not system.equals(WGS84, ignore_axis_order=True):
-                self.mapping, self.turn = (
-                    Mapping(system, of, target=as_crs(WGS84, of="to_lonlat")),
-                    turn_of(system),
-                )
+                self.mapping = Mapping(system, caller, target=as_crs(WGS84, of="to_lonlat"))
+                self.turn = turn_of(system)
 
     def __call__(self, geometry) -> dict:
-        """A GeoJSON-like geometry as GeoJSON in longitude and latitude."""
+        """Return a GeoJSON-like geometry as GeoJSON in longitude and latitude."""
         return self.all([geometry])[0]
 
     def all(self, geometries) -> list:
-        """GeoJSON-like geometries as GeoJSON in longitude and latitude; many at once take little time each."""
+        """Return GeoJSON-like geometries as GeoJSON in longitude and latitude; many at once take little time each."""
         kept = [
             self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in arrays_of(geometry))
             for geometry in geometries
@@ -110,11 +109,11 @@ class LonLat:
         return [as_lists(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
 
     def shape(self, geometry):
-        """A GeoJSON-like geometry as a Shapely one in longitude and latitude."""
+        """Return a GeoJSON-like geometry as a Shapely one in longitude and latitude."""
         return self.shapes([geometry])[0]
 
     def shapes(self, geometries) -> list:
-        """GeoJSON-like geometries as Shapely ones in longitude and latitude."""
+        """Return GeoJSON-like geometries as Shapely ones in longitude and latitude."""
         shapely, found, polygons, owner = require_shapely(), [None] * len(geometries), [], []
         for number, geometry in enumerate(geometries):
             kind = geometry["type"]
@@ -147,34 +146,34 @@ class LonLat:
         return found
 
     def _check(self, shape):
-        """Refuse what is no longitude and latitude; cells at a pole may reach beyond it."""
+        """Refuse coordinates beyond the range of longitude and latitude; cells at a pole may pass it by half."""
         left, low, right, high = shape.bounds
         turn = self.turn or 360.0
         most = turn / 4 + (self.resolution or 0)
         for name, values, limit in (("latitude", (low, high), most), ("longitude", (left, right), 2 * turn)):
             for value in values:
                 if abs(value) > limit:
-                    raise InvalidInput(f"{self.of} is not possible: there is no {name} {value:g}.")
+                    raise InvalidInput(f"{self.caller} is not possible: there is no {name} {value:g}.")
 
     def _check_on_earth(self, places, reach):
-        """Refuse positions that are not on the earth and that PROJ moves onto it, such as those beyond a pole line.
+        """Refuse positions that are not on the earth but that PROJ moves onto it, such as those beyond a pole line.
 
-        The way back from there leads elsewhere. Where only the longitude passes 180 degrees it does not, with
-        longitudes that run on.
+        Such a position does not come back from the transformation to the earth. One whose longitude passes 180 degrees
+        does, if longitudes run on.
         """
-        if self.turn:
+        if self.turn or self.mapping.system.geodetic_crs is None:
             return
         most = max(SHARE * reach, NOISE * np.abs(places).max(initial=0.0))
-        missed = _missed(self.mapping.transformer, places) > most
-        if missed.any() and (_missed(self._running_on, places[missed]) > most).any():
+        missed = _missed(self._to_own_degrees(), places) > most
+        if missed.any() and (_missed(self._to_own_degrees(force_over=True), places[missed]) > most).any():
             raise self.mapping.beyond()
 
-    @functools.cached_property
-    def _running_on(self):
-        """The transformer with longitudes that run on where they pass 180 degrees."""
+    def _to_own_degrees(self, **how):
+        """The transformer to the geographic system that the projected one is built on: no datum is shifted."""
         import pyproj
 
-        return pyproj.Transformer.from_crs(self.mapping.system, WGS84, always_xy=True, force_over=True)
+        system = self.mapping.system
+        return pyproj.Transformer.from_crs(system, system.geodetic_crs, always_xy=True, **how)
 
     # Points and lines -------------------------------------------------------------------------------------------
 
@@ -324,7 +323,7 @@ class LonLat:
 
 
 def _missed(transformer, places):
-    """How far from positions, shape (n, 2), the way to the earth and back ends; 0 where there is no such way."""
+    """Distances between positions, shape (n, 2), and their transformation to the earth and back; 0 where it fails."""
     back = transformer.transform(*transformer.transform(*places.T), direction="INVERSE")
     away = np.hypot(*(np.stack(back, axis=1) - places).T)
     return np.where(np.isfinite(away), away, 0.0)
