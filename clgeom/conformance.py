@@ -57,7 +57,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an implementation made of a case.
+    """The answer of an implementation to a case, compared with the exact one.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether all corners were returned and nothing inside. Points on edges are allowed."""
+        """Return whether all corners were returned and nothing inside. Points on edges are allowed."""
         return self.error is None and self.missing == self.inside == 0
 
 
@@ -103,7 +103,7 @@ class Report:
 
 
 def run(hull: Callable, *, families=None, types=TYPES, n: int = POINTS, seed: int = 0) -> Report:
-    """Outcomes of an implementation on all cases.
+    """Return the outcomes of an implementation on all cases.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def run(hull: Callable, *, families=None, types=TYPES, n: int = POINTS, seed: in
     Raises
     ------
     InvalidInput
-        For a family or type that does not exist, n that is no integer from 1, or a seed that is none from 0.
+        For an unknown family or type, an n that is not an integer from 1, or a seed that is not one from 0.
     """
     return Report(tuple(judge(hull, case) for case in cases(families=families, types=types, n=n, seed=seed)))
 
@@ -148,7 +148,7 @@ def _cases(families, types, n, seed):
 
 
 def _chosen(name, wanted, known):
-    """Names that are all known, in a list."""
+    """Return names in a list; refuse unknown ones."""
     names = None if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
     wrong = [wanted] if names is None else [one for one in names if not isinstance(one, str) or one not in known]
     if wrong or not names:
@@ -161,7 +161,7 @@ def _chosen(name, wanted, known):
 
 
 def family_points(family: str, n: int, dtype, seed: int = 0) -> np.ndarray:
-    """`n` points of a family: always the same for the same arguments."""
+    """Return `n` points of a family: always the same for the same arguments."""
     dtype = np.dtype(dtype)
     rng = np.random.default_rng([zlib.crc32(f"{family} {dtype.name}".encode()), n, seed])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -170,13 +170,13 @@ def family_points(family: str, n: int, dtype, seed: int = 0) -> np.ndarray:
 
 
 def judge(hull: Callable, case: Case) -> Outcome:
-    """The outcome of one case."""
+    """Return the outcome of one case."""
     try:
         indices = np.asarray(hull(case.points.copy())).ravel()
         if len(indices) and (indices.dtype.kind not in "iu" or indices.min() < 0):
             raise TypeError(f"indices must be integers from 0, not {_unfit(indices)}")
         returned = set(map(tuple, case.points[indices].tolist()))
-    except Exception as error:  # whatever the implementation raises is its answer
+    except Exception as error:  # the implementation may raise anything
         lines = str(error).strip().splitlines()
         return Outcome(case, error=f"{type(error).__name__}: {lines[0] if lines else ''}")
     others = returned - set(case.corners)
@@ -185,7 +185,7 @@ def judge(hull: Callable, case: Case) -> Outcome:
 
 
 def _unfit(indices) -> str:
-    """What indices are that are no integers from 0."""
+    """Return the type or the value of indices that are not integers from 0."""
     return str(indices.dtype) if indices.dtype.kind not in "iu" else str(indices.min())
 
 
@@ -202,7 +202,7 @@ def _is_int(dtype):
 
 
 def _of_unit(points, dtype, scale=2.0**30):
-    """Points of about the unit square in this type; int32 ones are scaled up, rounded and clipped."""
+    """Return points of about the unit square in this type; int32 ones are scaled up, rounded and clipped."""
     if _is_int(dtype):
         points = np.clip(np.rint(np.asarray(points) * scale), INT32.min, INT32.max)
     return np.asarray(points).astype(dtype)
@@ -213,7 +213,7 @@ def _polar(radius, angle):
 
 
 def _nudged(points, steps):
-    """Points moved by so many steps of their number format."""
+    """Return points moved by these numbers of steps of their number format."""
     steps = np.broadcast_to(steps, points.shape)
     if _is_int(points.dtype):
         return np.clip(points.astype(np.int64) + steps, INT32.min, INT32.max).astype(points.dtype)
@@ -357,7 +357,7 @@ def extremes_of_type(rng, n, dtype):
 
 
 def crowded_edge(rng, n, dtype):
-    """Half of the points within a few steps of the least x: which is leftmost only comparing them can tell."""
+    """Half of the points within a few steps of the least x: only comparisons can tell which is leftmost."""
     if _is_int(dtype):
         points = rng.integers(INT32.min, INT32.max, (n, 2), endpoint=True)
         points[rng.random(n) < 0.5, 0] = INT32.min

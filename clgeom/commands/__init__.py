@@ -1,1 +1,1 @@
-"""The command line: a module for each command, and what they share."""
+"""The command line: a module for each command, and one for terminal output."""

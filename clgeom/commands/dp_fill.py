@@ -99,7 +99,7 @@ def fill_command(spec, keep, check, output, device, as_json):
 
 @contextlib.contextmanager
 def _warned():
-    """A list of what clgeom warns of meanwhile, each in one line."""
+    """Collect the warnings about equations within the block in a list, one line each."""
     said = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EquationWarning)
@@ -108,7 +108,7 @@ def _warned():
 
 
 def read_equation(path):
-    """The specification in a TOML file, and its equation."""
+    """Return the specification in a TOML file, and its equation."""
     from clgeom.dp.language.equation import Equation
 
     spec = read_spec(path)
@@ -116,5 +116,5 @@ def read_equation(path):
 
 
 def _plain(value):
-    """A number of Python's."""
+    """Return a NumPy scalar as a Python number."""
     return value.item() if isinstance(value, np.generic) else value

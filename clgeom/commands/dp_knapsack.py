@@ -1,4 +1,4 @@
-"""The command ``clgeom dp knapsack``: the items of most value that fit."""
+"""The command ``clgeom dp knapsack``: the items of the largest value within a capacity."""
 
 from __future__ import annotations
 

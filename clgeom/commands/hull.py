@@ -56,7 +56,7 @@ def hull(file, columns, by, array, crs, output, picture, trace, collinear, nonfi
 
 
 def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_json, options):
-    """What ``clgeom hull`` does without ``--by``."""
+    """Compute, write and print one hull of all points."""
     from clgeom import convex_hull
     from clgeom.io.atomic import replacing
     from clgeom.io.hulls import check_lonlat, encode_hull
@@ -76,7 +76,7 @@ def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_j
     with terminal.progress("hull", hidden=as_json) as progress, saying_where(file):
         found, computing = terminal.timed(convex_hull, points, device=session, progress=progress, **options)
     content = encode_hull(found, output, crs=crs) if output else None
-    if picture:  # before the others are written, for it may be refused
+    if picture:  # first, because it may be refused
         from clgeom.plotting.hulls import save_hull_plot
 
         save_hull_plot(found.points, picture, count=found.n, filled=found.dimension == 2, points=points)
@@ -103,7 +103,7 @@ def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_j
 
 
 def _hulls_by(by, file, columns, array, crs, output, device, as_json, options):
-    """What ``clgeom hull --by`` does."""
+    """Compute, write and print a hull for each group of points."""
     from clgeom import convex_hulls_by_label
     from clgeom.io.groups import read_groups, write_hulls
     from clgeom.io.hulls import check_lonlat
@@ -152,7 +152,7 @@ def _hulls_as_json(batch, names):
 
 
 def _save_trace(points, path, collinear, nonfinite, session):
-    """Draw the stages of both hoods of the points that the hull is of."""
+    """Draw the stages of the upper and the lower hood."""
     import numpy as np
 
     from clgeom import lower_hood, upper_hood
@@ -166,7 +166,7 @@ def _save_trace(points, path, collinear, nonfinite, session):
 
 
 def _check_outputs(file, output, picture, trace):
-    """Everything about the outputs that can be wrong, found before the work starts."""
+    """Refuse outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
     from clgeom.plotting.figures import FORMATS

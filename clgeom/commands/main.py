@@ -1,4 +1,4 @@
-"""The command ``clgeom``: its group, the one handler of errors, and the exit codes. Each command has a module."""
+"""The command ``clgeom``: the group of all commands, the handler of errors, and the exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 from clgeom import __version__
 from clgeom.runtime.messages import first_error, printable, shown
 
-#: name -> (module, attribute, one line of help). Imported when used.
+#: For each command its module, attribute and line of help. A module is imported when its command is used.
 COMMANDS = {
     "demo": ("clgeom.commands.demo", "demo", "Compute and draw the convex hull of the cities of the world."),
     "devices": ("clgeom.commands.devices", "devices", "List the OpenCL devices of this machine."),
@@ -24,12 +24,12 @@ COMMANDS = {
     "selftest": ("clgeom.commands.selftest", "selftest", "Check a device: every kernel against its reference."),
     "sort": ("clgeom.commands.sort", "sort", "Sort the numbers of a file."),
 }
-#: Exit codes: the input or the call is wrong; the system failed (output, memory, a driver's compiler); a bug of ours.
+#: Exit codes: wrong input or call; failure of the system (output, memory, compiler of a driver); bug; interrupt.
 WRONG_INPUT, FAILED, BUG, STOPPED = 2, 1, 70, 130
 
 
 class Commands(click.Group):
-    """A group that lists the commands of COMMANDS without importing them and reports every error in one line."""
+    """A group that lists COMMANDS without importing them and reports every error in one line."""
 
     def list_commands(self, ctx):
         return [name for name in COMMANDS if _exists(name)]
@@ -51,13 +51,13 @@ class Commands(click.Group):
 
 
 def _exists(name) -> bool:
-    """Whether the module of a command is there; asked of the file system, for that imports nothing."""
+    """Return whether the module of a command exists, without importing it."""
     relative = COMMANDS[name][0].removeprefix("clgeom.commands.") + ".py"
     return (Path(__file__).parent / relative).exists()
 
 
 def _run(command) -> int:
-    """Run a command; its exit code, with one line on stderr for what went wrong."""
+    """Run a command and return its exit code; an error prints one line on stderr."""
     from clgeom.errors import ClgeomError, KernelBuildError
 
     try:
@@ -65,7 +65,7 @@ def _run(command) -> int:
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         return _complain(error.format_message())
-    except KernelBuildError as error:  # of a kernel of ours the message has the source and the compiler's log
+    except KernelBuildError as error:  # for a kernel of clgeom the message holds its source and the compiler's log
         if error.in_users_text:
             return _complain(error)
         if os.environ.get("CLGEOM_DEBUG"):
@@ -76,10 +76,10 @@ def _run(command) -> int:
         return _complain(first, FAILED)
     except ClgeomError as error:
         return _complain(error)
-    except BrokenPipeError:  # whoever read what is printed has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         _forget_stdout()
         return FAILED
-    except OSError as error:  # of what is printed to: files have errors of ours
+    except OSError as error:  # of stdout: errors of files are InvalidInput
         _forget_stdout()
         return _complain(error, FAILED)
     except MemoryError:
@@ -102,13 +102,13 @@ def _complain(message, code=WRONG_INPUT) -> int:
 
 
 def _forget_stdout():
-    """Send what stdout still holds nowhere: Python flushes it once more when it ends, which would fail again."""
+    """Discard what stdout still holds: Python flushes it at exit, which would fail again."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message, category, *_, **__):
-    """Show a warning as one line, without the place in the code."""
+    """Print a warning as one line, without its position in the code."""
     del category
     click.echo(f"clgeom: warning: {printable(' '.join(str(message).split()))}", err=True)
 
@@ -130,10 +130,10 @@ def main():
     for number in (0, 1, 2):
         try:
             os.fstat(number)
-        except OSError:  # closed: the next file opened would be this stream, and get what libraries print
+        except OSError:  # closed: the next file opened would take its place, and libraries would print into it
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # names of places on a terminal that knows few letters
+            stream.reconfigure(errors="replace")  # the encoding of the terminal may lack letters
     warnings.showwarning = _warn
     cli.main(prog_name="clgeom")

@@ -1,4 +1,4 @@
-"""The command ``clgeom region``: coverage polygons of a raster, of points, or of a map made from nothing."""
+"""The command ``clgeom region``: coverage polygons of a raster, of points, or of a radio map that is made."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from clgeom.errors import InvalidInput
 
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
 CUTS = ("count", "width")
-#: Parameters of functions that are no option here: errors name the input.
+#: Parameters of functions that are not options of the command: errors name the input.
 INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
-#: Rows and columns of a map that is made, at most.
+#: Most rows and columns of a map that is made.
 MOST_CELLS_A_SIDE = 1 << 15
-#: Options that say nothing of points, besides those that have a value without being given.
+#: Options for rasters only, whose values are false unless they are given.
 RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 
 
@@ -87,7 +87,7 @@ def _has_points(file):
 
 
 def _check(file, levels, output, picture, comparison, options):
-    """Everything about the call that can be wrong, found before the work starts."""
+    """Refuse wrong options and outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.io.features import FORMATS
     from clgeom.optional import require_matplotlib, require_shapely

@@ -1,4 +1,4 @@
-"""What ``clgeom region`` says of the regions of a raster: areas, counts and metrics, as a table or as JSON."""
+"""Facts that ``clgeom region`` prints: counts, areas and metrics of regions, as tables or as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clgeom.commands import terminal
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
 
-#: Headings of the table of metrics, each with how a value is shown.
+#: For each heading of the table of metrics the name of the value and its format.
 METRICS = {
     ">level": ("level", "g"),
     "shape": ("shape", "s"),
@@ -27,7 +27,7 @@ METRICS = {
 
 
 def measured(raster, kept, levels, options, session):
-    """Metrics of each level's convex hull and of its regions."""
+    """Return metrics of the convex hull and of the regions of each level."""
     from clgeom.region.coverage.contours import mask_polygons
     from clgeom.region.metrics import hull_of, measure
 
@@ -44,26 +44,26 @@ def measured(raster, kept, levels, options, session):
 
 
 def _mask(raster, level, options):
-    """The cells that reach a level."""
+    """Return the cells that reach a level."""
     from clgeom.region.coverage.rasters import covered_mask
 
     return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, of="region")
 
 
 def print_metrics(rows):
-    """A line for every shape that was measured."""
+    """Print a line for each shape that was measured."""
     terminal.print_table(METRICS, [[format(row[name], form) for name, form in METRICS.values()] for row in rows])
 
 
 def drawn_levels(shapes, levels):
-    """(level, the level of the next band or None) of what is written, in order."""
+    """Return (level, level of the next band or None) of each level that is written, in order."""
     if any(hasattr(shape, "upto") for shape in shapes):
         return [(shape.level, shape.upto) for shape in shapes]
     return [(level, None) for level in levels]
 
 
 def level_facts(raster, grid, shapes, level, levels, options):
-    """What there is at a level: how many shapes and vertices, the area of the cells and of the outlines' union."""
+    """Return counts of shapes, vertices, holes and cells of a level, and the areas of cells and of outlines."""
     from clgeom.geodesy import cells_area
     from clgeom.io.features import count_vertices
 
@@ -89,7 +89,7 @@ def level_facts(raster, grid, shapes, level, levels, options):
 
 
 def _union(own):
-    """The union of shapes as a GeoJSON-like geometry; None of several without Shapely."""
+    """Return the union of shapes as a GeoJSON-like geometry; None for several without Shapely."""
     if len(own) == 1:
         return own[0].__geo_interface__
     if not is_installed("shapely"):
@@ -121,7 +121,7 @@ def _holes(geometry):
 
 
 def _km2(square_metres, crs):
-    """An area on the ellipsoid in km2; None without a place on it, or where its system cannot express it."""
+    """Return an area on the ellipsoid in km2; None without a reference system, or if it cannot express the area."""
     if crs is None or not is_installed("pyproj"):
         return None
     try:
@@ -131,7 +131,7 @@ def _km2(square_metres, crs):
 
 
 def print_levels(rows, options):
-    """A line for every level."""
+    """Print a line for each level."""
 
     def area(row, kind):
         km2 = row["cells_km2" if kind == "cells_area" else "area_km2"]
@@ -150,7 +150,7 @@ def print_levels(rows, options):
 
 
 def finite(value):
-    """A value that JSON can hold."""
+    """Return a value that JSON can hold: None for a nonfinite float."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -173,7 +173,7 @@ def facts_as_json(raster, rows, session, seconds, measured, phases, written):
 
 
 def written_words(name, written):
-    """The name of an output and what is in it."""
+    """Return the name of an output with the number of its vertices."""
     if written is None:
         return name
     added = f", {written.added:,} of them along edges that are curves there" if written.added else ""

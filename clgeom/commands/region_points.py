@@ -1,4 +1,4 @@
-"""What ``clgeom region`` does with points: their adaptive region, or one of those that reach each level."""
+"""The command ``clgeom region`` for points: the adaptive region of all, or of those that reach each level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clgeom.errors import InvalidInput
 
 
 def of_points(file, levels, output, picture, session, as_json, profile, options):
-    """The adaptive region of points, of those that reach each level where they have values."""
+    """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features
@@ -80,7 +80,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
 
 
 def _feature(level, region, options):
-    """A region with what a file says of it."""
+    """Return a region with its properties in a file."""
     from clgeom.io.features import Feature
 
     properties = {"label": "points"}
@@ -92,7 +92,7 @@ def _feature(level, region, options):
 
 
 def _reach(values, level, direction):
-    """Which values reach a level; integers are compared as such."""
+    """Return which values reach a level; integers are compared as integers."""
     if values.dtype.kind in "iu":
         level = math.ceil(level) if direction == ">=" else math.floor(level)
     return values >= level if direction == ">=" else values <= level

@@ -1,4 +1,4 @@
-"""What ``clgeom region`` does with a raster, or with a map made from nothing: regions of the cells of each level."""
+"""The command ``clgeom region`` for a raster, or for a radio map that is made: the regions of each level."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import shown
 from clgeom.optional import is_installed
 
-#: What a map made from nothing is cut at when no level is named.
+#: Levels of a map that is made, by default.
 DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
-#: Where such a map is: the middle of Munich.
+#: Position of such a map: the middle of Munich.
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
@@ -64,7 +64,7 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
 
 
 def _raster(file, session, options):
-    """The raster to work on: read, or made."""
+    """Return the raster of a file, or a radio map that is made."""
     from clgeom.io.rasters import Raster, read_raster
 
     if file is not None:
@@ -84,7 +84,7 @@ def _raster(file, session, options):
 
 
 def _known_crs(crs, file):
-    """The reference system that a file names, once pyproj, where it is there, has found that it knows it."""
+    """Return the reference system that a file names; refuse one that pyproj, if it is installed, does not know."""
     from clgeom.geodesy import as_crs
 
     if is_installed("pyproj"):
@@ -107,14 +107,14 @@ def _regions(raster, levels, session, profile, options):
 
 
 def _kept(found, raster, options):
-    """The regions that are not empty nor too small, simplified if that was asked for."""
+    """Return the regions that are neither empty nor too small, simplified if asked for."""
     least = options["least"] / found.grid.cell_area
     kept = [one for one in found if one and (one.cells is None or one.cells >= least)]
     return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept
 
 
 def _nothing(file, raster, levels, options):
-    """What to say when no cell is covered."""
+    """Return the message for a map without covered cells."""
     from clgeom.region.coverage.rasters import known_values
 
     name = f"'{file}'" if file else "the map"
@@ -130,14 +130,14 @@ def _nothing(file, raster, levels, options):
 
 
 def _shapes(kept, options):
-    """What is written and drawn: the regions, or one shape a level."""
+    """Return the shapes to write and draw: the regions, or one shape for each level."""
     from clgeom.region.coverage.bands import nested
 
     return nested(kept, bands=options["bands"]) if options["nested"] or options["bands"] else kept
 
 
 def _write(shapes, raster, grid, output, picture, comparison, levels, options, session):
-    """Write and draw; all that may be refused comes first. What was written to `output`, None without."""
+    """Write and draw, after all that may be refused. Return the number of vertices written, None without output."""
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features, features_of
     from clgeom.plotting import coverage as plot

@@ -44,7 +44,7 @@ def _print_check(check):
 
 
 def _checked_all(check_all, quiet):
-    """The outcomes of all devices; a line for each as it is known, and its failed checks."""
+    """Yield the outcomes of all devices, and print a line and the failed checks of each."""
     from clgeom.selftest import number_of_checks
 
     bars = contextlib.ExitStack()

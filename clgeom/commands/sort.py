@@ -1,4 +1,4 @@
-"""The command ``clgeom sort``: the numbers of a file, sorted by any method, with what each phase did."""
+"""The command ``clgeom sort``: the numbers of a file, sorted by any method, with statistics of each phase."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def sort(file, method, descending, gaps, items, elements, column, array, output,
 
 
 def _check_options(method):
-    """A radix sort has no gaps: what was said of them would make no difference."""
+    """Refuse options of a Shellsort for a radix sort, on which they have no effect."""
     given = click.get_current_context().get_parameter_source
     for name in ("gaps", "items", "elements"):
         if method == "radix" and given(name) is ParameterSource.COMMANDLINE:
@@ -80,7 +80,7 @@ def _check_options(method):
 
 
 def _check_outputs(file, output, picture, method):
-    """Everything about the outputs that can be wrong, found before the work starts."""
+    """Refuse outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
     from clgeom.plotting.figures import FORMATS
@@ -93,7 +93,7 @@ def _check_outputs(file, output, picture, method):
 
 
 def _method(method, keys, descending, gaps, items, elements, session):
-    """A callable (stats, profile) that sorts the keys."""
+    """Return a callable (stats, profile) that sorts the keys."""
     if method == "radix":
         return lambda **how: _Radix(keys, descending, session, how["profile"])
     from clgeom.sorting.shellsort.sort import shellsort
@@ -105,7 +105,7 @@ def _method(method, keys, descending, gaps, items, elements, session):
 
 
 class _Radix:
-    """A radix sort's result with the attributes of a Shellsort's."""
+    """The result of a radix sort with the attributes of a ShellsortResult."""
 
     gaps, is_sorted = (), True
 
@@ -117,7 +117,7 @@ class _Radix:
 
 
 def _gap_list(text):
-    """A name as it is; numbers as a list."""
+    """Return a name as it is, numbers as a list."""
     if not re.search(r"\d\s*(,|$)", text) or text in SEQUENCES:
         return text
     try:
@@ -140,7 +140,7 @@ def _as_json(result, method, session, seconds, stats):
 
 
 def _print_stats(result):
-    """The study's tables II to IV in one: for each gap its shape, reads, writes and passes of an item, and the time."""
+    """Print tables II to IV of the study in one: shape, reads, writes, passes and time of each gap."""
     if not result.gaps:
         terminal.print_phases(result.phases)
         return

@@ -1,4 +1,4 @@
-"""What commands share: options, facts, tables, JSON, times, progress. Light to import, for every command does."""
+"""Parts of all commands: options, facts, tables, JSON, times, progress. Every command imports this: keep it light."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; 
 
 
 def with_default(name, default, help, type=None):
-    """An option whose default is shown."""
+    """Return an option whose default is shown."""
     return click.option(name, default=default, show_default=True, help=help, type=type)
 
 
 def columns_option(help, metavar="X,Y"):
-    """The option ``--columns X,Y``; the command gets a list of two texts or None."""
+    """Return the option ``--columns X,Y``; the command gets a list of two names, or None."""
     return click.option("--columns", metavar=metavar, callback=_two_columns, help=help)
 
 
@@ -41,15 +41,14 @@ def _two_columns(ctx, param, value):
     return columns
 
 
-#: How messages of functions begin, which name a parameter as Python calls it.
+#: Beginning of a message that names a parameter of a function.
 PARAMETER = re.compile(r"The '(\w+)' parameter of \w+ (?=must|is)")
 
 
 def named_options(**others):
-    """A decorator for commands: what functions say of a parameter is said of the option that it comes from.
+    """Return a decorator of a command: errors about a parameter of a function then name the option.
 
-    Options that are called as the parameter are found; `others` are for those that are not, such as
-    ``levels="option --level"``.
+    Options with the name of the parameter are found. `others` holds the rest, such as ``levels="option --level"``.
     """
 
     def decorate(command):
@@ -77,14 +76,14 @@ def named_options(**others):
 
 
 def timed(function, *args, **kwargs):
-    """What the function returns, and the seconds it took."""
+    """Return the result of a function, and its time in seconds."""
     start = time.perf_counter()
     result = function(*args, **kwargs)
     return result, time.perf_counter() - start
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people."""
+    """Return seconds as text, in ms below one second."""
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
@@ -93,13 +92,13 @@ def device_words(session) -> str:
 
 
 def print_facts(*facts):
-    """Lines of a name and a value each."""
+    """Print a line with a name and a value for each fact."""
     for name, value in facts:
         click.echo(f"{name:<10} {value}")
 
 
 def print_json(value):
-    """Print a value as JSON, null for what is no finite number."""
+    """Print a value as JSON; nonfinite numbers become null."""
     click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
 
 
@@ -112,7 +111,7 @@ def _finite(value):
 
 
 def print_table(headings, rows):
-    """A table; a heading that starts with ">" is of a column of numbers. Never cut off when it goes to a file."""
+    """Print a table, in full width to a file. A heading that starts with ">" is of a column of numbers."""
     from rich.console import Console
     from rich.table import Table
 
@@ -129,7 +128,7 @@ def print_table(headings, rows):
 
 
 def print_phases(phases):
-    """The table behind ``--profile``."""
+    """Print the table of ``--profile``."""
     rows = [
         (
             phase.name,
@@ -162,7 +161,7 @@ def phases_as_json(phases) -> list[dict]:
 
 @contextlib.contextmanager
 def progress(what, *, hidden=False):
-    """A callable (done, in all) that draws a bar on a terminal, for work longer than half a second."""
+    """Yield a callable (done, total) that draws a bar on a terminal after half a second, or None."""
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""Real coordinates that come with clgeom. Licences and origins are in README.rst beside this file."""
+"""Real coordinates that clgeom contains. README.rst beside this file has their licences and origins."""
 
 from __future__ import annotations
 

@@ -9,17 +9,17 @@ import numpy as np
 from clgeom.io.geojson import twice_area
 from clgeom.optional import require_shapely
 
-#: Degrees that polygons are moved outwards at least: 1 mm, more than PROJ rounds by.
+#: Degrees by which polygons are moved outwards at least: 1 mm, more than the rounding of PROJ.
 MARGIN = 1e-8
-#: Where longitudes are cut off beyond the poles, so that what is moved there stays out of sight.
+#: Latitude beyond a pole at which polygons round it are closed, so that moved edges there are cut off.
 BEYOND = 100.0
 
 
 def placed(polygons, grow) -> list:
-    """Polygons between -180 and 180 degrees, each moved outwards by its `grow`.
+    """Return polygons between -180 and 180 degrees, each moved outwards by its `grow`.
 
-    A polygon is what its first curve encloses, and none of the others; each has that on its left, and may go round the
-    earth.
+    A polygon is the inside of its first curve without the insides of the others. The inside is on the left of a curve,
+    which may go round the earth.
     """
     shapely, grow = require_shapely(), np.broadcast_to(np.asarray(grow, np.float64), len(polygons))
     plain = [
@@ -43,12 +43,12 @@ def placed(polygons, grow) -> list:
 
 
 def _cut_out(shapes):
-    """The first of some shapes without the others."""
+    """Return the first of some shapes without the others."""
     return shapes[0].difference(require_shapely().union_all(shapes[1:])) if len(shapes) > 1 else shapes[0]
 
 
 def _on_the_left(curve, grow):
-    """What a curve has on its left, moved outwards by `grow`, between -180 and 180 degrees."""
+    """Return the left side of a curve, moved outwards by `grow`, between -180 and 180 degrees."""
     shapely = require_shapely()
     turns = round((curve[-1, 0] - curve[0, 0]) / 360)
     if turns:  # round a pole: five turns, closed beyond the pole, so that their ends are out of sight
@@ -59,7 +59,7 @@ def _on_the_left(curve, grow):
     if twice_area(curve) < 0:  # round both poles
         return window(0).difference(_on_the_left(curve[::-1], -grow))
     shape = shapely.Polygon(curve)
-    # a turn that only the margin reaches is left out; the shape itself may take next to nothing of one
+    # turns that only the margin reaches are left out
     grown, windows = _grown(shape, grow), windows_of(shape, min(abs(grow), MARGIN))
     return shapely.union_all([shifted(grown.intersection(window(k)), k) for k in windows])
 
@@ -69,12 +69,12 @@ def _grown(shape, grow):
 
 
 def window(k):
-    """The k-th turn round the earth."""
+    """Return the box of the k-th turn round the earth."""
     return require_shapely().box(360 * k - 180, -90, 360 * k + 180, 90)
 
 
 def windows_of(shape, least):
-    """The turns that a shape takes more than `least` of; one of them, if it takes that little of all."""
+    """Return the turns in which a shape is wider than `least`; the widest one if there is none."""
     left, _, right, _ = shape.bounds
     found = {
         k: min(right, 360 * k + 180) - max(left, 360 * k - 180)
@@ -88,6 +88,6 @@ def shifted(shape, k):
 
 
 def rings_of(polygon):
-    """The rings of a Shapely polygon, each with what it encloses on its left."""
+    """Return the rings of a Shapely polygon, each counter-clockwise."""
     ccw = require_shapely().is_ccw
     return [ring if ccw(ring) else ring.reverse() for ring in (polygon.exterior, *polygon.interiors)]

@@ -1,4 +1,4 @@
-"""Points from NumPy files, .npy and .npz."""
+"""Arrays, and columns of points, from NumPy files (.npy and .npz)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from clgeom.io.columns import KNOWN_PAIRS, choose_columns, position_of
 from clgeom.io.files import reading
 from clgeom.runtime.messages import listed, printable, shown
 
-#: What NumPy, zipfile and the decompressors raise for files that are not what their names say: a NumPy header is
-#: Python text that is parsed and then made a type and a shape; a zip member may be encrypted or compressed in any way.
+#: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text that is parsed
+#: and then made a type and a shape; a member of a zip file may be encrypted or compressed in any way.
 MALFORMED = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
     *(tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 
-#: Bytes of a .npy file from which on it is not read before its points are wanted.
+#: From this size in bytes a .npy file is mapped into memory instead of read.
 MAP_FROM = 1 << 28
 
 
@@ -34,10 +34,10 @@ MAP_FROM = 1 << 28
 
 @contextlib.contextmanager
 def parsing(path, what):
-    """A block that reads a NumPy file; what its bytes make fail becomes `InvalidInput`, and nothing is warned of."""
+    """Turn what a malformed NumPy file raises within the block into `InvalidInput`, without warnings."""
     try:
         with reading(path), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what Python finds odd in the text of a header
+            warnings.simplefilter("ignore")  # Python warns of odd text in a header
             yield
     except InvalidInput:
         raise
@@ -46,7 +46,7 @@ def parsing(path, what):
 
 
 def load_array(path) -> np.ndarray:
-    """The array of a .npy file, never by unpickling; a file of `MAP_FROM` bytes or more is mapped, not read.
+    """Return the array of a .npy file, never by unpickling; a file of `MAP_FROM` bytes or more is mapped.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def load_array(path) -> np.ndarray:
 
 
 class Archive:
-    """The arrays of a .npz file by their names; read when they are asked for, never by unpickling."""
+    """The arrays of a .npz file by name; each is read when it is asked for, never by unpickling."""
 
     def __init__(self, path):
         self.path = path
@@ -104,7 +104,7 @@ def _first_line(error) -> str:
 
 
 def read_npy(path, *, columns=None):
-    """The points of a .npy file.
+    """Return the points of a .npy file.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def read_npy(path, *, columns=None):
 
 
 def read_grouped_npy(path, by, *, columns=None):
-    """The points of a .npy file, and the values of a column that are the groups.
+    """Return the points of a .npy file, and the values of the column that names the groups.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def read_grouped_npy(path, by, *, columns=None):
 
 
 def read_npz(path, *, columns=None, array=None):
-    """The points of a .npz file: one array, or two of its columns or fields. Returns as `read_npy`."""
+    """Return what `read_npy` does for a .npz file: the points are one array, or two one-dimensional arrays."""
     return _archived(Archive(path), columns, array)
 
 
@@ -143,14 +143,14 @@ def _archived(archive, columns, array):
 
 
 def _array_of_points(archive, array):
-    """The name of the array that holds points: the one asked for, the only one, or "points"."""
+    """Return the name of the array of points: the one asked for, the only one, or "points"."""
     if not archive.names:
         raise InvalidInput(f"The file '{archive.path}' has no arrays.")
     return array if array is not None else archive.names[0] if len(archive.names) == 1 else "points"
 
 
 def read_grouped_npz(path, by, *, columns=None, array=None):
-    """The points of a .npz file, and their groups: another array, or a column of the array of points.
+    """Return the points of a .npz file, and their groups: another array, or a column of the array of points.
 
     Returns as `read_grouped_npy`.
     """
@@ -165,7 +165,7 @@ def read_grouped_npz(path, by, *, columns=None, array=None):
 
 
 def _two_arrays(archive, columns):
-    """Two one-dimensional arrays of an archive, side by side."""
+    """Return two one-dimensional arrays of an archive, side by side."""
     path, names = archive.path, archive.names
     if columns is None:
         lower = [name.lower() for name in names]
@@ -176,7 +176,7 @@ def _two_arrays(archive, columns):
 
 
 def _points(path, values, columns, by):
-    """(points, names of x and y, groups or None, their title) of a plain or structured array."""
+    """Return (points, names of x and y, groups or None, their title) of a plain or structured array."""
     fields = list(values.dtype.names) if values.dtype.names else None
     if fields is None and by is None and columns is None:
         if values.ndim != 2 or values.shape[1] != 2:
@@ -202,7 +202,7 @@ def _points(path, values, columns, by):
 
 
 def _side_by_side(path, names, columns):
-    """Two columns as an array of points, of a type that holds every number of both."""
+    """Return two columns as an array of points, of a type that holds every number of both."""
     x, y = columns
     if x.ndim != 1 or x.shape != y.shape:
         raise InvalidInput(

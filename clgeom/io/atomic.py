@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Check outputs before the work starts, and write a file whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clgeom.runtime.messages import printable
 
 
 def check_output(path, formats) -> Path:
-    """Raise `InvalidInput` unless a file of this name can be written; to be called before the work starts.
+    """Raise `InvalidInput` unless a file of this name can be written. Call it before the work starts.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def check_output(path, formats) -> Path:
     try:
         target = Path(os.path.realpath(path))
         wrong = _why_not(target)
-    except (OSError, ValueError) as error:  # too long a name, a null character
+    except (OSError, ValueError) as error:  # the name is too long or has a null character
         wrong = getattr(error, "strerror", None) or str(error)
     if wrong:
         raise InvalidInput(f"The output '{given}' cannot be written: {wrong}.")
@@ -40,7 +40,7 @@ def check_output(path, formats) -> Path:
 
 
 def check_outputs(source, *outputs) -> None:
-    """As `check_output` for all outputs of a command; no two may be one file, nor any of them its input.
+    """Check all outputs of a command as `check_output` does. No two may be one file, and none may be the input.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def check_outputs(source, *outputs) -> None:
 
 
 def _why_not(target):
-    """Why a file cannot be written, None where it can."""
+    """Return the reason why a file cannot be written, None if it can."""
     if not target.parent.is_dir():
         return f"there is no folder '{printable(str(target.parent))}'"
     with contextlib.suppress(FileNotFoundError):
@@ -75,14 +75,15 @@ def _why_not(target):
 
 @contextlib.contextmanager
 def replacing(path):
-    """A binary file to write in the folder of `path`; it takes that name when the block ends without an error.
+    """Yield a new binary file in the folder of `path`; it takes that name if the block ends without an error.
 
-    A file that was there keeps its permissions, and its owner and group where the system lets it. A link is followed.
+    The new file gets the permissions of the old one, and its owner and group if the system allows it. Links are
+    followed.
     """
     target = os.path.realpath(path)
     temporary = os.path.join(os.path.dirname(target), f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
-        with open(temporary, "xb") as file:  # "x": as new as its name, and with the user's usual permissions
+        with open(temporary, "xb") as file:  # "x" creates the file, with the usual permissions of the user
             _keep_access(temporary, target)
             yield file
         os.replace(temporary, target)
@@ -96,7 +97,7 @@ def replacing(path):
 
 
 def _keep_access(new, old) -> None:
-    """Give the file `new` the owner, group and permissions of `old`, as far as the system lets us."""
+    """Give the file `new` the owner, group and permissions of `old`, as far as the system allows."""
     try:
         kept = os.stat(old)
     except FileNotFoundError:

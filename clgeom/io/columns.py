@@ -1,4 +1,4 @@
-"""Which two columns of a table hold x and y."""
+"""Find the columns of a table by name or by number, and those of x and y without being told."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.messages import listed, shown
 
 LONGITUDES, LATITUDES = ("lon", "lng", "long", "longitude"), ("lat", "latitude")
-#: Names of x and y that are found without being asked for, best first; compared in lower case.
+#: Names of x and y that are found by default, best first; compared in lower case.
 KNOWN_PAIRS = (
     *((x, y) for y in LATITUDES for x in LONGITUDES),
     ("x", "y"),
@@ -17,7 +17,7 @@ KNOWN_PAIRS = (
 
 
 def choose_columns(path, names, width, wanted, *, by=None):
-    """Positions, from 0, of the columns that hold x and y.
+    """Return the positions, from 0, of the columns of x and y.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def choose_columns(path, names, width, wanted, *, by=None):
     width : int
         How many columns there are.
     wanted : pair of str or None
-        What the caller asked for: names, or numbers from 1.
+        Columns that the caller asked for: names, or numbers from 1.
     by : int, optional
-        Position of the column of the groups, which is x or y only when that is asked for.
+        Position of another column, which is taken for x or y only if it is asked for.
     """
     if wanted is not None:
         x, y = (position_of(path, names, width, column) for column in wanted)
@@ -56,7 +56,7 @@ def choose_columns(path, names, width, wanted, *, by=None):
 
 
 def position_of(path, names, width, column):
-    """The position of one column given by name (as written, else in any case) or by number."""
+    """Return the position of a column given by name (as written, else in any case) or by number."""
     column = str(column).strip()
     for same in (str, str.lower):
         found = [i for i, name in enumerate(names or ()) if same(name.strip()) == same(column)]
@@ -74,7 +74,7 @@ def position_of(path, names, width, column):
 
 
 def number_from_1(text: str, most: int) -> int | None:
-    """A number from 1 to `most` written in digits, None for any other text."""
+    """Return a number from 1 to `most` that is written in digits, None for any other text."""
     if text.isascii() and text.isdecimal() and len(text) <= 20 and 1 <= int(text) <= most:
         return int(text)
     return None

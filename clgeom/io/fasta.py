@@ -1,4 +1,4 @@
-"""Sequences from FASTA files."""
+"""Read and write sequences in FASTA files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class Record:
-    """A sequence of a FASTA file: the first word of its line of description, that line, and the letters."""
+    """A sequence of a FASTA file: the first word of its description, the description, and the letters."""
 
     name: str
     description: str
@@ -30,10 +30,10 @@ class Record:
 
 
 def read_fasta(path) -> list[Record]:
-    """All sequences of a FASTA file, in upper case; one compressed by gzip is unpacked, whatever its name.
+    """Return all sequences of a FASTA file, in upper case. A file compressed by gzip is unpacked, whatever its name.
 
-    A line that begins with ">" begins a sequence; blanks and line ends within it do not count, nor does a "*" at its
-    end. Lines that begin with ";" are comments.
+    A line that begins with ">" begins a sequence. Blanks and line ends are ignored, as is a "*" at the end of a
+    sequence. Lines that begin with ";" are comments.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _record(description, parts):
 
 
 def choose_record(path, records, wanted=None) -> Record:
-    """The record of this name (or number, from 1); the only one, or the first, by default."""
+    """Return the record of this name or number, from 1; by default the first."""
     if wanted is None:
         return records[0]
     found = [record for record in records if record.name == wanted]

@@ -1,4 +1,4 @@
-"""Regions to files that maps are made of. pyproj and pyogrio are imported when they are needed.
+"""Write regions as features of maps. pyproj and pyogrio are imported when they are needed.
 
 GeoJSON and KML are in longitude and latitude (RFC 7946); the other formats keep the coordinates of the regions.
 """
@@ -21,13 +21,13 @@ from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
 from clgeom.optional import is_installed, require, require_shapely
 
-#: From the first level to the last; more levels share them out.
+#: Colours from the first level to the last; more levels share them.
 COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
 
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A region with what a file says of it.
+    """A region with its properties in a file.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Feature:
 
 
 def features_of(regions, *, unit="dBm") -> list[Feature]:
-    """Coverage regions, or nested shapes, as features with dbm (or level), label, area_km2 and colours.
+    """Return coverage regions or nested shapes as features with dbm (or level), label, area_km2 and colours.
 
     Empty ones are left out.
     """
@@ -77,14 +77,14 @@ def _properties(region, unit, colour, area):
 
 
 def _colours(count):
-    """`count` colours, evenly from the first to the last."""
+    """Return `count` colours, evenly from the first to the last."""
     if count == 1:
         return [COLOURS[0]]
     return [COLOURS[round(i * (len(COLOURS) - 1) / (count - 1))] for i in range(count)]
 
 
 def _style(colour):
-    """What simplestyle calls the look of a polygon."""
+    """Return the style of a polygon by the simplestyle specification."""
     return {
         "fill": colour,
         "fill-opacity": 0.35,
@@ -95,12 +95,12 @@ def _style(colour):
 
 
 def _areas_or_none(geometries, crs):
-    """The areas of geometries on the ellipsoid in km2, None for all where nothing tells them."""
+    """Return the areas of geometries on the ellipsoid in km2, each None if it cannot be told."""
     if crs is None or not is_installed("pyproj"):
         return [None] * len(geometries)
     try:
         return (earth_areas(geometries, crs, of="area_km2") / 1e6).tolist()
-    except InvalidInput:  # of what the system cannot express
+    except InvalidInput:  # the system cannot express one of them
         if len(geometries) == 1:
             return [None]
     return [area for geometry in geometries for area in _areas_or_none([geometry], crs)]
@@ -111,7 +111,7 @@ def _areas_or_none(geometries, crs):
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: how many vertices, and how many of them were added along edges that are curves there."""
+    """Number of vertices that were written, and how many of them were added along edges that became curves."""
 
     vertices: int
     added: int
@@ -149,7 +149,7 @@ def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -
 
 
 def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
-    """The bytes of a file of features, and what `write_features` says of it. The parameters and errors of that."""
+    """Return the bytes of a file of features, and the result of `write_features`; see there."""
     encode, in_degrees = FORMATS[Path(path).suffix.lower()]
     added = 0
     if in_degrees:
@@ -166,11 +166,11 @@ def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
 
 
 def _in_degrees(features, way):
-    """Features in longitude and latitude; nested shapes nest there, too, and bands share their boundaries."""
+    """Return features in longitude and latitude; nested shapes nest there, too, and bands share boundaries."""
     wholes = {}
 
     def whole(layer):
-        """The shape of a level in longitude and latitude, within that of the level before."""
+        """Return the shape of a level in longitude and latitude, within that of the level before."""
         if id(layer) not in wholes:
             shape = way.shape(require_shapely().geometry.mapping(layer.shape))
             if layer.before is not None:
@@ -191,7 +191,7 @@ def _in_degrees(features, way):
 
 
 def count_vertices(geometry) -> int:
-    """How many vertices a GeoJSON-like geometry has; a ring's first one counts once."""
+    """Return the number of vertices of a GeoJSON-like geometry; the first one of a ring counts once."""
     kind = geometry["type"]
     if kind == "GeometryCollection":
         return sum(map(count_vertices, geometry["geometries"]))
@@ -220,7 +220,7 @@ def _as_wkt(features, crs, path) -> bytes:
 
 
 def wkt(geometry) -> str:
-    """A GeoJSON-like geometry as WKT, with every bit of its coordinates."""
+    """Return a GeoJSON-like geometry as WKT, with every bit of its coordinates."""
     kind = geometry["type"]
     name = kind.upper()
     if kind == "GeometryCollection":
@@ -248,7 +248,7 @@ def _as_kml(features, crs, path) -> bytes:
 
 
 def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
-    """The bytes of a file that pyogrio writes by the drivers of GDAL, which want a file of their own."""
+    """Return the bytes of a file that pyogrio writes; the drivers of GDAL need a file of their own."""
     for package in ("shapely", "pyogrio"):
         require(package, f"Writing '{path}'")
     import pyogrio
@@ -273,7 +273,7 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
 
 
 def _column(values):
-    """A column of a table: numbers where all are, else text."""
+    """Return a column of a table: numbers if all values are, else text."""
     if all(isinstance(value, (int, np.integer)) for value in values):
         return np.array(values, np.int64)
     if all(value is None or isinstance(value, (int, float)) for value in values):
@@ -281,7 +281,7 @@ def _column(values):
     return np.array(["" if value is None else str(value) for value in values], object)
 
 
-#: How a file is encoded, and whether it is in longitude and latitude.
+#: For each ending the function that encodes a file, and whether the file is in longitude and latitude.
 FORMATS = {
     ".geojson": (_as_json, True),
     ".json": (_as_json, True),

@@ -1,4 +1,4 @@
-"""What can be wrong with a file that is read, whatever is in it."""
+"""Errors of the system about a file that is read, whatever its format."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clgeom.errors import InvalidInput
 
 @contextlib.contextmanager
 def reading(path):
-    """A block that reads the file `path`; what the system says against that becomes `InvalidInput`.
+    """Turn errors of the system within a block that reads the file `path` into `InvalidInput`.
 
-    The file must be a regular one, for a pipe without a writer would be waited for without end.
+    The file must be a regular one, because a pipe without a writer would block forever.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):

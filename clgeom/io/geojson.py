@@ -1,4 +1,4 @@
-"""Geometries as GeoJSON (RFC 7946) has them."""
+"""Convert geometries to GeoJSON (RFC 7946)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clgeom.optional import require_shapely
 
 
 def polygons_of(shape):
-    """The polygons of a Shapely geometry, without the lines and points where shapes only touch; valid."""
+    """Return the valid polygons of a Shapely geometry, without lines and points where shapes only touch."""
     shapely = require_shapely()
     if not shape.is_valid:
         shape = shapely.make_valid(shape)
@@ -17,12 +17,12 @@ def polygons_of(shape):
 
 
 def as_geojson(shape) -> dict:
-    """A Shapely geometry as GeoJSON; polygons by the right-hand rule."""
+    """Return a Shapely geometry as GeoJSON; polygons follow the right-hand rule."""
     return as_lists(require_shapely().geometry.mapping(shape))
 
 
 def arrays_of(geometry):
-    """The rings, lines and points of a GeoJSON-like geometry as arrays, shape (n, 2)."""
+    """Return the rings, lines and points of a GeoJSON-like geometry as arrays, shape (n, 2)."""
     kind, parts = geometry["type"], geometry.get("coordinates", ())
     if kind == "GeometryCollection":
         parts = [array for part in geometry["geometries"] for array in arrays_of(part)]
@@ -34,7 +34,7 @@ def arrays_of(geometry):
 
 
 def as_lists(geometry):
-    """A GeoJSON-like geometry with the same coordinates as lists, rings by the right-hand rule (RFC 7946, 3.1.6)."""
+    """Return a GeoJSON-like geometry with coordinates as lists, rings by the right-hand rule (RFC 7946, 3.1.6)."""
     kind = geometry["type"]
     if kind == "GeometryCollection":
         return {"type": kind, "geometries": [as_lists(part) for part in geometry["geometries"]]}
@@ -49,7 +49,7 @@ def as_lists(geometry):
 
 
 def _right_handed(rings):
-    """Rings as lists: the first counter-clockwise, the others clockwise."""
+    """Return rings as lists: the first counter-clockwise, the others clockwise."""
     arrays = [np.asarray(ring, np.float64) for ring in rings]
     return [
         (ring if (twice_area(ring) > 0) == (number == 0) else ring[::-1]).tolist() for number, ring in enumerate(arrays)

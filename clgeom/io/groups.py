@@ -1,4 +1,4 @@
-"""Points in groups from a file, and their hulls to a file."""
+"""Read points with the groups that they are in, and write the hulls of groups."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from clgeom.io.points import check_points_file, is_table, read_columns
 from clgeom.io.tables import line_of_row
 from clgeom.runtime.messages import shown
 
-#: What else a row or a feature of the output says of each hull: a column of groups is not called so.
+#: Other properties of each hull in the output: the column of groups takes none of these names.
 TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
 
 
 def read_groups(path, by, *, columns=None, array=None, progress=None):
-    """Read 2D points and the groups that they are in.
+    """Return 2D points and the groups that they are in.
 
     Parameters
     ----------
     path, columns, array, progress
-        As for `read_points`. The column of the groups is not taken for x or y by default.
+        As in `read_points`. The column of the groups is not taken for x or y by default.
     by : str
-        Which column of a table or of an array holds the groups' names, by name or by number, the first being 1; or
-        which array of a .npz file. Integers or text.
+        Column of a table or an array whose values name the groups, by name or by number from 1; or an array of a .npz
+        file. Its values are integers or text.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
     names : list
         The groups' names, ascending: int where all are integers, else str.
     title : str
-        What they are called: the name of the column or array, "group" where it has none.
+        Name of the column or array, "group" if it has none.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
 
     Notes
     -----
-    In a table of text a name is kept as it is written, without the blanks around it; quotes keep those. The names are
-    integers where every one is written as Python writes an int: "01", "+1" and "1.0" are text.
+    In a table of text a name is kept as it is written, without the blanks around it unless they are quoted. The names
+    become integers if each is written as Python writes an int: "01", "+1" and "1.0" are text.
     """
     path = Path(path)
     check_points_file(path, columns, array, caller="read_groups")
@@ -77,7 +77,7 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
 
 
 def _numbered_texts(groups):
-    """(number of each text's group, the distinct ones ascending), as integers where all are."""
+    """Return (number of the group of each text, the distinct names ascending); names are int if all are integers."""
     names = set(groups)
     integers = {name: _as_integer(name) for name in names}
     if None not in integers.values():
@@ -88,7 +88,7 @@ def _numbered_texts(groups):
 
 
 def _as_integer(name: str) -> int | None:
-    """The integer that a text is written as, None if it is not one, or is written in another way."""
+    """Return the integer that Python writes as this text, None if there is none."""
     digits = name.removeprefix("-")
     if len(digits) > 18 or not (digits.isascii() and digits.isdecimal()):
         return None
@@ -96,9 +96,9 @@ def _as_integer(name: str) -> int | None:
 
 
 def _numbered(path, values):
-    """(number of each value's group, the distinct values ascending)."""
+    """Return (number of the group of each value, the distinct values ascending)."""
     if values.dtype.kind == "f" and (values == np.rint(values)).all() and (abs(values) < 2.0**53).all():
-        values = values.astype(np.int64)  # a column of an array of floats
+        values = values.astype(np.int64)  # whole numbers in an array of floats
     if values.dtype.kind not in "iuUb":
         raise InvalidInput(f"The groups in '{path}' must be integers or text. Got {values.dtype} instead.")
     try:
@@ -122,11 +122,11 @@ def write_hulls(batch, names, title, path, *, crs=None) -> None:
     names : list
         Of the groups.
     title : str
-        What they are called: a property of each feature, or the first column; "group" where that is taken.
+        Name of the groups: a property of each feature, or the first column; "group" if the name is taken.
     path : path-like
         .geojson or .json (a FeatureCollection), or .csv (group, index, x, y of each vertex).
     crs : optional
-        As for `encode_hull`.
+        As in `encode_hull`.
     """
     check_output(path, HULLS_FORMATS)
     title = "group" if title.lower() in TAKEN else title
@@ -154,7 +154,7 @@ def _as_csv(batch, names, title, path, crs):
 
 
 def _quoted(field: str) -> str:
-    """A field of a .csv file that reads back as it is, here and elsewhere."""
+    """Return a field of a .csv file, quoted if it would not be read back as it is."""
     plain = field.isprintable() and not set(field) & set(',;"') and field == field.strip() and field[:1] != "#"
     return field if plain else '"' + field.replace('"', '""') + '"'
 

@@ -1,4 +1,4 @@
-"""Hulls to files: GeoJSON, CSV, WKT, NumPy. Coordinates keep every bit, unless GeoJSON is reprojected."""
+"""Write hulls as GeoJSON, CSV, WKT or NumPy files. Coordinates keep every bit, except in reprojected GeoJSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GEOJSON = (".geojson", ".json")
 
 
 def check_lonlat(path, names, crs) -> None:
-    """Raise `InvalidInput` where a GeoJSON file would hold what is not known to be longitude and latitude.
+    """Raise `InvalidInput` if coordinates for a GeoJSON file are not known to be longitude and latitude.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def check_lonlat(path, names, crs) -> None:
 
 
 def as_lonlat(feature, crs, path):
-    """A GeoJSON feature in longitude and latitude: as it is without a `crs`, else reprojected.
+    """Return a GeoJSON feature in longitude and latitude: reprojected from `crs`, or as it is if that is None.
 
     Raises
     ------
     InvalidInput
-        Coordinates are none of longitude and latitude, or cannot be reprojected.
+        Coordinates are beyond the range of longitude and latitude, or cannot be reprojected.
     """
     given = printable(os.fspath(path))
     if crs is not None:
@@ -70,7 +70,7 @@ def as_lonlat(feature, crs, path):
 
 
 def _positions(geometry):
-    """The positions of a geometry of one part."""
+    """Return the positions of a geometry of one part."""
     coordinates = geometry.get("coordinates", ())
     if geometry["type"] == "Point":
         return [coordinates]
@@ -78,7 +78,7 @@ def _positions(geometry):
 
 
 def write_hull(hull, path, *, crs=None) -> None:
-    """Write a hull to a file, whole or not at all. The parameters and errors of `encode_hull`."""
+    """Write a hull to a file, whole or not at all; see `encode_hull` for parameters and errors."""
     check_output(path, HULL_FORMATS)
     content = encode_hull(hull, path, crs=crs)
     with replacing(path) as file:
@@ -86,7 +86,7 @@ def write_hull(hull, path, *, crs=None) -> None:
 
 
 def encode_hull(hull, path, *, crs=None) -> bytes:
-    """The content of a file that holds a hull.
+    """Return the content of a file that holds a hull.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def encode_hull(hull, path, *, crs=None) -> bytes:
 
 
 def finite(number: float) -> float | None:
-    """A number that JSON can hold: None for one that overflowed."""
+    """Return a number that JSON can hold: None if it overflowed."""
     return float(number) if math.isfinite(number) else None
 
 

@@ -1,4 +1,4 @@
-"""Items with values and weights from a table."""
+"""Read items with values and weights from a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clgeom.io.numbers import as_int_or_float
 from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
 from clgeom.runtime.messages import listed
 
-#: Names of columns that are found without being asked for, best first; compared in lower case.
+#: Names of columns that are found by default, best first; compared in lower case.
 VALUES = ("value", "values", "profit", "price", "v", "p")
 WEIGHTS = ("weight", "weights", "cost", "size", "w")
 NAMES = ("name", "item")
@@ -21,7 +21,7 @@ NAMES = ("name", "item")
 
 @dataclass(frozen=True)
 class Items:
-    """The rows of a table, and what each is worth and weighs.
+    """The rows of a table, each an item with a value and a weight.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Items:
 
 
 def read_items(path, columns=None) -> Items:
-    """Read items from a table of text, whose rules are in `clgeom.io.tables`.
+    """Return the items of a table of text, whose rules are in `clgeom.io.tables`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def read_items(path, columns=None) -> Items:
 
 
 def _column(path, names, width, wanted, what, known, default):
-    """The position of the values or of the weights."""
+    """Return the position of the column of values or weights."""
     if wanted is not None:
         return position_of(path, names, width, wanted)
     lower = [name.lower() for name in names or ()]

@@ -1,4 +1,4 @@
-"""Numbers to sort: one column of a file, and the sorted numbers to a file."""
+"""Read numbers to sort from one column of a file, and write the sorted numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AT_ONCE = 1 << 16
 
 
 def read_numbers(path, *, column=None, array=None) -> np.ndarray:
-    """Read one-dimensional numbers from a file.
+    """Return the numbers of one column of a file.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def read_numbers(path, *, column=None, array=None) -> np.ndarray:
 
 
 def _of_table(path, column) -> np.ndarray:
-    """One column of a table, in the narrowest type that holds it."""
+    """Return one column of a table, in the narrowest type that holds it."""
 
     def choose(names, width):
         if column is None and width > 1:
@@ -72,7 +72,7 @@ def _of_table(path, column) -> np.ndarray:
 
 
 def _load(path, suffix, array) -> np.ndarray:
-    """The array of a .npy file, or one of a .npz file."""
+    """Return the array of a .npy file, or one of a .npz file."""
     if suffix == ".npy":
         return load_array(path)
     archive = Archive(path)
@@ -82,7 +82,7 @@ def _load(path, suffix, array) -> np.ndarray:
 
 
 def _of_array(path, values, column) -> np.ndarray:
-    """One column of an array that has columns or fields, else the array."""
+    """Return one column of an array that has columns or fields, else the array."""
     names = values.dtype.names
     width = len(names) if names else values.shape[1] if values.ndim == 2 else None
     if names and values.ndim == 1:

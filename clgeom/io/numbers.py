@@ -1,7 +1,7 @@
-"""Numbers in text: what is one, what is nearly one, and how a column of them becomes an array.
+"""Numbers in text: tell what is one and what was meant as one, and convert columns of them to arrays.
 
 A number is what Python's ``float`` takes, in ASCII and without underscores. A whole number is never rounded in silence:
-where the type of an array does not hold it, it is an error.
+if the type of an array does not hold it, that is an error.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.runtime.messages import shown
 
-#: A number: an integer (group 1), or what else there is. No hexadecimal digits, no underscores, ASCII only.
+#: A number: an integer (group 1), or another. No hexadecimal digits, no underscores, ASCII only.
 NUMBER = re.compile(
     r"(?:([+-]?[0-9]+)|[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity))\Z", re.I
 )
 WHOLE = re.compile(r"[+-]?[0-9]+")
-#: What was meant as a number, but is none: "1,5", "1 000", "1'000", "0x1F", "12°30'N", "$5", "(5)", digits of other
-#: scripts, a minus that is not that of ASCII.
+#: Text that was meant as a number but is none: "1,5", "1 000", "1'000", "0x1F", "12°30'N", "$5", "(5)", digits of
+#: other scripts, a minus that is not ASCII.
 ALMOST_NUMBER = re.compile(
     r"[^\w.,]*(?:0x.*|[.,]?\d[\d\s.,:'’_°′″%+‐-―−-]*(?:[ed][+−-]?\d+)?\s*[nsewo]?)[)\]$£¥€]?\Z", re.I
 )
-#: What begins like a number, in any script: no name of a column does in a line where all do.
+#: Text that begins like a number, in any script: a line of such fields is not a header.
 BEGINS_LIKE_A_NUMBER = re.compile(r"\W*[\d²³¹¼-¾⁰-₉⅐-↉∞]")
-#: Blanks of ASCII, besides the space and the tab, that NumPy's parser would leave out.
+#: Blanks of ASCII, besides space and tab, that NumPy's parser would skip.
 OTHER_BLANKS = "\x0b\x0c\x1c\x1d\x1e\x1f"
-#: Letters of a field by which it is told whether it is almost a number.
+#: First characters of a field that decide whether it was meant as a number.
 LOOKED_AT = 100
 #: Every integer up to here is a float64.
 EXACT = 2**53
-#: More digits than any float64 has before the point.
+#: Largest number of digits of a float64 before the point.
 MOST_DIGITS = 309
 
 
@@ -41,12 +41,12 @@ def is_number(field: str) -> bool:
 
 
 def is_almost_number(field: str) -> bool:
-    """Whether a field that is no number was meant as one."""
+    """Return whether a field that is not a number was meant as one."""
     return ALMOST_NUMBER.match(field[:LOOKED_AT]) is not None
 
 
 def as_float(field: str) -> float:
-    """A field as a float; ValueError where it is none, or an integer that float64 does not hold."""
+    """Return a field as a float; ValueError if it is not a number, or an integer that float64 does not hold."""
     field = field.strip(" \t")
     found = NUMBER.match(field)
     if found is None:
@@ -58,7 +58,7 @@ def as_float(field: str) -> float:
 
 
 def as_int_or_float(field: str) -> int | float:
-    """A field as an int where it is written as one, else as a float; ValueError where it is no number."""
+    """Return a field as an int if it is written as one, else as a float; ValueError if it is not a number."""
     field = field.strip(" \t")
     if WHOLE.fullmatch(field):
         if len(field.lstrip("+-0")) > MOST_DIGITS:
@@ -68,13 +68,13 @@ def as_int_or_float(field: str) -> int | float:
 
 
 def as_int(text: str) -> int:
-    """A whole number; one that is longer than all floats becomes a power of two beyond them."""
+    """Return a whole number as an int; one longer than all floats becomes a power of two beyond them."""
     digits = text.lstrip("+-0")
     return (-1 if text[0] == "-" else 1) * (int(digits or 0) if len(digits) <= MOST_DIGITS else 1 << 1024)
 
 
 def _is_rounded(text: str) -> bool:
-    """Whether float64 does not hold this whole number."""
+    """Return whether float64 would round this whole number."""
     value = as_int(text)
     try:
         return int(float(value)) != value
@@ -86,7 +86,7 @@ def _is_rounded(text: str) -> bool:
 
 
 def narrowest(path, texts, line_of) -> np.ndarray:
-    """Fields of a column as an array: int64, or uint64 where they need it, if all are whole numbers, else float64.
+    """Return the fields of a column as an array: int64 or uint64 if all are whole numbers, else float64.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def narrowest(path, texts, line_of) -> np.ndarray:
     plain = whole.isascii() and not any(blank in whole for blank in OTHER_BLANKS)
     for dtype in (np.int64, np.uint64, np.float64) if plain else ():
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy only warns of a fraction where whole numbers are read
+            warnings.simplefilter("error")  # NumPy only warns of fractions among whole numbers
             try:
-                # a delimiter that is in no field keeps blanks within one together
+                # with a delimiter that is in no field, blanks do not split one
                 values = np.loadtxt(texts, dtype, delimiter="\0", comments=None, ndmin=1)
             except (ValueError, OverflowError, DeprecationWarning, UserWarning):
                 continue
@@ -122,7 +122,7 @@ def narrowest(path, texts, line_of) -> np.ndarray:
 
 
 def _kept_whole(path, texts, line_of, floats) -> np.ndarray:
-    """Numbers read as float64: whole ones as integers where that keeps one that float64 would round, else refused."""
+    """Return numbers read as float64, or as integers if float64 would round one; refuse a mix with such a number."""
     if not (np.abs(floats) >= EXACT).any():
         return floats
     other = next((row for row, text in enumerate(texts) if not WHOLE.fullmatch(text)), None)
@@ -138,7 +138,7 @@ def _kept_whole(path, texts, line_of, floats) -> np.ndarray:
 
 
 def _integers(path, texts, line_of) -> np.ndarray:
-    """Whole numbers as int64 or uint64. NumPy's parser refused them, for uint64 for the sake of a 0 written as -0."""
+    """Return whole numbers as int64 or uint64 that NumPy's parser refused, as it does uint64 with a -0."""
     found = [(as_int(text), row) for row, text in enumerate(texts)]
     (low, low_row), (high, high_row) = min(found), max(found)
     for dtype in (np.int64, np.uint64):

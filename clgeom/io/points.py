@@ -1,4 +1,4 @@
-"""Points from a file, whatever its format."""
+"""Read points from a table of text or a NumPy file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READERS = (".npy", ".npz", *TABLES)
 
 
 def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
-    """Read 2D points from a file.
+    """Return the 2D points of a file.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
 
 
 def read_named_points(path, *, columns=None, array=None, progress=None):
-    """As `read_points`, with the names of the two columns.
+    """Return the points of a file as `read_points` does, and the names of the two columns.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def read_named_points(path, *, columns=None, array=None, progress=None):
 
 @contextlib.contextmanager
 def saying_where(path):
-    """What functions say of a point that is not finite is said of the file that the points were read from."""
+    """Let errors about a nonfinite point name its file and line."""
     try:
         yield
     except InvalidInput as error:
@@ -86,7 +86,7 @@ def saying_where(path):
 
 
 def read_valued_points(path, value, *, columns=None, array=None):
-    """As `read_named_points`, with the numbers of one more column.
+    """Return the points of a file as `read_named_points` does, and the numbers of one more column.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def read_valued_points(path, value, *, columns=None, array=None):
 
 
 def is_table(path) -> bool:
-    """Whether a file of this name is a table of text."""
+    """Return whether a file of this name is a table of text."""
     return Path(path).suffix.lower() in TABLES
 
 
 def check_points_file(path, columns, array, *, caller):
-    """Raise `InvalidInput` for a file whose ending is unknown, or that takes no such options."""
+    """Raise `InvalidInput` if the ending of a file is unknown, or does not allow these options."""
     suffix = path.suffix.lower()
     if suffix not in READERS:
         raise InvalidInput(f"The file '{path}' must end in one of {', '.join(READERS)}.")
@@ -133,7 +133,7 @@ def check_points_file(path, columns, array, *, caller):
 
 
 def read_columns(path, *, columns=None, value=None, by=None, progress=None):
-    """The columns of a table that hold x and y, and one more.
+    """Return the columns of x and y of a table, and one more.
 
     Parameters
     ----------

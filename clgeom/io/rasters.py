@@ -1,4 +1,4 @@
-"""Rasters from files. Rasterio is imported when it is needed."""
+"""Read rasters. Rasterio is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from clgeom.io.tables import TABLES
 from clgeom.optional import require
 from clgeom.runtime.messages import listed
 
-#: Files of rasters, and the driver of GDAL that may open each: one that reads no other file than it and its like, and
-#: tells when the file is cut short.
+#: Endings of rasters, and the GDAL driver that may open each: one that opens no other file but those beside it, and
+#: reports a truncated file.
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
 #: Words that begin the lines of an Arc/Info ASCII file's header.
 ASCII_HEADER = b"ncols nrows xllcorner xllcenter yllcorner yllcenter cellsize dx dy nodata_value nodata".split()
 BLOCK_BYTES = 1 << 24
-#: Names of the array in a .npz file that is taken without being asked for.
+#: Names of the array of a .npz file that is taken by default.
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Values with what is known of where they are, and how many bands or maps their file has."""
+    """Values of a raster, its transform and reference system if known, and the number of bands of its file."""
 
     values: np.ndarray
     transform: tuple | None = None
@@ -39,24 +39,24 @@ class Raster:
 
 
 def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
-    """Read a raster.
+    """Return the raster of a file.
 
     Parameters
     ----------
     path : path-like
         GeoTIFF (.tif, .tiff), Erdas Imagine (.img), Arc/Info ASCII (.asc), .npy, or .npz; a .npz file may also
-        hold "transform" (6 numbers), "crs" (text) and "nodata". A file cannot make this read others on the network.
+        hold "transform" (6 numbers), "crs" (text) and "nodata". No file on the network is opened.
     band : int
-        Which band, from 1; of a three-dimensional array, which map.
+        Band, from 1; the map of a three-dimensional array.
     array : str, optional
-        Which array of a .npz file; by default the only one of two dimensions, or the one with a known name.
+        Array of a .npz file; by default the only one of two dimensions, or the one with a known name.
     nodata : float, optional
-        Value of cells that hold nothing, as it is stored, instead of the file's.
+        Stored value of cells without data; replaces that of the file.
 
     Returns
     -------
     Raster
-        A band's scale and offset are applied; then, and where the file has a mask, cells that hold nothing are masked.
+        Scale and offset of the band are applied. Then, and if the file has a mask, cells without data are masked.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def _read_rasterio(path, band, nodata):
     import rasterio
 
     _check_sides(path)
-    # Only drivers that read this one file, and local files beside it; what these name is not looked for elsewhere.
+    # Only drivers that read this file and local files beside it; no file that these name is opened elsewhere.
     alone = rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-")
     with warnings.catch_warnings(record=True) as caught, _quiet_log(), alone:
         warnings.simplefilter("always")
@@ -124,9 +124,9 @@ def _read_rasterio(path, band, nodata):
 
 @contextlib.contextmanager
 def _quiet_log():
-    """Keep Python from printing a traceback where GDAL logs words of a file that are no UTF-8.
+    """Suppress the traceback that Python prints if GDAL logs text that is not UTF-8.
 
-    rasterio's function that logs them cannot raise: the error goes to both hooks of `sys`, and rasterio goes on.
+    The logging function of rasterio cannot raise: the error goes to both hooks of `sys`, and rasterio continues.
     """
     hooks = sys.excepthook, sys.unraisablehook
 
@@ -146,7 +146,7 @@ def _quiet_log():
 
 
 def _check_sides(path):
-    """Refuse a mask or an overview beside a raster that is no TIFF: GDAL would open whatever it is."""
+    """Refuse a mask or an overview beside a raster that is not a TIFF: GDAL would open any file."""
     for ending in (".msk", ".ovr", ".msk.ovr", ".ovr.msk", ".MSK", ".OVR"):
         side = Path(f"{path}{ending}")
         if side.is_file():
@@ -156,14 +156,14 @@ def _check_sides(path):
 
 
 def _band(source, band, values, nodata):
-    """The values of a band, as they are stored, as a Raster without a place."""
+    """Return the stored values of a band, scaled and masked, as a Raster without transform and system."""
     import rasterio
 
     flags = source.mask_flag_enums[band - 1]
     if values.dtype.kind not in "biuf":
         raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
     masks = rasterio.enums.MaskFlags
-    if masks.all_valid not in flags and masks.nodata not in flags:  # a mask of its own
+    if masks.all_valid not in flags and masks.nodata not in flags:  # the band has its own mask
         values = np.ma.masked_array(values, source.read_masks(band) == 0)
     scale, offset = source.scales[band - 1], source.offsets[band - 1]
     if (scale, offset) == (1.0, 0.0):
@@ -181,9 +181,9 @@ def _band(source, band, values, nodata):
 
 
 def _ascii_values(path, shape):
-    """The numbers of an Arc/Info ASCII file: int32 where all are whole and fit, else float32.
+    """Return the numbers of an Arc/Info ASCII file: int32 if all are whole and fit, else float32.
 
-    GDAL takes what is missing or no number as 0, and cuts off the places of all if the first ones have none.
+    GDAL reads missing and malformed numbers as 0, and truncates all decimals if the first numbers have none.
     """
     parts, rest = [], b""
     with open(path, "rb") as file:
@@ -210,7 +210,7 @@ def _ascii_values(path, shape):
 
 
 def _ascii_numbers(path, words):
-    """Words as float64."""
+    """Return words as float64."""
     try:
         if b"_" in b"".join(words):
             raise ValueError
@@ -251,7 +251,7 @@ def _maps(array) -> int:
 
 
 def _numbers(path, about, name, counts):
-    """An entry of a .npz file as floats, None where it is not there."""
+    """Return an entry of a .npz file as floats, None if it is missing."""
     if name not in about:
         return None
     values = about[name].ravel()
@@ -265,11 +265,11 @@ def _numbers(path, about, name, counts):
 
 
 def _text(path, about, name):
-    """An entry of a .npz file as text, None where it is not there or empty."""
+    """Return an entry of a .npz file as text, None if it is missing or empty."""
     if name not in about:
         return None
     value = about[name]
-    if value.dtype.kind == "i" and value.size == 1:  # EPSG's number
+    if value.dtype.kind == "i" and value.size == 1:  # an EPSG code
         return f"EPSG:{value.item()}"
     if value.dtype.kind not in "US" or value.size != 1:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Specifications of dynamic programs in TOML, with the files that they name; and filled tables to a file."""
+"""Read specifications of dynamic programs in TOML with the files that they name, and write filled tables."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from clgeom.io.atomic import replacing
 from clgeom.io.tables import read_blocks
 
 KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
-#: What of a table is kept.
+#: Parts of a table that may be kept.
 KEPT = ("table", "last", "corner")
-#: Keys that are options of the fill as they are.
+#: Keys that are passed to the fill.
 OPTIONS = ("keep", "check", "path", "layout")
 OUTPUTS = (".npy", ".csv")
-#: A dotted key of TOML with more parts than anybody writes.
+#: A dotted key of TOML with 200 parts or more: the parser would take minutes.
 DEEP_KEY = re.compile(r"(?:[\w-]+[ \t]*\.[ \t]*){200}")
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a specification describes.
+    """The content of a specification.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Spec:
     types, values : dict
         Of the parameters, by name.
     about : dict
-        What else describes the equation: dtype, pattern, helpers.
+        Other properties of the equation: dtype, pattern, helpers.
     options : dict
         Of the fill: keep, check, path, layout, as far as they are given.
     """
@@ -50,7 +50,7 @@ class Spec:
 
 
 def read_spec(path) -> Spec:
-    """Read a specification.
+    """Return the content of a specification.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_spec(path) -> Spec:
 
 
 def _value(path, name, given):
-    """The value of a parameter: written out, text as codes, or a file beside the specification."""
+    """Return the value of a parameter: written out, text as codes, or a file beside the specification."""
     sources = [key for key in ("value", "text", "file") if key in given]
     unknown = sorted(set(given) - {"type", *sources})
     if len(sources) != 1 or unknown:
@@ -112,7 +112,7 @@ def _value(path, name, given):
 
 
 def read_matrix(path) -> np.ndarray:
-    """All numbers of a table as float64, without axes of length 1: shape (rows, columns), or (n,) of a row or column.
+    """Return all numbers of a table as float64: shape (rows, columns), or (n,) for a single row or column.
 
     The rules of the table are in `clgeom.io.tables`.
     """
@@ -132,7 +132,7 @@ def _read_toml(path) -> dict:
     too_deep = InvalidInput(f"The file '{path}' has tables or arrays too deep inside each other.")
     try:
         text = Path(path).read_bytes().decode("utf-8")
-        if DEEP_KEY.search(text):  # takes the parser minutes
+        if DEEP_KEY.search(text):
             raise too_deep
         return tomllib.loads(text)
     except OSError as error:

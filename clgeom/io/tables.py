@@ -32,17 +32,17 @@ from clgeom.runtime.messages import shown
 
 #: Endings of tables.
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".xy", ".xyz")
-#: Endings of tables whose delimiter is a tab where there is one.
+#: Endings of tables in which a tab is looked for first.
 TABS = (".tsv", ".tab")
 BLOCK_BYTES = 1 << 24
-#: First bytes of files that are no text, and what they are.
+#: First bytes of files that are not text, and the reason to give.
 NOT_TEXT = (
     (b"\x1f\x8b", "it is compressed (gzip): unpack it first"),
     (b"PK\x03\x04", "it is an archive (zip)"),
     (b"\xff\xfe", "it is not text in UTF-8 or a code page"),
     (b"\xfe\xff", "it is not text in UTF-8 or a code page"),
 )
-#: Blanks, for NumPy's parser, besides the space and the tab: they become what no number holds.
+#: Replaces the blanks of NumPy's parser, except space and tab, by a character that is in no number.
 NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
 #: An integer of so many digits may be one that float64 does not hold.
 LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
@@ -74,7 +74,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines of a table, the first of which has the number `line` in the file. `missing` names an empty field."""
+    """Whole lines of a table, from line `line` of the file on. `missing` names an empty field in messages."""
 
     text: str
     layout: Layout
@@ -82,7 +82,7 @@ class Block:
     missing: str = "a number"
 
     def rows(self):
-        """(number of the line, its fields) of each row; raises `InvalidInput` that names the first malformed line."""
+        """Yield (line number, line, fields) of each row; `InvalidInput` names the first malformed line."""
         layout = self.layout
         for number, line in enumerate(io.StringIO(self.text), self.line):
             if not _is_row(line):
@@ -98,14 +98,14 @@ class Block:
             yield number, line, fields
 
     def texts(self, column: int) -> list[str]:
-        """The fields of one column."""
+        """Return the fields of one column."""
         found = self._plain_texts(column)
         if found is None:
             found = [fields[column] for _, _, fields in self.rows()]
         return found if self.text.isascii() else list(map(decoded, found))
 
     def _plain_texts(self, column):
-        """As `texts`, quick; None for a block with quotes, comments or rows of another width."""
+        """Return what `texts` does, quickly; None for a block with quotes, comments or uneven rows."""
         text, layout = self.text, self.layout
         if '"' in text or "#" in text:
             return None
@@ -120,7 +120,7 @@ class Block:
         return [row[column] for row in rows] if set(map(len, rows)) <= {layout.width} else None
 
     def floats(self) -> np.ndarray:
-        """The columns of numbers as float64, shape (n, len(layout.columns))."""
+        """Return the columns of numbers as float64, shape (n, len(layout.columns))."""
         layout, text = self.layout, self.text
         if "#" in text:
             text = "".join(line for line in io.StringIO(text) if _is_row(line))
@@ -147,7 +147,7 @@ class Block:
         return values
 
     def _floats_by_line(self):
-        """As `floats`, slow and exact; raises `InvalidInput` that names the first malformed line."""
+        """Return what `floats` does, line by line; `InvalidInput` names the first malformed line."""
         rows = []
         for number, line, fields in self.rows():
             row = []
@@ -162,7 +162,7 @@ class Block:
 
 
 def read_blocks(path, choose, *, missing="a number", progress=None):
-    """The blocks of a table, one after the other; none of a file without a row and a header.
+    """Yield the blocks of a table; none for a file without header and rows.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
                 raise malformed(path, line + before.count("\n"), what, before[before.rfind("\n") + 1 :])
             if layout is None:
                 layout, header_lines = _layout(path, text, choose, missing)
-                if layout is None:  # nothing but comments so far
+                if layout is None:  # only comments so far
                     line += text.count("\n")
                     continue
                 text = _without_lines(text, header_lines)
@@ -197,7 +197,7 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
 
 
 def line_of_row(path, row) -> int:
-    """The number in the file, from 1, of the line that holds row `row`, from 0, of what is read."""
+    """Return the number, from 1, of the line that holds a row, whose number is counted from 0."""
     with reading(path), open(path, "rb") as file:
         layout, line = None, 1
         for block in _texts(file, path):
@@ -214,12 +214,12 @@ def line_of_row(path, row) -> int:
 
 
 def malformed(path, number, what, line) -> InvalidInput:
-    """The error for a line that cannot be read."""
+    """Return the error for a malformed line."""
     return InvalidInput(f"The file '{path}' is malformed in line {number}: {what} ('{shown(decoded(line[:300]))}').")
 
 
 def what_is_wrong(field: str, missing: str) -> str:
-    """What is wrong with a field that is no number."""
+    """Return what is wrong with a field that is not a number; "" for a number."""
     if not field.strip():
         return f"{missing} is missing"
     try:
@@ -230,7 +230,7 @@ def what_is_wrong(field: str, missing: str) -> str:
 
 
 def decoded(field: str) -> str:
-    """A field as its author wrote it: UTF-8 where it is."""
+    """Return a field decoded from UTF-8, or as it is if it is in a code page."""
     try:
         return field if field.isascii() else field.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -241,7 +241,7 @@ def decoded(field: str) -> str:
 
 
 def _texts(file, path):
-    """The text in pieces that end with a line; line ends become a plain newline, each."""
+    """Yield the text in pieces of whole lines; each line end becomes a newline."""
     rest = []
     for number in itertools.count():
         data = file.read(BLOCK_BYTES)
@@ -265,14 +265,14 @@ def _texts(file, path):
 
 
 def _text(data: bytes) -> str:
-    """Bytes as text, one character each: numbers are ASCII, and names are decoded where they are wanted."""
+    """Return bytes as text, one character each: numbers are ASCII, and names are decoded when needed."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data.decode("latin-1")
 
 
 def _is_row(line: str) -> bool:
-    """Whether a line is data: not blank, not a comment."""
+    """Return whether a line is data: neither blank nor a comment."""
     start = line.lstrip(" \t\n")[:1]
     return start != "" and start != "#"
 
@@ -282,9 +282,9 @@ def _without_lines(block: str, count: int) -> str:
 
 
 def split(line: str, delimiter: str | None) -> list[str]:
-    """The fields of a line: blanks around them left out, quotes removed and what is in them kept.
+    """Return the fields of a line, without blanks around them and without quotes.
 
-    A quote counts at the beginning of a field; within quotes "" stands for one. ValueError says what is wrong.
+    A quote counts only at the beginning of a field; within quotes "" stands for one. ValueError says what is wrong.
     """
     if '"' not in line:
         if delimiter is None:
@@ -306,7 +306,7 @@ def split(line: str, delimiter: str | None) -> list[str]:
 
 @functools.lru_cache
 def _field_pattern(delimiter):
-    """One field with what ends it: a quoted one, else a plain one."""
+    """Return the pattern of a field with its end: quoted (group 1) or plain (group 2)."""
     quoted = r'"([^"]*(?:""[^"]*)*)"'
     if delimiter is None:
         return re.compile(rf'(?:{quoted}|([^" \t][^ \t]*))(?:[ \t]+|\Z)')
@@ -318,9 +318,9 @@ def _field_pattern(delimiter):
 
 
 def _layout(path, block, choose, missing):
-    """The layout of a file from its first block, and how many lines come before its first row.
+    """Return the layout of a file from its first block, and the number of lines before its first row.
 
-    (None, 0) when the block has no row and no header.
+    (None, 0) if the block has neither header nor rows.
     """
     lines = ((number, line) for number, line in enumerate(io.StringIO(block), 1) if _is_row(line))
     number, first = next(lines, (1, None))
@@ -343,7 +343,7 @@ def _layout(path, block, choose, missing):
 
 
 def _lost_number(names, columns):
-    """The position of a field that would be lost if its line was taken for a header, None where there is none."""
+    """Return the position of a number that would be lost if its line were taken for a header, None without one."""
     for column in columns:
         if is_almost_number(names[column]):
             return column
@@ -355,7 +355,7 @@ def _lost_number(names, columns):
 
 
 def _delimiter(path, line):
-    """What separates the fields: as the file's ending says, unless its first line says otherwise."""
+    """Return the delimiter of the first line; the ending of the file decides which one is looked for first."""
     line = re.sub('"[^"]*"', "", line).strip(" \t")
     suffix = os.path.splitext(path)[1].lower()
     for delimiter in ("\t", ",", ";") if suffix in TABS else (",", ";", "\t"):
@@ -368,7 +368,7 @@ def _delimiter(path, line):
 
 
 def _even_rows(data: bytes, layout: Layout) -> int | None:
-    """How many rows a text without comments has; None unless all have the layout's fields and plain quotes."""
+    """Return the number of rows of a text without comments; None if a row has another width or odd quotes."""
     if not data.endswith(b"\n"):
         data += b"\n"
     codes = np.frombuffer(data, np.uint8)
@@ -395,7 +395,7 @@ def _even_rows(data: bytes, layout: Layout) -> int | None:
 
 
 def _quotes_fields(codes, quotes, delimiter) -> bool:
-    """Whether each pair of quotes holds a whole field, or ends where the next one begins ("")."""
+    """Return whether each pair of quotes holds a whole field, or ends where the next one begins ("")."""
     around = [ord(c) for c in '"\n' + (delimiter or " \t")]
     before = codes[np.maximum(quotes[0::2] - 1, 0)]
     after = codes[quotes[1::2] + 1]  # the text ends with a newline

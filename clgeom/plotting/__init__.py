@@ -1,1 +1,1 @@
-"""Figures."""
+"""Figures of rings and arrays. Matplotlib is imported when something is drawn."""

@@ -1,4 +1,4 @@
-"""Pictures of rasters and of the outlines of what they cover."""
+"""Figures of rasters and of outlines of covered cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
 
 
 def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None):
-    """Draw the outlines of what is covered, and the raster that they are of when it is given, into Matplotlib axes.
+    """Draw outlines of covered cells, and their raster if it is given, into Matplotlib axes.
 
     Parameters
     ----------
@@ -22,9 +22,9 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
     values : array_like, shape (rows, columns), optional
         The raster; NaN is not drawn.
     transform : sequence of 6 float, optional
-        Where the raster is: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``.
+        Position of the raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``.
     unit : str
-        Of the values.
+        Unit of the values.
     title : str, optional
 
     Returns
@@ -40,7 +40,7 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
             rings = [np.asarray(ring, np.float64) for ring in rings]
             if values is None:
                 fill_rings(ax, rings, colours[label], alpha=0.12)
-            for number, ring in enumerate(rings):  # what is cut out has a thinner line
+            for number, ring in enumerate(rings):  # holes have thinner lines
                 ax.plot(*ring.T, color=colours[label], linewidth=0.5 if number else 1.2, zorder=4)
     for label, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=1.6, label=label)
@@ -76,7 +76,7 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
         The title of each of five panels, and its polygons: lists of closed rings in columns and rows.
     path : path-like
     unit, title : str
-        Of the map.
+        Unit and title of the map.
     """
     figure = new_figure((13, 8.6))
     axes = figure.subplots(2, 3).ravel()
@@ -99,7 +99,7 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
 
 
 def _draw_raster(ax, values, transform, unit):
-    """A raster as an image where its transform puts it."""
+    """Draw a raster as an image at the position that its transform gives."""
     from matplotlib.transforms import Affine2D
 
     rows, columns = np.shape(values)
@@ -110,7 +110,7 @@ def _draw_raster(ax, values, transform, unit):
     x, y = (corners @ np.array([[a, d], [b, e]]) + (c, f)).T
     ax.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
     if e > 0 and transform is None:
-        ax.invert_yaxis()  # columns and rows: row 0 is on top
+        ax.invert_yaxis()  # axes are columns and rows: row 0 is on top
     ax.figure.colorbar(image, ax=ax, shrink=0.8, label=unit)
 
 

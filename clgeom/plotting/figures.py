@@ -1,4 +1,4 @@
-"""What all figures share: how one is begun, dressed and saved. Matplotlib is imported when something is drawn."""
+"""Parts of all figures: axes, styles, limits, points, files. Matplotlib is imported when something is drawn."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from clgeom.io.atomic import check_output, replacing
 from clgeom.optional import require_matplotlib
 
 FORMATS = (".png", ".svg", ".pdf")
-#: From this many points on, a density image is drawn instead of dots.
+#: From this number of points on, their density is drawn instead of dots.
 MANY = 200_000
-#: An image of more points than this is made from an even share of them; it would look the same.
+#: Most points that a density is counted from; more are sampled evenly, which looks the same.
 ENOUGH = 10_000_000
 
 INK, QUIET, LINE, FILL, CORNER = "#22303c", "#7d93a6", "#d1495b", "#d1495b", "#a4243b"
-#: Outlines of levels, from the first to the last.
+#: Colours of outlines, from the first level to the last.
 LEVEL_LINES = ("#7f0000", "#f16913", "#f7dc6f", "#9b59b6", "#f8f9f9", "#1b2631")
 
 
 def new_axes(ax=None, height=6):
-    """The axes given, else new ones of pyplot's."""
+    """Return the axes given, else new ones of pyplot's."""
     require_matplotlib()
     if ax is not None:
         return ax
@@ -32,7 +32,7 @@ def new_axes(ax=None, height=6):
 
 
 def new_figure(size):
-    """A figure of its own: no window system, no state shared with the caller's pyplot."""
+    """Return a figure that shares no state with the caller's pyplot and needs no window system."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -50,19 +50,20 @@ def save(figure, path) -> None:
 
 
 def figure_size(corners):
-    """Inches that suit the shape of the hull, so that little of the page stays empty."""
+    """Return width and height in inches that suit the extent of some corners."""
     width, height = np.ptp(corners, axis=0) if len(corners) else (1, 1)
     ratio = height / width if np.isfinite(width) and np.isfinite(height) and width and height else 0.75
     return (9.6, max(9.6 * ratio * 0.85 + 0.9, 3.4)) if ratio < 0.7 else (7.2, min(7.2 * ratio + 0.5, 8.4))
 
 
 def finite(points):
+    """Return the points whose coordinates are finite."""
     points = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else np.asarray(points)
     return points[np.isfinite(points).all(axis=1)]
 
 
 def drawable(points):
-    """Points as float64, refused when their differences overflow in Matplotlib."""
+    """Return points as float64; refuse those whose differences overflow in Matplotlib."""
     points = np.asarray(points, np.float64).reshape(-1, 2)
     if len(points) and max(abs(points.min()), abs(points.max())) > 1e300:
         raise InvalidInput("Coordinates beyond 1e300 cannot be drawn; scale them first.")
@@ -70,10 +71,11 @@ def drawable(points):
 
 
 def frame(ax, corners, side):
-    """Set the limits to the hull with some margin, `side` of its size at left and right; never no margin."""
+    """Set the limits of axes round corners with a margin: left and right this share `side` of the extent."""
     low, high = (corners.min(axis=0), corners.max(axis=0)) if len(corners) else (np.zeros(2), np.ones(2))
     largest = np.abs(corners).max(initial=0)
-    reach = max((high - low).max() or largest * 0.05 or 1.0, largest * 1e-13)  # what float64 tells apart around them
+    # at least what float64 tells apart there
+    reach = max((high - low).max() or largest * 0.05 or 1.0, largest * 1e-13)
     ax.set_xlim(low[0] - side * reach, high[0] + side * reach)
     ax.set_ylim(low[1] - 0.06 * reach, high[1] + 0.06 * reach)
     ax.set_aspect("equal")
@@ -81,10 +83,10 @@ def frame(ax, corners, side):
 
 
 def draw_points(ax, points, low, high):
-    """Few points as dots, many as an image of their density."""
+    """Draw few points as dots, many as an image of their density."""
     width, height = high - low
     if len(points) < MANY or not (width > 0 and height > 0):
-        points = points[:: -(-len(points) // MANY) or 1]  # only a line or a spot is thinned here
+        points = points[:: -(-len(points) // MANY) or 1]  # many points come here only on a line or a spot
         size = np.clip(4e4 / max(len(points), 1), 0.9, 14)
         ax.scatter(*points.T, s=size, color=QUIET, alpha=0.55, linewidths=0, zorder=1, rasterized=True)
         return
@@ -100,6 +102,7 @@ def draw_points(ax, points, low, high):
 
 
 def dress(ax, title):
+    """Give axes the title, ticks, grid and spines of all figures."""
     ax.set_title(title, loc="left", fontsize=11, color=INK)
     ax.tick_params(labelsize=8, colors=INK, length=3)
     ax.grid(color="#e6ebef", linewidth=0.6, zorder=0)
@@ -110,7 +113,7 @@ def dress(ax, title):
 
 
 def fill_rings(ax, rings, colour, **style):
-    """Fill closed rings, the later ones being holes."""
+    """Fill the first of some closed rings without the others, its holes."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
 

@@ -1,4 +1,4 @@
-"""Pictures of what a Shellsort does for each gap."""
+"""Figures of the gaps of a Shellsort."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def save_gaps_plot(names, passes, seconds, path, *, title="") -> None:
     Parameters
     ----------
     names : sequence of str
-        Of the gaps.
+        Names of the gaps.
     passes, seconds : sequence of float
-        Of each gap.
+        Passes and time of each gap.
     path : path-like
     title : str
     """

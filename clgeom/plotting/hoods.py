@@ -1,4 +1,4 @@
-"""Pictures of how hoods of blocks of points merge into a hull."""
+"""Figures of the stages in which hoods of blocks of points merge into a hull."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from clgeom.optional import require_matplotlib
 from clgeom.plotting.figures import draw_points, drawable, dress, figure_size, frame, new_axes, new_figure
 
 TRACE_FORMATS = (".gif", ".png")
-#: A trace of more points than this would show nothing but lines.
+#: Most points of a trace; more would show only lines.
 TRACEABLE = 200_000
-#: Colours of neighbours in turn.
+#: Colours of neighbouring hoods, in turn.
 UPPER_HOODS, LOWER_HOODS = ("#d1495b", "#8c2f39"), ("#2e86ab", "#1b4965")
 
 
@@ -64,7 +64,7 @@ def plot_hoods(points, upper, lower=(), ax=None, *, title=None):
 
 
 def save_trace(points, path, upper, lower=()) -> None:
-    """Draw the stages of a merge: as an animation into a .gif, as panels into a .png file, whole or not at all.
+    """Draw the stages of a merge into a .gif file as an animation, or into a .png file as panels.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def save_trace(points, path, upper, lower=()) -> None:
     stages = list(zip(upper, lower)) if lower else [(hoods, ()) for hoods in upper]
     stages = stages or [((), ())]
     draw = _save_animation if Path(path).suffix.lower() == ".gif" else _save_panels
-    with tempfile.TemporaryDirectory() as folder:  # Matplotlib's writers of animations want a name
+    with tempfile.TemporaryDirectory() as folder:  # Matplotlib writes animations to a named file
         drawn = Path(folder) / f"trace{Path(path).suffix.lower()}"
         draw(points, stages, drawn)
         with replacing(path) as file:
@@ -104,7 +104,7 @@ def _stage_title(stage, hoods):
 
 
 def _save_animation(points, stages, path):
-    """A frame for each stage; the last one stays for longer."""
+    """Write a frame for each stage; the last one is shown for longer."""
     from matplotlib.animation import PillowWriter
 
     figure = new_figure(figure_size(points))
@@ -118,7 +118,7 @@ def _save_animation(points, stages, path):
 
 
 def _save_panels(points, stages, path):
-    """The last six stages: before them there is little but lines up and down."""
+    """Write the last six stages; earlier ones show little but vertical lines."""
     chosen = range(max(len(stages) - 6, 0), len(stages))
     columns = min(len(chosen), 3)
     rows = -(-len(chosen) // columns)

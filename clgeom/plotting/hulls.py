@@ -1,4 +1,4 @@
-"""Pictures of hulls."""
+"""Figures of hulls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clgeom.plotting.figures import (
 
 
 def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=None, title=None):
-    """Draw a hull, and its points when they are given, into Matplotlib axes.
+    """Draw a hull, and its points if they are given, into Matplotlib axes.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=
     ax : matplotlib.axes.Axes, optional
         Where to draw; new axes of pyplot's by default.
     count : int, optional
-        How many points the hull is of, for the title.
+        Number of points of the hull, for the title.
     filled : bool
         Tint the inside. A hull on a line has none.
     points : array_like, shape (n, 2), optional
@@ -78,7 +78,7 @@ def save_hull_plot(corners, path, **options) -> None:
 
 
 def _label(ax, corners, labels, low, high):
-    """A text at each vertex, outside the hull; those at the sides are spread so that none covers another."""
+    """Draw a text at each vertex, outside the hull; texts at the sides are spread so that they do not overlap."""
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, np.finfo(float).tiny)
     towards = (corners - middle) / half
     line_height = 0.036 * (high - low).max()
@@ -108,7 +108,7 @@ def _label(ax, corners, labels, low, high):
 
 
 def _spread(places, gap):
-    """Ascending places moved as little as is easy, so that neighbours are at least `gap` apart."""
+    """Return ascending positions, moved a little so that neighbours are at least `gap` apart."""
     groups = []  # runs of labels that touch: (centre, count)
     for place in places:
         groups.append((place, 1))

@@ -1,4 +1,4 @@
-"""Pictures of adaptive regions of points."""
+"""Figures of adaptive regions of points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clgeom.plotting.figures import (
 
 
 def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=LINE, label=None):
-    """Draw an adaptive region, and its points when they are given, into Matplotlib axes.
+    """Draw an adaptive region, and its points if they are given, into Matplotlib axes.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
     ax : matplotlib.axes.Axes, optional
         Where to draw; new axes of pyplot's by default.
     count : int, optional
-        How many points the region is of, for the title.
+        Number of points of the region, for the title.
     points : array_like, shape (n, 2), optional
         The points that the region is of. Many are drawn as a density image.
     title : str, optional
     colour : color
-        Of the outline.
+        Colour of the outline.
     label : str, optional
-        What a legend calls the outline.
+        Name of the outline in a legend.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
 def save_regions_plot(regions, path, *, counts=None, points=None, labels=None) -> None:
     """Draw adaptive regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
-    Several have a colour each, and a legend of their labels.
+    Several regions have a colour each, and a legend of their labels.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def save_regions_plot(regions, path, *, counts=None, points=None, labels=None) -
         The parts of each region.
     path : path-like
     counts : sequence of int, optional
-        How many points each region is of.
+        Number of points of each region.
     points : array_like, shape (n, 2), optional
     labels : sequence of str, optional
     """
