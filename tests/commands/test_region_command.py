@@ -64,8 +64,23 @@ def features(path):
 @pytest.mark.parametrize("model", ("wim", "wim-los", "free-space", "two-ray"))
 def test_a_map_from_nothing(model):
     levels = ("--level", -75, "--level", -85) if model == "wim" else ("--level", -45, "--level", -60)
-    text = done("--model", model, "--size", 96, "--pixel", 20, "--sigma", 3, *levels, "-o", "made.geojson",
-                "--plot", "made.png", "--segments", 32)  # fmt: skip
+    text = done(
+        "--model",
+        model,
+        "--size",
+        96,
+        "--pixel",
+        20,
+        "--sigma",
+        3,
+        *levels,
+        "-o",
+        "made.geojson",
+        "--plot",
+        "made.png",
+        "--segments",
+        32,
+    )
     assert "96 x 96 cells (float32), EPSG:32632" in text and "km2" in text
     assert Path("made.png").read_bytes().startswith(b"\x89PNG")
     found = features("made.geojson")
@@ -103,8 +118,13 @@ def test_numpy_files():
     (line,) = Path("hill.wkt").read_text().splitlines()
     (own,) = coverage_regions(hill(), 60)
     assert shapely.from_wkt(line).equals(own.to_shapely())
-    np.savez("hill.npz", raster=np.stack([hill(), hill(top=70)]), transform=(2, 0, 10, 0, -2, 50), crs="EPSG:32632",
-             nodata=66.0)  # fmt: skip
+    np.savez(
+        "hill.npz",
+        raster=np.stack([hill(), hill(top=70)]),
+        transform=(2, 0, 10, 0, -2, 50),
+        crs="EPSG:32632",
+        nodata=66.0,
+    )
     facts = json.loads(done("hill.npz", "--level", 60, "--json"))
     assert facts["crs"] == "EPSG:32632" and facts["levels"][0]["area"] == 4 * own.area
     lower = json.loads(done("hill.npz", "--level", 60, "--band", 2, "--json"))
@@ -121,8 +141,18 @@ def test_geotiff():
 
     values = hill()
     values[:3] = -9999
-    with rasterio.open("hill.tif", "w", driver="GTiff", height=40, width=45, count=1, dtype="float32", crs="EPSG:32632",
-                       transform=from_origin(691_000, 5_335_000, 25, 25), nodata=-9999) as file:  # fmt: skip
+    with rasterio.open(
+        "hill.tif",
+        "w",
+        driver="GTiff",
+        height=40,
+        width=45,
+        count=1,
+        dtype="float32",
+        crs="EPSG:32632",
+        transform=from_origin(691_000, 5_335_000, 25, 25),
+        nodata=-9999,
+    ) as file:
         file.write(values, 1)
     facts = json.loads(done("hill.tif", "--level", 40, "--direction", "<=", "--json", "-o", "low.geojson"))
     covered = ((values <= 40) & (values != -9999)).sum()
@@ -255,7 +285,7 @@ def test_long_edges_lose_no_cell():
         ("EPSG:3031", (50_000, 0, 0, 0, -50_000, 0), "Polygon"),  # the south pole is a corner
         ("EPSG:4326", (18, 0, 0, 0, -9, 90), "Polygon"),  # the world, from 0 to 360 degrees
     ),
-)  # fmt: skip
+)
 def test_the_antimeridian_and_poles_are_no_trouble(crs, transform, kind):
     mask = np.ones((20, 20), np.float32)
     done(saved("map.npz", mask, transform, crs), "--level", 1, "-o", "map.geojson")
@@ -285,8 +315,9 @@ def test_areas_are_of_the_cells_and_of_the_outlines_union():
     assert level["cells_km2"] == pytest.approx(mask.sum(), rel=2e-3) and level["cells_km2"] < level["area_km2"]
     text = done(name, "--level", 1)
     assert "area of cells  area of outlines" in text and f"{level['area_km2']:,.6g} km2" in text
-    (mercator,) = json.loads(done(saved("map.npz", mask.astype(np.float32), (1000, 0, 0, 0, -1000, 8_430_000), 3857),
-                                  "--level", 1, "--json"))["levels"]  # fmt: skip
+    (mercator,) = json.loads(
+        done(saved("map.npz", mask.astype(np.float32), (1000, 0, 0, 0, -1000, 8_430_000), 3857), "--level", 1, "--json")
+    )["levels"]
     assert mercator["area"] / 1e6 > 3.9 * mercator["area_km2"], "at 60 degrees north"
 
 
@@ -399,8 +430,18 @@ def tiff(name, values, *, crs="EPSG:32632", transform=(25, 0, 691_000, 0, -25, 5
 
     values = values.reshape((-1, *values.shape[-2:]))
     placed = {} if transform is None else {"transform": rasterio.Affine(*transform)}
-    with rasterio.open(name, "w", driver="GTiff", height=values.shape[1], width=values.shape[2], count=len(values),
-                       dtype=values.dtype, crs=crs, **placed, **more) as file:  # fmt: skip
+    with rasterio.open(
+        name,
+        "w",
+        driver="GTiff",
+        height=values.shape[1],
+        width=values.shape[2],
+        count=len(values),
+        dtype=values.dtype,
+        crs=crs,
+        **placed,
+        **more,
+    ) as file:
         file.write(values)
     return name
 
@@ -678,9 +719,10 @@ def test_missing_packages_are_named(monkeypatch):
     Path("a.tif").write_bytes(b"II*\0")
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec",
+        importlib.util,
+        "find_spec",
         lambda name, *rest: None if name in ("rasterio", "pyogrio", "pyproj") else found(name, *rest),
-    )  # fmt: skip
+    )
     assert "Reading 'a.tif' needs rasterio, which is not installed: pip install 'clgeom[geo]'" in refused(
         "a.tif", "--level", 1
     )
@@ -706,8 +748,9 @@ def test_terrain():
         west, north = float(terrain["xmin"]), float(max(terrain["ymin"], terrain["ymax"]))
         transform = (float(terrain["dx"]), 0, west, 0, -float(terrain["dy"]), north)
     assert elevation.dtype == np.int16
-    found = coverage_regions(elevation, (300, 350), direction="<=", transform=transform, crs="EPSG:4326", segments=48,
-                             holes=1e-5)  # fmt: skip
+    found = coverage_regions(
+        elevation, (300, 350), direction="<=", transform=transform, crs="EPSG:4326", segments=48, holes=1e-5
+    )
     for level in (300, 350):
         own = [region for region in found if region.level == level]
         mask = elevation <= level

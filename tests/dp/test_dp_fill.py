@@ -349,7 +349,8 @@ def test_wide_stages(session):
             np.testing.assert_array_equal(wide.decisions.numpy(), plain.decisions.numpy())
             np.testing.assert_array_equal(wide.last, plain.last)
         # narrow in the middle, where stages are long, unless the device has a group for each of their cells
-        assert len(wide.phases) in ((1, 3) if n == 70 else (1,))
+        stages = [phase.name for phase in wide.phases if phase.name != "read_cells"]
+        assert len(stages) in ((1, 3) if n == 70 else (1,))
     np.testing.assert_array_equal(plain.numpy(), reference.chain_table(d[:71].tolist())[0])
 
     def farthest(M, i, j, w):

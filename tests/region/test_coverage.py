@@ -275,7 +275,7 @@ def test_parts_do_not_depend_on_shares(session, policy):
     masks = [rng.random((70, 80)) < density for density in (0.35, 0.5, 0.6)]
     for mask in (picture("spiral", 60), combs, combs.T, ~combs, *masks):
         stack = as_stack(mask, session, of="test")
-        job = Job(stack, as_levels(1, ">=", None, stack.dtype, of="test"), None, 1, "count", False)
+        job = Job(stack, as_levels(1, ">=", None, stack.dtype, of="test"), None, 1, "count")
         runs = covered_runs(Masks(job, stack, 0, 1))
         for some, cells, corners in ((runs, mask, True), (runs.between(), ~mask, False)):
             labels, count = ndimage.label(cells, np.ones((3, 3)) if corners else None)
