@@ -104,9 +104,15 @@ def main(picture="munich.png", output=None):
     width = np.clip(60 * open_share, 8, 60).astype(np.float32)
     position = np.array(heights.shape) / 2
     loss = walfisch_ikegami(
-        distance_map(heights.shape, position, pixel=pixel), frequency=1800, base_height=mast, roof_height=roofs,
-        street_width=width, separation=(2 * width), city="metropolitan", outside="clip",
-    )  # fmt: skip
+        distance_map(heights.shape, position, pixel=pixel),
+        frequency=1800,
+        base_height=mast,
+        roof_height=roofs,
+        street_width=width,
+        separation=(2 * width),
+        city="metropolitan",
+        outside="clip",
+    )
     received = 46 - loss + shadowing(heights.shape, sigma=4, correlation=40, pixel=pixel, seed=1)
     received[built] -= 15  # through the walls
     received[open_share > 0.99] = np.nan  # beyond the scene nothing is known
@@ -117,8 +123,10 @@ def main(picture="munich.png", output=None):
     large = [region for region in regions if region.cells * pixel**2 > 5_000]
     for level in levels:
         own = [region for region in large if region.level == level]
-        print(f">= {level} dBm: {len(own)} regions, {sum(map(len, own)):,} vertices, "
-              f"{shapely.union_all([region.to_shapely() for region in own]).area / 1e6:.3f} km2")  # fmt: skip
+        print(
+            f">= {level} dBm: {len(own)} regions, {sum(map(len, own)):,} vertices, "
+            f"{shapely.union_all([region.to_shapely() for region in own]).area / 1e6:.3f} km2"
+        )
     title = "Munich, one base station, Walfisch-Ikegami"
     save_coverage_plot(outlines(large), picture, values=received, transform=transform, title=title)
     if output:

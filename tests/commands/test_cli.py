@@ -395,8 +395,11 @@ def test_geojson_is_reprojected(here, by):
 
 def test_geojson_is_reprojected_whatever_its_shape(here):
     pytest.importorskip("pyproj")
-    for rows, kind in [([], "GeometryCollection"), ([(691000.0, 5335000.0)], "Point"),
-                       ([(691000.0, 5335000.0), (692000.0, 5335000.0)], "LineString")]:  # fmt: skip
+    for rows, kind in [
+        ([], "GeometryCollection"),
+        ([(691000.0, 5335000.0)], "Point"),
+        ([(691000.0, 5335000.0), (692000.0, 5335000.0)], "LineString"),
+    ]:
         done("hull", table("x,y", rows), "--crs", "EPSG:32632", "-o", "hull.geojson")
         geometry = json.loads((here / "hull.geojson").read_text())["geometry"]
         assert geometry["type"] == kind
@@ -537,9 +540,11 @@ def test_as_a_program(here):
     )
     assert help_.returncode == 0 and "Commands:" in help_.stdout and help_.stdout.endswith("\n[]\n")
     bad = subprocess.run(
-        [sys.executable, "-m", "clgeom", "hull", "none.csv"], capture_output=True, text=True,
+        [sys.executable, "-m", "clgeom", "hull", "none.csv"],
+        capture_output=True,
+        text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr == "clgeom: error: The file 'none.csv' cannot be read: No such file or directory.\n"
 
@@ -548,9 +553,12 @@ def test_as_a_program(here):
 def test_output_that_cannot_be_written():
     with open("/dev/full", "w") as full:
         bad = subprocess.run(
-            [sys.executable, "-m", "clgeom", "--version"], stdout=full, stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-m", "clgeom", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )  # fmt: skip
+        )
     assert bad.returncode == 1 and bad.stderr.startswith("clgeom: error: ") and bad.stderr.count("\n") == 1
 
 

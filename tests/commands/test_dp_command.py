@@ -129,8 +129,11 @@ def test_fill(here):
 
 def test_fill_infers_the_pattern_and_reads_files(here):
     np.save("w.npy", np.array([1.0, 2.5], np.float32))
-    write("s.toml", 'equation = "i == 0 ? j : M(i-1, j) * w[i-1]"\ndtype = "float32"\nshape = [3, 4]\n'
-                    '[parameters.w]\ntype = "float32[]"\nfile = "w.npy"\n')  # fmt: skip
+    write(
+        "s.toml",
+        'equation = "i == 0 ? j : M(i-1, j) * w[i-1]"\ndtype = "float32"\nshape = [3, 4]\n'
+        '[parameters.w]\ntype = "float32[]"\nfile = "w.npy"\n',
+    )
     facts = json.loads(done("dp", "fill", "s.toml", "--json"))
     assert facts["pattern"] == "RUD" and facts["inferred"] and facts["corner"] == 7.5
 
@@ -138,19 +141,19 @@ def test_fill_infers_the_pattern_and_reads_files(here):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (('shape = [8, 7]', 'shape = [8]'), "'shape' of 's.toml' must be two numbers"),
-        (('shape = [8, 7]', ''), "must have the key 'shape'"),
-        (('shape = [8, 7]', 'shape = [8, 7]\nshade = 3'), "has the unknown key 'shade'"),
+        (("shape = [8, 7]", "shape = [8]"), "'shape' of 's.toml' must be two numbers"),
+        (("shape = [8, 7]", ""), "must have the key 'shape'"),
+        (("shape = [8, 7]", "shape = [8, 7]\nshade = 3"), "has the unknown key 'shade'"),
         (('"NOSE"', '"NOSE'), "is not TOML"),
         (('"NOSE"', '"ABC"'), "'pattern' parameter of Equation must be one of"),
-        ((', text = "abcbdab"', ''), "must have 'type' and one of 'value', 'text', 'file'. Got none"),
+        ((', text = "abcbdab"', ""), "must have 'type' and one of 'value', 'text', 'file'. Got none"),
         (('text = "abcbdab"', 'file = "no.npy"'), "cannot be read: No such file"),
-        (('text = "abcbdab"', 'value = [300]'), "the value 300"),
-        (('M(i-1, j-1)', 'M(i-1, j-1'), "is not closed"),
+        (('text = "abcbdab"', "value = [300]"), "the value 300"),
+        (("M(i-1, j-1)", "M(i-1, j-1"), "is not closed"),
         (('"NOSE"', '"RUD"'), "RUD"),
         (('pattern = "NOSE"', 'keep = "all"'), "'keep' of 's.toml' must be one of"),
     ],
-)  # fmt: skip
+)
 def test_fill_is_refused(here, change, message):
     write("s.toml", SPEC.replace(*change))
     assert message in refused("dp", "fill", "s.toml")

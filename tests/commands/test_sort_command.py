@@ -42,10 +42,13 @@ def written(folder, text, name="numbers.csv"):
 @pytest.mark.parametrize(
     "numbers, dtype",
     [
-        ([9007199254740993, 5, -7], "int64"), ([LEAST, MOST], "int64"), ([MOST + 1, 0], "uint64"),
-        ([BEYOND - 1, BEYOND - 2, 3], "uint64"), ([0], "int64"),
+        ([9007199254740993, 5, -7], "int64"),
+        ([LEAST, MOST], "int64"),
+        ([MOST + 1, 0], "uint64"),
+        ([BEYOND - 1, BEYOND - 2, 3], "uint64"),
+        ([0], "int64"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("method", ("radix", "shell-auto"))
 def test_whole_numbers_stay_whole(command, numbers, dtype, method):
     with open("ids.csv", "w") as file:
@@ -73,7 +76,7 @@ def test_whole_numbers_stay_whole(command, numbers, dtype, method):
         (["9007199254740992.5", "9007199254740993"], "in line 3 that float64 would round"),
         (["0.5", "9" * 5000], "in line 3 that float64 would round"),
     ],
-)  # fmt: skip
+)
 def test_whole_numbers_that_no_type_holds_are_refused(command, numbers, words):
     with open("ids.csv", "w") as file:
         file.write("\n".join(["id", *numbers]))
@@ -113,9 +116,29 @@ def test_other_numbers_are_float64(folder):
 
 @pytest.mark.parametrize(
     "first",
-    ("٣", "-٣", "1_0", "0x10", "٣,name", "1_0,name", "\u22125", "\u20131.5", "\uff0d5", "½", "-∞", "$5", "(5)", "<5",
-     "5km", "1st", "'5", "~5", "\u22125,name", "$5,name"),
-)  # fmt: skip
+    (
+        "٣",
+        "-٣",
+        "1_0",
+        "0x10",
+        "٣,name",
+        "1_0,name",
+        "\u22125",
+        "\u20131.5",
+        "\uff0d5",
+        "½",
+        "-∞",
+        "$5",
+        "(5)",
+        "<5",
+        "5km",
+        "1st",
+        "'5",
+        "~5",
+        "\u22125,name",
+        "$5,name",
+    ),
+)
 def test_the_first_row_is_no_header_if_it_has_a_number_of_a_kind(command, first):
     """Python's float reads some of these: left out as a header the number would be lost."""
     with open("a.csv", "w", encoding="utf-8") as file:
@@ -165,19 +188,27 @@ def test_every_bit_comes_back(command, dtype):
 @pytest.mark.parametrize(
     "text, column, words",
     [
-        ("1O\n2\n", None, "line 1: '1O' is not a number"), ("1\n\n1 2\n", None, "line 3"),
+        ("1O\n2\n", None, "line 1: '1O' is not a number"),
+        ("1\n\n1 2\n", None, "line 3"),
         ("a,b\n1,2\n3\n", "a", "line 3: 2 fields are expected, it has 1"),
-        ("1 2 3\n1  3\n", "2", "line 2: 3 fields are expected, it has 2"), ("v,v\n1,2\n", "v", "2 columns named 'v'"),
-        ("a,b\n1,2,3\n", "b", "it has 3"), ("a,b\n\"1,2\n", "b", "line 2: a quote is not closed"),
-        ("1\n2".encode("utf-16"), None, "not text in UTF-8"), (b"1\n\x00\n", None, "not text in UTF-8"),
-        ("x\n\"" + "1" * 140_000 + '"\n', None, "beyond 64 bits in line 2"), ("x\n1_0\n", None, "'1_0' is not"),
-        ("x\n\u0663\n", None, "line 2: '\u0663' is not"), ("a,b\n,2\n", "a", "line 2: a number is missing"),
-        ("x\n0x10\n", None, "'0x10' is not"), ("x\n1\x1b[31m\n", None, "'1\\x1b[31m' is not"),
+        ("1 2 3\n1  3\n", "2", "line 2: 3 fields are expected, it has 2"),
+        ("v,v\n1,2\n", "v", "2 columns named 'v'"),
+        ("a,b\n1,2,3\n", "b", "it has 3"),
+        ('a,b\n"1,2\n', "b", "line 2: a quote is not closed"),
+        ("1\n2".encode("utf-16"), None, "not text in UTF-8"),
+        (b"1\n\x00\n", None, "not text in UTF-8"),
+        ('x\n"' + "1" * 140_000 + '"\n', None, "beyond 64 bits in line 2"),
+        ("x\n1_0\n", None, "'1_0' is not"),
+        ("x\n\u0663\n", None, "line 2: '\u0663' is not"),
+        ("a,b\n,2\n", "a", "line 2: a number is missing"),
+        ("x\n0x10\n", None, "'0x10' is not"),
+        ("x\n1\x1b[31m\n", None, "'1\\x1b[31m' is not"),
         (b"1\0\n" * 3000, None, "not text in UTF-8"),
         (b"1\n" * 3000 + b"2\0\n" * 9, None, "line 3001: it holds a null"),
-        ("x\n1\u00a0\n", None, "line 2: '1\\xa0' is not"), ("x\n1\x0b\n", None, "line 2: '1\\x0b' is not"),
+        ("x\n1\u00a0\n", None, "line 2: '1\\xa0' is not"),
+        ("x\n1\x0b\n", None, "line 2: '1\\x0b' is not"),
     ],
-)  # fmt: skip
+)
 def test_malformed_text_is_refused_in_one_line(command, tmp_path, text, column, words):
     written(tmp_path, text)
     result = command("numbers.csv", *(("--column", column) if column else ()))

@@ -300,10 +300,17 @@ def test_read_points_malformed_numpy_files(tmp_path, make):
     np.savez(tmp_path / "whole.npz", np.zeros((1000, 2)))
     whole, archive = (tmp_path / "whole.npy").read_bytes(), (tmp_path / "whole.npz").read_bytes()
     bad = {
-        "cut.npy": whole[:-5], "head.npy": whole[:20], "empty.npy": b"", "junk.npy": b"hello, world",
-        "zip.npy": archive, "cut.npz": archive[:-5], "empty.npz": b"", "junk.npz": b"hello, world", "array.npz": whole,
+        "cut.npy": whole[:-5],
+        "head.npy": whole[:20],
+        "empty.npy": b"",
+        "junk.npy": b"hello, world",
+        "zip.npy": archive,
+        "cut.npz": archive[:-5],
+        "empty.npz": b"",
+        "junk.npz": b"hello, world",
+        "array.npz": whole,
         "hole.npz": archive[:300] + b"\1" * 50 + archive[350:],
-    }  # fmt: skip
+    }
     for name, content in bad.items():
         with pytest.raises(InvalidInput, match=f"{name}' is not a NumPy") as caught:
             read_points(make(name, content))
@@ -450,11 +457,18 @@ def read_every_way(path):
 @pytest.mark.parametrize(
     "content",
     [
-        "0,1\n2,3\n", "x,y\r\n0,1\r\n2,3\r\n", "# of\n\n0\t1\n \t\n#\n2\t3", "x;y\r0;1\r2;3\r", " 0  1 \n2\t3\n",
-        '"a, b",y\n"0", 1 \n2,"3"\n', "\ufeffgröße,y\n0,1\n2,3\n", b"gr\xf6\xdfe,y\n0,1\n2,3\n", "0,1\n2,3e0\n",
+        "0,1\n2,3\n",
+        "x,y\r\n0,1\r\n2,3\r\n",
+        "# of\n\n0\t1\n \t\n#\n2\t3",
+        "x;y\r0;1\r2;3\r",
+        " 0  1 \n2\t3\n",
+        '"a, b",y\n"0", 1 \n2,"3"\n',
+        "\ufeffgröße,y\n0,1\n2,3\n",
+        b"gr\xf6\xdfe,y\n0,1\n2,3\n",
+        "0,1\n2,3e0\n",
         "-0,+1\n2.,3\n",
     ],
-)  # fmt: skip
+)
 def test_every_command_reads_tables_alike(make, name, content):
     for reader, found in read_every_way(make(name, content)).items():
         assert isinstance(found, np.ndarray), (reader, found)

@@ -37,11 +37,16 @@ def km2(geometry, crs):
 @pytest.mark.parametrize(
     ("bounds", "share"),
     (
-        ((-180, -90, 180, 90), 1), ((0, -90, 360, 90), 1), ((0, -90, 180, 90), 1 / 2), ((-180, 0, 180, 90), 1 / 2),
-        ((-0.125, -90.125, 359.875, 90.125), 1), ((-180.5, -90.5, 180.5, 90.5), 1), ((170, -90, 200, 90), 1 / 12),
+        ((-180, -90, 180, 90), 1),
+        ((0, -90, 360, 90), 1),
+        ((0, -90, 180, 90), 1 / 2),
+        ((-180, 0, 180, 90), 1 / 2),
+        ((-0.125, -90.125, 359.875, 90.125), 1),
+        ((-180.5, -90.5, 180.5, 90.5), 1),
+        ((170, -90, 200, 90), 1 / 12),
     ),
     ids=str,
-)  # fmt: skip
+)
 def test_areas_of_much_of_the_globe(bounds, share):
     assert km2(box(*bounds), 4326) == pytest.approx(WHOLE * share, rel=1e-9)
 
@@ -136,13 +141,16 @@ def test_areas_beyond_a_system_are_refused():
 @pytest.mark.parametrize(
     ("crs", "transform"),
     (
-        (4326, (0.25, 0, -20, 0, -0.25, 89)), (3857, (9e4, 0, -2e6, 0, -9e4, 9e6)),
-        (3413, (2e4, 0, -6e5, 0, -2e4, 4e5)), (32632, (800, 300, 5e5, 200, -900, 6e6)),
-        (4326, (0.2, 0.1, 5, 0.1, -0.2, 60)), (2263, (5e3, 0, 0, 0, -5e3, 1e5)),
+        (4326, (0.25, 0, -20, 0, -0.25, 89)),
+        (3857, (9e4, 0, -2e6, 0, -9e4, 9e6)),
+        (3413, (2e4, 0, -6e5, 0, -2e4, 4e5)),
+        (32632, (800, 300, 5e5, 200, -900, 6e6)),
+        (4326, (0.2, 0.1, 5, 0.1, -0.2, 60)),
+        (2263, (5e3, 0, 0, 0, -5e3, 1e5)),
         ('LOCAL_CS["yard",UNIT["foot",0.3048]]', (3, 0, 0, 0, -3, 0)),
     ),
     ids=str,
-)  # fmt: skip
+)
 def test_area_of_cells_is_the_sum_of_theirs(crs, transform):
     mask = np.random.default_rng(3).random((50, 60)) < 0.2
     grid = as_grid(transform, crs, mask.shape, of="test")
@@ -201,8 +209,11 @@ PLACES = {  # name: system, transform, rows and columns
     "web mercator up to the antimeridian": (3857, (20037508.342789244 / 50, 0, 0, 0, -2e5, 5e6), (30, 50)),
     "web mercator, a foot beyond the antimeridian": (3857, (5000, 0, 20037508, 0, -5000, 9e6), (12, 12)),
     "web mercator, a foot beyond the other side": (3857, (20_000, 0, -20037508 - 6e4, 0, -2e4, 9e6), (3, 3)),
-    "web mercator, the world": (3857, (20037508.342789244 / 20, 0, -20037508.342789244, 0,
-                                       -20037508.342789244 / 20, 20037508.342789244), (40, 40)),
+    "web mercator, the world": (
+        3857,
+        (20037508.342789244 / 20, 0, -20037508.342789244, 0, -20037508.342789244 / 20, 20037508.342789244),
+        (40, 40),
+    ),
     "new zealand": (2193, (20_000, 0, 1_000_000, 0, -20_000, 6_300_000), (80, 85)),
     "the north pole": (3413, (50_000, 0, -1_900_000, 0, -50_000, 1_950_000), (70, 60)),
     "the north pole at a corner": (3413, (50_000, 0, 0, 0, -50_000, 0), (20, 30)),
@@ -221,7 +232,7 @@ PLACES = {  # name: system, transform, rows and columns
     "grads": (4807, (0.01, 0, 0, 0, -0.01, 55), (30, 40)),
     "a turned globe": (ROTATED_WGS84, (0.5, 0, -20, 0, -0.5, 25), (60, 70)),
     "a turned globe, the world": (ROTATED_WGS84, (5, 0, -180, 0, -5, 90), (36, 72)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PLACES)
