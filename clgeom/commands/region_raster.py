@@ -141,7 +141,7 @@ def _write(shapes, raster, grid, output, picture, comparison, levels, options, s
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features, features_of
     from clgeom.plotting import coverage as plot
-    from clgeom.region.coverage.drawn import comparison as compared
+    from clgeom.region.coverage.comparison import comparison as compared
     from clgeom.region.coverage.drawn import image, outlines
 
     content, written, unit = None, None, options["unit"]

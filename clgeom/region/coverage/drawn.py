@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from clgeom.errors import InvalidInput
-from clgeom.region.coverage.contours import mask_polygons
-from clgeom.region.coverage.rasters import covered_mask, known_values
-from clgeom.region.coverage.regions import coverage_regions
-from clgeom.region.metrics import as_cells, hull_of, measure
-
-#: Segments of the regions that are compared.
-COMPARED = (8, 32, 128)
+from clgeom.region.coverage.rasters import known_values
 
 
 def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
-    """Draw regions, and the raster that they are of when it is given, with Matplotlib.
+    """Draw regions, and their raster if it is given, with Matplotlib.
 
     Parameters
     ----------
@@ -25,7 +16,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     raster : object with `values` and `transform`, optional
         Such as a RadioMap.
     unit : str
-        Of the values.
+        Unit of the values.
     title : str, optional
 
     Returns
@@ -38,7 +29,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
 
 
 def outlines(regions, unit="dBm") -> dict:
-    """For each level, by its label, the polygons of each region that is not empty: what a file would hold."""
+    """Return for each level, by its label, the polygons of its regions that are not empty, as a file holds them."""
     found = {}
     for region in regions:
         if region:
@@ -49,45 +40,14 @@ def outlines(regions, unit="dBm") -> dict:
 
 
 def image(raster) -> dict:
-    """The values of a raster, NaN where they are not known, and its transform; nothing of None."""
+    """Return the values of a raster, NaN where they are not known, and its transform; nothing for None."""
     if raster is None:
         return {}
     return {"values": known_values(raster.values, getattr(raster, "nodata", None)), "transform": raster.transform}
 
 
-def comparison(raster, level, *, direction=">=", segments=COMPARED, device=None):
-    """The covered cells of a map, and shapes over them: their convex hull, and regions of rising resolution.
-
-    Returns
-    -------
-    values : ndarray of float64, shape (rows, columns)
-        NaN where they are not known.
-    mask : ndarray of bool, shape (rows, columns)
-    panels : list of (str, list)
-        A title for each shape, with what it adds as a share of the cells' area, and its polygons as lists of rings.
-    """
-    nodata = getattr(raster, "nodata", None)
-    mask = covered_mask(raster.values, level, direction=direction, nodata=nodata, of="comparison")
-    if not mask.any():
-        raise InvalidInput(f"No cell is {direction} {level:g}: there is nothing to compare.")
-    shapes, options = {"convex hull": hull_of(mask)}, {"device": device}
-    for k in segments:
-        shapes[f"{k} segments"] = coverage_regions(mask, 1, segments=k, parts=False, **options)[0]
-    large = max(mask.size // 2000, 1)
-    shapes[f"{segments[-1]}, both axes, parts"] = coverage_regions(
-        mask, 1, segments=segments[-1], axis="both", holes=large, **options
-    )
-    panels, exact = [], mask_polygons(mask)
-    for name, shape in shapes.items():
-        found, shape = measure(shape, mask, hausdorff=False, polygons=exact), as_cells(shape)
-        title = f"{name}\n{found.vertices:,} corners, +{found.superfluous_of_mask:.0%}, IoU {found.iou:.2f}"
-        polygons = getattr(shape, "geoms", [shape])
-        panels.append((title, [[np.asarray(r.coords) for r in (one.exterior, *one.interiors)] for one in polygons]))
-    return known_values(raster.values, nodata), mask, panels
-
-
 def _polygons_of(geometry):
-    """The polygons of a GeoJSON-like geometry: lists of closed rings."""
+    """Return the polygons of a GeoJSON-like geometry: lists of closed rings."""
     if geometry["type"] == "Polygon":
         return [geometry["coordinates"]] if len(geometry["coordinates"]) else []
     return geometry["coordinates"] if geometry["type"] == "MultiPolygon" else []
