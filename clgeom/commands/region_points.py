@@ -18,7 +18,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features
     from clgeom.io.lonlat import named_lonlat
-    from clgeom.io.points import read_named_points, read_valued_points
+    from clgeom.io.points import place_of, read_named_points, read_valued_points
 
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
@@ -29,9 +29,8 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         (points, names), reading = terminal.timed(read_named_points, file, columns=options["columns"])
     if not np.isfinite(points).all():
         row, column = np.argwhere(~np.isfinite(points))[0]
-        raise InvalidInput(
-            f"The points in '{file}' must be finite. Got {points[row, column]} in point {row + 1} instead."
-        )
+        where = place_of(file, row, column)
+        raise InvalidInput(f"The points in '{file}' must be finite. Got {points[row, column]} {where} instead.")
     lonlat = options["crs"] is None and names is not None and named_lonlat(*names)
     chosen = [(None, points)]
     if levels:

@@ -76,13 +76,16 @@ def saying_where(path):
     except InvalidInput as error:
         if not hasattr(error, "row"):
             raise
-        where = f"at index [{error.row}, {error.column}]"
-        if is_table(path):
-            where = f"in line {line_of_row(path, error.row)}"
+        place = place_of(path, error.row, error.column)
         raise InvalidInput(
-            f"The points in '{path}' must be finite. Got {error.value} {where} instead "
+            f"The points in '{path}' must be finite. Got {error.value} {place} instead "
             "(--nonfinite drop leaves such points out)."
         ) from error
+
+
+def place_of(path, row, column) -> str:
+    """Return where in its file a coordinate is, for messages: "in line 4" of a table, "at index [2, 0]" of an array."""
+    return f"in line {line_of_row(path, row)}" if is_table(path) else f"at index [{row}, {column}]"
 
 
 def read_valued_points(path, value, *, columns=None, array=None):
@@ -167,7 +170,8 @@ def read_columns(path, *, columns=None, value=None, by=None, progress=None):
         pair = choose_columns(path, names, width, columns, by=other)
         return pair if value is None else (*pair, other)
 
-    for block in read_blocks(path, choose, missing="a coordinate", progress=progress):
+    missing = "a coordinate" if value is None else "a number"
+    for block in read_blocks(path, choose, missing=missing, progress=progress):
         layout = block.layout
         values.append(block.floats())
         if by is not None:

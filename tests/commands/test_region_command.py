@@ -688,6 +688,9 @@ def test_files_whose_bytes_are_no_text_or_no_numbers(monkeypatch):
         (("points.csv", "--level", 1, "--level", 1, "--value", "y"), "--level must name each level once"),
         (("points.csv", "--segments", 0), "The option --segments must be an integer"),
         (("empty.csv",), "No point of 'empty.csv' is there"),
+        (("nan.csv",), "The points in 'nan.csv' must be finite. Got nan in line 4 instead"),
+        (("word.csv", "--value", "v", "--level", 1), "malformed in line 3: 'high' is not a number"),
+        (("word.csv", "--value", "w", "--level", 1), "malformed in line 2: a number is missing"),
     ),
 )
 def test_bad_input_is_one_line(arguments, words):
@@ -708,6 +711,8 @@ def test_bad_input_is_one_line(arguments, words):
     Path("text.npy").write_text("not an array")
     Path("points.csv").write_text("x,y\n1,2\n3,4\n5,0\n")
     Path("empty.csv").write_text("x,y\n")
+    Path("nan.csv").write_text("# of\nx,y\n1,2\n3,nan\n")
+    Path("word.csv").write_text("x,y,v,w\n1,2,3,\n3,4,high,1\n")
     if "EPSG:1" in arguments or "coordinate reference system that is none" in words or "metres" in words:
         pytest.importorskip("pyproj", reason="pyproj knows what systems there are")
     assert words in refused(*arguments)
