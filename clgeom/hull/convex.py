@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -26,10 +28,18 @@ from clgeom.runtime.arrays import (
     to_device,
 )
 from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, Nonfinite
 
 
 def convex_hull(
-    points, *, collinear="drop", nonfinite="raise", filter="auto", device=None, profile=False, progress=None
+    points: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    nonfinite: Nonfinite = "raise",
+    filter: Literal["auto", "octagon", "none"] = "auto",
+    device: DeviceLike = None,
+    profile: bool = False,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Hull:
     """Convex hull of points in the plane, exactly.
 

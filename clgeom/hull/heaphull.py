@@ -22,6 +22,7 @@ from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_
 from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4
@@ -43,9 +44,9 @@ class HeaphullFilter:
     phases : tuple of Phase
     """
 
-    labels: np.ndarray = field(repr=False)
-    octagon: np.ndarray
-    queues: tuple = field(repr=False)
+    labels: NDArray[np.uint8] = field(repr=False)
+    octagon: NDArray[np.int64]
+    queues: tuple[NDArray[np.int64], ...] = field(repr=False)
     phases: tuple[Phase, ...] = field(default=(), repr=False)
 
     @property
@@ -54,7 +55,9 @@ class HeaphullFilter:
         return sum(map(len, self.queues))
 
 
-def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) -> HeaphullFilter:
+def heaphull_filter(
+    points: AnyArray, *, nonfinite: Nonfinite = "raise", device: DeviceLike = None, profile: bool = False
+) -> HeaphullFilter:
     """Label every point with the octagon edge chain that it lies outside of, or 0 when it is strictly inside.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, DeviceLike
 
 #: What may be lost of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi, Rump,
 #: "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
 THETA = 3.3306690621773722e-16
 
 
-def orient2d(a, b, c, *, device=None) -> np.ndarray:
+def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None) -> Any:
     """On which side of the line from a to b the point c lies, exactly, for many triples.
 
     Parameters

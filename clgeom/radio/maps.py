@@ -8,13 +8,16 @@ from __future__ import annotations
 import importlib.util
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.radio import path_loss
 from clgeom.region.geodesy import as_crs, shown
+from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
 #: The models of `coverage_map`.
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
@@ -37,10 +40,10 @@ class RadioMap:
         In cells from the north-west corner of the map.
     """
 
-    values: np.ndarray
-    transform: tuple
+    values: NDArray[np.float32]
+    transform: tuple[float, ...]
     crs: str | None
-    transmitters: tuple
+    transmitters: tuple[tuple[float, float], ...]
 
     def __repr__(self) -> str:
         low, high = np.nanmin(self.values), np.nanmax(self.values)
@@ -48,7 +51,9 @@ class RadioMap:
         return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {low:.1f} to {high:.1f} dBm)"
 
 
-def distance_map(shape, position, *, pixel=1.0, dtype=np.float32) -> np.ndarray:
+def distance_map(
+    shape: Shape, position: Sequence[FloatLike], *, pixel: FloatLike = 1.0, dtype: DTypeLike = np.float32
+) -> NDArray[Any]:
     """Distance in km along the ground from each cell's centre to a position.
 
     Parameters
@@ -64,7 +69,9 @@ def distance_map(shape, position, *, pixel=1.0, dtype=np.float32) -> np.ndarray:
     return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
 
 
-def orientation_map(shape, position, street, *, dtype=np.float32) -> np.ndarray:
+def orientation_map(
+    shape: Shape, position: Sequence[FloatLike], street: ArrayLike, *, dtype: DTypeLike = np.float32
+) -> NDArray[Any]:
     """Angle in degrees, 0 to 90, between the streets and the ray from a position to each cell.
 
     Parameters
@@ -93,7 +100,15 @@ def _offsets(shape, position, *, of):
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
-def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np.float32) -> np.ndarray:
+def shadowing(
+    shape: Shape,
+    *,
+    sigma: FloatLike = 8.0,
+    correlation: FloatLike = 50.0,
+    pixel: FloatLike = 1.0,
+    seed: int | np.random.Generator = 0,
+    dtype: DTypeLike = np.float32,
+) -> NDArray[Any]:
     """Log-normal shadowing: a random map in dB with mean 0 whose autocorrelation falls as ``exp(-d / correlation)``.
 
     Parameters
@@ -144,26 +159,26 @@ def _fast_length(size: int) -> int:
 
 
 def coverage_map(
-    shape=(512, 512),
+    shape: Shape = (512, 512),
     *,
-    model="wim",
-    transmitters=None,
-    pixel=5.0,
-    power=43.0,
-    frequency=1800.0,
-    base_height=25.0,
-    mobile_height=1.5,
-    roof_height=15.0,
-    street_width=20.0,
-    separation=40.0,
-    street=30.0,
-    city="medium",
-    sigma=8.0,
-    correlation=50.0,
-    seed=0,
-    origin=(0.0, 0.0),
-    crs=None,
-    device=None,
+    model: Literal["wim", "wim-los", "free-space", "two-ray"] = "wim",
+    transmitters: Sequence[Sequence[FloatLike]] | None = None,
+    pixel: FloatLike = 5.0,
+    power: FloatLike = 43.0,
+    frequency: FloatLike = 1800.0,
+    base_height: FloatLike = 25.0,
+    mobile_height: FloatLike = 1.5,
+    roof_height: FloatLike = 15.0,
+    street_width: FloatLike = 20.0,
+    separation: FloatLike = 40.0,
+    street: ArrayLike = 30.0,
+    city: Literal["medium", "metropolitan"] = "medium",
+    sigma: FloatLike = 8.0,
+    correlation: FloatLike = 50.0,
+    seed: int | np.random.Generator = 0,
+    origin: Sequence[FloatLike] = (0.0, 0.0),
+    crs: Any = None,
+    device: DeviceLike = None,
 ) -> RadioMap:
     """Received power from one or more transmitters (the best of them in each cell), with correlated shadowing.
 

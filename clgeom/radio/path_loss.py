@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from clgeom.runtime.launch import (
 )
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 KERNEL = "radio/path_loss"
 TYPES = ("float32", "float64")
@@ -74,21 +76,21 @@ MODELS = {
 
 
 def walfisch_ikegami(
-    distance,
+    distance: AnyArray,
     *,
-    frequency,
-    base_height,
-    mobile_height=1.5,
-    roof_height=12.0,
-    street_width=25.0,
-    separation=50.0,
-    orientation=90.0,
-    line_of_sight=False,
-    city="medium",
-    outside="raise",
-    dtype=None,
-    device=None,
-):
+    frequency: AnyArray,
+    base_height: AnyArray,
+    mobile_height: AnyArray = 1.5,
+    roof_height: AnyArray = 12.0,
+    street_width: AnyArray = 25.0,
+    separation: AnyArray = 50.0,
+    orientation: AnyArray = 90.0,
+    line_of_sight: AnyArray = False,
+    city: Literal["medium", "metropolitan"] = "medium",
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
     """Path loss in dB in a built-up area: the COST 231 Walfisch-Ikegami model, for street canyons and over roofs.
 
     Every parameter up to `line_of_sight` is one number, or an array with one for each cell; arrays are broadcast.
@@ -163,7 +165,14 @@ def walfisch_ikegami(
     return _losses(call, given, device)
 
 
-def free_space(distance, *, frequency, outside="raise", dtype=None, device=None):
+def free_space(
+    distance: AnyArray,
+    *,
+    frequency: AnyArray,
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
     """Path loss in dB in free space, between isotropic antennas: ``20 log10(4 pi d f / c)``.
 
     Parameters
@@ -185,17 +194,17 @@ def free_space(distance, *, frequency, outside="raise", dtype=None, device=None)
 
 
 def two_ray(
-    distance,
+    distance: AnyArray,
     *,
-    frequency,
-    base_height,
-    mobile_height=1.5,
-    interference=False,
-    reflection=-1.0,
-    outside="raise",
-    dtype=None,
-    device=None,
-):
+    frequency: AnyArray,
+    base_height: AnyArray,
+    mobile_height: AnyArray = 1.5,
+    interference: bool = False,
+    reflection: AnyArray = -1.0,
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
     """Path loss in dB over flat ground: the direct ray and the one that the ground reflects.
 
     Parameters

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice, is_integer, short
 from clgeom.runtime import caches, trust
@@ -25,6 +26,7 @@ from clgeom.runtime.launch import finish
 from clgeom.runtime.memory import Pool
 from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
+from clgeom.runtime.typing import DeviceLike
 
 INSTALL_HINT = (
     "On Linux x86-64, 'pip install pocl-binary-distribution' adds a CPU device; for a GPU install the vendor's "
@@ -74,7 +76,7 @@ class DeviceProfile:
     fp64: bool
     unified_memory: bool
     denormals: bool
-    quirks: frozenset = field(default_factory=frozenset)
+    quirks: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def is_cpu(self) -> bool:
@@ -92,7 +94,7 @@ class DeviceProfile:
                 return name
         return self.platform.split()[0].lower()
 
-    def asdict(self) -> dict:
+    def asdict(self) -> dict[str, Any]:
         """The profile as plain values, ready for JSON."""
         return {**asdict(self), "quirks": sorted(self.quirks), "runtime": self.runtime}
 
@@ -150,19 +152,19 @@ class Session:
 
     def __init__(
         self,
-        device=None,
+        device: DeviceLike = None,
         *,
-        context=None,
-        fp64=None,
-        denormals=None,
-        max_alloc_bytes=None,
-        max_wg_size=None,
-        local_mem_bytes=None,
-    ):
+        context: Any = None,
+        fp64: bool | None = None,
+        denormals: bool | None = None,
+        max_alloc_bytes: int | None = None,
+        max_wg_size: int | None = None,
+        local_mem_bytes: int | None = None,
+    ) -> None:
         import pyopencl as cl
 
         begin()
-        self.device = _choose(device)
+        self.device: Any = _choose(device)
         profile = describe(self.device)
         imposed = {
             "fp64": profile.fp64 if fp64 is None else bool(fp64) and profile.fp64,
@@ -171,25 +173,25 @@ class Session:
             "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
             "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
         }
-        self.profile = DeviceProfile(**{**vars(profile), **imposed})
+        self.profile: DeviceProfile = DeviceProfile(**{**vars(profile), **imposed})
         flushed = profile.denormals and not self.profile.denormals
-        self.build_options = ("-cl-denorms-are-zero",) if flushed else ()
+        self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
         if "needs_ld" in profile.quirks:
             check_linker(profile)
             mend_cache()
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)
         with failures(self.device, "open a context and a queue"):
-            self.context = context or cl.Context([self.device])
-            self.queue = cl.CommandQueue(self.context, self.device)
+            self.context: Any = context or cl.Context([self.device])
+            self.queue: Any = cl.CommandQueue(self.context, self.device)
         self.pool = Pool(self.context, self.queue)
-        self.programs: dict = {}
-        self.trusted: set = set()
+        self.programs: dict[Any, Any] = {}
+        self.trusted: set[Any] = set()
         self.lock = threading.RLock()
         self.threads = threading.local()
 
     @functools.cached_property
-    def profiling_queue(self):
+    def profiling_queue(self) -> Any:
         """A second queue whose events carry times; only profiled runs use it."""
         import pyopencl as cl
 
@@ -198,7 +200,7 @@ class Session:
             return cl.CommandQueue(self.context, self.device, properties=profiling)
 
     @functools.cached_property
-    def shuffle(self):
+    def shuffle(self) -> str | None:
         """How work-items of a sub-group may exchange registers: "subgroup", "ptx" or None; found by compiling.
 
         CPUs have no use for it, and their compilers complain aloud about what they do not know.
@@ -210,7 +212,7 @@ class Session:
         return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
 
     @functools.cached_property
-    def copy_queue(self):
+    def copy_queue(self) -> Any:
         """A queue beside the others, for copies while kernels run."""
         import pyopencl as cl
 

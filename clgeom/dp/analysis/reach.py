@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Near:
 
     offsets: tuple[tuple[int, int], ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         try:
             offsets = sorted({(operator.index(di), operator.index(dj)) for di, dj in self.offsets})
         except (TypeError, ValueError):
@@ -47,10 +48,10 @@ class Row:
     """
 
     step: int
-    low: object = None
-    high: object = None
+    low: Any = None
+    high: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.step not in (-1, 1):
             raise InvalidInput(f"The 'step' parameter of Row must be -1 or 1. Got {short(self.step)} instead.")
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -61,7 +62,7 @@ class Row:
                     f"Got {short(bound)} instead."
                 )
 
-    def bounds(self, rows, values: dict, shape=(0, 0)):
+    def bounds(self, rows: Any, values: dict[str, Any], shape: tuple[int, int] = (0, 0)) -> tuple[Any, Any]:
         """(low, high) for these rows: int64 arrays, None where there is no bound."""
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}

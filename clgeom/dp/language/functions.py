@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, overload
+
 import numpy as np
 
 from clgeom.dp.language.trace import (
     CELL_TYPES,
     Expr,
+    Operand,
     cell_type,
     condition,
     convert,
@@ -18,9 +22,14 @@ from clgeom.dp.language.trace import (
     place,
     widest,
 )
+from clgeom.runtime.typing import DTypeLike
 
 
-def where(condition_, a, b) -> Expr:
+@overload
+def where(condition_: Operand, a: Operand, b: Operand) -> Expr: ...
+@overload
+def where(condition_: Operand, a: tuple[Operand, ...], b: tuple[Operand, ...]) -> tuple[Expr, ...]: ...
+def where(condition_: Operand, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`; the one not taken is not evaluated, so it may read outside the table.
 
     `a` and `b` may be pairs of a value and its decision.
@@ -41,12 +50,12 @@ def alike(values) -> list[Expr]:
     return [convert(part, widest(nodes)) for part in nodes]
 
 
-def minimum(a, b, *more) -> Expr:
+def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The least; the first written of equals, and what comes first where NaN is compared."""
     return fold("min", a, b, *more)
 
 
-def maximum(a, b, *more) -> Expr:
+def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The largest; the first written of equals, and what comes first where NaN is compared."""
     return fold("max", a, b, *more)
 
@@ -64,22 +73,22 @@ def fold(op, *values) -> Expr:
     return result
 
 
-def which_min(a, b, *more) -> Expr:
+def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
     """Which value is the least: 0 for the first written. The decision that goes with `minimum`."""
     return node("which_min", *map(number, alike((a, b, *more))), type="int")
 
 
-def which_max(a, b, *more) -> Expr:
+def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
     """Which value is the largest: 0 for the first written. The decision that goes with `maximum`."""
     return node("which_max", *map(number, alike((a, b, *more))), type="int")
 
 
-def absolute(value) -> Expr:
+def absolute(value: Operand) -> Expr:
     """The absolute value."""
     return abs(expression(value))
 
 
-def sqrt(value) -> Expr:
+def sqrt(value: Operand) -> Expr:
     """The square root of a float, correctly rounded where the device can (see `Equation`)."""
     value = number(value)
     if value.type not in ("float", "double"):
@@ -87,7 +96,7 @@ def sqrt(value) -> Expr:
     return node("sqrt", value)
 
 
-def cast(value, dtype) -> Expr:
+def cast(value: Operand, dtype: DTypeLike) -> Expr:
     """The value in another type: int32, int64, float32 or float64.
 
     Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
@@ -104,7 +113,9 @@ def index(name: str = "k") -> Expr:
     return Expr("index", (), "int", name)
 
 
-def min_over(k, lo, hi, expr, empty=None) -> Expr:
+def min_over(
+    k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
+) -> Expr:
     """The least of an expression over lo <= k < hi.
 
     Parameters
@@ -119,22 +130,24 @@ def min_over(k, lo, hi, expr, empty=None) -> Expr:
     return _over("reduce", "min", k, lo, hi, expr, empty)
 
 
-def max_over(k, lo, hi, expr, empty=None) -> Expr:
+def max_over(
+    k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
+) -> Expr:
     """The largest of an expression over lo <= k < hi; see `min_over`."""
     return _over("reduce", "max", k, lo, hi, expr, empty)
 
 
-def sum_over(k, lo, hi, expr) -> Expr:
+def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The sum of an expression over lo <= k < hi, added in this order."""
     return _over("reduce", "sum", k, lo, hi, expr)
 
 
-def argmin_over(k, lo, hi, expr) -> Expr:
+def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`."""
     return _over("argreduce", "min", k, lo, hi, expr)
 
 
-def argmax_over(k, lo, hi, expr) -> Expr:
+def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The lowest k at which an expression is largest; -1 for an empty range."""
     return _over("argreduce", "max", k, lo, hi, expr)
 

@@ -6,6 +6,7 @@ import inspect
 import keyword
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Parameter:
     """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions."""
 
     name: str
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     ndim: int
 
     @property
@@ -46,7 +47,7 @@ class Parameter:
         """The type of its values in expressions: short integers count as int."""
         return CELL_TYPES.get(self.dtype.name, "int")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.dtype.name + ("", "[]", "[,]")[self.ndim]
 
 

@@ -13,6 +13,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
 
@@ -30,7 +31,7 @@ class Allocation:
     """
 
     value: int | float
-    choice: np.ndarray | None = field(default=None, repr=False)
+    choice: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
 # Allotment: an amount for each user -----------------------------------------------------------------------------
@@ -51,7 +52,7 @@ ALLOTMENT = Equation(
 )  # fmt: skip
 
 
-def allotment(costs, total, *, device=None) -> Allocation:
+def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Give a number of units to users at the least cost.
 
     Parameters
@@ -111,7 +112,7 @@ RELIABILITY = Equation(
 )  # fmt: skip
 
 
-def reliability(costs, rates, budget, *, device=None) -> Allocation:
+def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: DeviceLike = None) -> Allocation:
     """How many parts of each kind, side by side, make a chain of all kinds most reliable within a budget.
 
     Parameters
@@ -171,7 +172,7 @@ ASSIGNMENT = Equation(
 MOST_TASKS = 20
 
 
-def assignment(costs, *, device=None) -> Allocation:
+def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Give each row a column of its own at the least cost.
 
     Parameters
@@ -214,7 +215,7 @@ CUTS = Equation(
 )  # fmt: skip
 
 
-def covering(sizes, kinds, *, device=None) -> Allocation:
+def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Which sizes of covers to make, so many kinds, that everything has one at least as large at the least total.
 
     Parameters
@@ -261,7 +262,7 @@ COVERS = Equation(
 )  # fmt: skip
 
 
-def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
+def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
     """As `covering`, as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
 
     Parameters
@@ -290,7 +291,7 @@ def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
     return _walk(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
 
 
-def curve_fitting(x, y, segments, *, device=None) -> Allocation:
+def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
 
     Parameters
@@ -361,7 +362,7 @@ def integer_program_equation(dtype="int64") -> Equation:
     return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
 
 
-def integer_program(profits, rows, limits, *, device=None) -> Allocation:
+def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Whole amounts x, not negative, with the most ``profits @ x`` where ``rows @ x <= limits``.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 
 def _matrix_chain(M, i, j, d):
@@ -93,7 +95,7 @@ class MatrixChain:
         return _written(_asked_for(self.splits, "order"), lambda k: f"A{k}", "({} {})")
 
     @property
-    def tree(self):
+    def tree(self) -> Any:
         """The product as nested pairs of matrix numbers."""
         return _nested(_asked_for(self.splits, "order"))
 
@@ -139,7 +141,7 @@ class SearchTree:
     parents: np.ndarray | None = field(default=None, repr=False)
 
 
-def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
+def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = None) -> MatrixChain:
     """In which order to multiply a chain of matrices with the fewest multiplications of numbers.
 
     Parameters
@@ -178,7 +180,7 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
     return MatrixChain(int(table.corner), _splits(table, n))
 
 
-def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
+def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike = None) -> AlphabeticTree:
     """The binary tree over leaves in a fixed order with the least sum of weights times depths.
 
     Parameters
@@ -209,7 +211,9 @@ def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
     return AlphabeticTree(table.corner.item(), _splits(table, n))
 
 
-def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
+def search_tree(
+    keys: ArrayLike, gaps: ArrayLike | None = None, *, tree: bool = True, device: DeviceLike = None
+) -> SearchTree:
     """The binary search tree with the least expected number of nodes looked at.
 
     Parameters

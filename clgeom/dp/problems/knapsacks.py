@@ -13,6 +13,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
 @lru_cache
@@ -88,11 +89,13 @@ class Knapsack:
     """
 
     value: int | float
-    items: np.ndarray | None = field(default=None, repr=False)
+    items: NDArray[np.int64] | None = field(default=None, repr=False)
     weight: int | None = None
 
 
-def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+def knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack:
     """Items of most value whose weights do not exceed the capacity, each taken once at most.
 
     Parameters
@@ -128,7 +131,9 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
     return Knapsack(_plain(table.corner), taken, int(weights[taken].sum()))
 
 
-def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+def integer_knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack:
     """Items of most value whose weights do not exceed the capacity, each taken any number of times.
 
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
 @lru_cache
@@ -34,7 +36,7 @@ class Binomial:
     value: int
 
 
-def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
+def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: DeviceLike = None) -> Binomial:
     """The binomial coefficient C(n, k): in how many ways k of n things can be chosen.
 
     Parameters
@@ -75,7 +77,7 @@ def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
     return Binomial(n, k, int(table.corner))
 
 
-def pascal_triangle(rows, *, dtype="int64", device=None) -> np.ndarray:
+def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: DeviceLike = None) -> NDArray[Any]:
     """The first rows of Pascal's triangle, zeros to the right of it.
 
     Parameters

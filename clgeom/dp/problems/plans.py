@@ -5,6 +5,8 @@ The study's table has only the names and patterns of these problems; the equatio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clgeom.dp.language.equation import Equation
@@ -14,6 +16,7 @@ from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 INF = float("inf")
 #: Cells that a table may have; what is left of several things together soon needs many.
@@ -38,7 +41,15 @@ DISCOUNTED = Equation(
 )  # fmt: skip
 
 
-def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=None) -> Allocation:
+def discounted_profits(
+    profits: ArrayLike,
+    growth: ArrayLike,
+    stock: IntLike,
+    years: IntLike,
+    *,
+    discount: FloatLike = 1.0,
+    device: DeviceLike = None,
+) -> Allocation:
     """How much to take each year of a stock that grows, as of fish in a lake, for the most profit in today's money.
 
     Parameters
@@ -96,7 +107,7 @@ INVESTMENT = Equation(
 )  # fmt: skip
 
 
-def investment(returns, money, *, device=None) -> Allocation:
+def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
     """How much to invest in each year's offer to have the most money at the end; the rest is kept.
 
     Parameters
@@ -148,7 +159,15 @@ PRODUCTION = Equation(
 )  # fmt: skip
 
 
-def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> Allocation:
+def production(
+    demands: ArrayLike,
+    costs: ArrayLike,
+    holding: ArrayLike,
+    *,
+    warehouse: IntLike,
+    stock: IntLike = 0,
+    device: DeviceLike = None,
+) -> Allocation:
     """How much to make in each month at the least cost, when every month has prices of its own; see `inventory`.
 
     Parameters
@@ -209,7 +228,9 @@ DISTRIBUTION = Equation(
 )  # fmt: skip
 
 
-def distribution(demands, costs, stocks, *, device=None) -> Allocation:
+def distribution(
+    demands: ArrayLike, costs: Sequence[ArrayLike], stocks: Sequence[IntLike], *, device: DeviceLike = None
+) -> Allocation:
     """From which of two warehouses to send how much to each customer, at the least cost.
 
     Parameters
@@ -280,7 +301,9 @@ TRANSPORTATION = Equation(
 )  # fmt: skip
 
 
-def transportation(costs, supplies, demands, *, device=None) -> Allocation:
+def transportation(
+    costs: ArrayLike, supplies: ArrayLike, demands: ArrayLike, *, device: DeviceLike = None
+) -> Allocation:
     """How much to bring from each factory to each customer at the least cost.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, walk_back
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 METHODS = ("auto", "bits", "equation")
 OPERATIONS = ("match", "change", "delete", "insert")
@@ -72,7 +74,7 @@ class CommonSubsequence:
     length: int
     a_indices: np.ndarray | None = field(default=None, repr=False)
     b_indices: np.ndarray | None = field(default=None, repr=False)
-    subsequence: object = None
+    subsequence: Any = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,14 @@ class Edits:
     operations: tuple[str, ...] | None = field(default=None, repr=False)
 
 
-def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubsequence:
+def lcs(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    subsequence: bool = True,
+    method: Literal["auto", "bits", "equation"] = "auto",
+    device: DeviceLike = None,
+) -> CommonSubsequence:
     """Longest common subsequence of two sequences.
 
     Parameters
@@ -124,7 +133,14 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
     return CommonSubsequence(length, rows, columns, _taken(a, rows))
 
 
-def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits:
+def edit_distance(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    operations: bool = True,
+    method: Literal["auto", "bits", "equation"] = "auto",
+    device: DeviceLike = None,
+) -> Edits:
     """Fewest symbols to insert, delete or change to make one sequence into another (Levenshtein's distance).
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 INF = float("inf")
 
@@ -47,7 +49,7 @@ BOTTLENECK = Equation(
 )
 
 
-def stagecoach(legs, *, device=None) -> Allocation:
+def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
     """The shortest way through layers of towns, from any of the first layer to any of the last.
 
     Parameters
@@ -69,7 +71,7 @@ def stagecoach(legs, *, device=None) -> Allocation:
     return _through_layers(STAGECOACH, legs, "stagecoach", device)
 
 
-def bottleneck(legs, *, device=None) -> Allocation:
+def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
     """The way through layers of towns whose longest leg is shortest; see `stagecoach`."""
     return _through_layers(BOTTLENECK, legs, "bottleneck", device)
 
@@ -98,7 +100,14 @@ def _through_layers(equation, legs, of, device):
     return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
 
 
-def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -> Allocation:
+def assembly_line(
+    stations: ArrayLike,
+    transfers: ArrayLike,
+    entry: ArrayLike | None = None,
+    leave: ArrayLike | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Allocation:
     """The quickest way through parallel assembly lines, changing lines after any station.
 
     Parameters
@@ -165,7 +174,16 @@ INVENTORY = Equation(
 )  # fmt: skip
 
 
-def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None) -> Allocation:
+def inventory(
+    demands: ArrayLike,
+    *,
+    setup: FloatLike,
+    unit: FloatLike,
+    holding: FloatLike,
+    capacity: IntLike,
+    warehouse: IntLike,
+    device: DeviceLike = None,
+) -> Allocation:
     """How much to make in each month at the least cost; the warehouse is empty at the beginning and at the end.
 
     Parameters
@@ -217,7 +235,7 @@ DEADLINES = Equation(
 )  # fmt: skip
 
 
-def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
+def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Which jobs, each of a unit of time, to do one after the other by their deadlines for the most profit.
 
     Parameters
@@ -283,10 +301,10 @@ class Bets:
     """
 
     probability: float
-    bets: np.ndarray = field(repr=False)
+    bets: NDArray[np.int64] = field(repr=False)
 
 
-def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
+def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, device: DeviceLike = None) -> Bets:
     """How to bet for the best chance of having at least `goal` chips after so many plays.
 
     Parameters
@@ -337,7 +355,7 @@ REPLACEMENT = Equation(
 )
 
 
-def replacement(costs, *, device=None) -> Allocation:
+def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """When to replace a machine: the cheapest way from time 0 to the end.
 
     Parameters
@@ -396,11 +414,11 @@ class Paths:
         The node before each on its shortest path; -1 for the source and for what cannot be reached.
     """
 
-    distances: np.ndarray
-    before: np.ndarray = field(repr=False)
+    distances: NDArray[np.float64]
+    before: NDArray[np.int64] = field(repr=False)
 
 
-def shortest_paths(lengths, source=0, *, device=None) -> Paths:
+def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLike = None) -> Paths:
     """The shortest paths from a node to all others, by any number of edges (Bellman and Ford).
 
     Parameters
@@ -446,13 +464,13 @@ FIBONACCI = Equation(_fibonacci, dtype="int64", pattern="CLR", name="fibonacci")
 NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 
-def fibonacci(n, *, device=None) -> int:
+def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
     """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits."""
     n = arguments.whole(n, "n", of="fibonacci", most=92)
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 
 
-def nim(n, most=3, *, device=None) -> int:
+def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
     """How many of n things to take first, 1 to `most` at a time, to take the last one; 0 if that cannot be forced.
 
     Examples

@@ -10,6 +10,7 @@ Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algori
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, NDArray
 
 LOWER, UPPER = 0, 1
 PHASES = 6
@@ -51,12 +53,12 @@ class Hood:
         ``(k + 1) * 2**r - 1``. The first stage is the points themselves, the last the whole hood.
     """
 
-    vertices: np.ndarray
-    points: np.ndarray
+    vertices: NDArray[np.int64]
+    points: NDArray[Any]
     n: int
     side: str
-    phases: tuple = field(default=(), repr=False)
-    stages: tuple | None = field(default=None, repr=False)
+    phases: tuple[Phase, ...] = field(default=(), repr=False)
+    stages: tuple[list[NDArray[np.int64]], ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         traced = f", {len(self.stages)} stages" if self.stages is not None else ""
@@ -66,7 +68,15 @@ class Hood:
         return len(self.vertices)
 
 
-def upper_hood(points, *, collinear="drop", method="auto", trace=False, device=None, profile=False) -> Hood:
+def upper_hood(
+    points: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    method: Literal["auto", "published", "runs"] = "auto",
+    trace: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Hood:
     """Upper hood of points in lexicographic order, exactly.
 
     Parameters
@@ -114,7 +124,15 @@ def upper_hood(points, *, collinear="drop", method="auto", trace=False, device=N
     return _hood("upper_hood", UPPER, points, collinear, method, trace, device, profile)
 
 
-def lower_hood(points, *, collinear="drop", method="auto", trace=False, device=None, profile=False) -> Hood:
+def lower_hood(
+    points: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    method: Literal["auto", "published", "runs"] = "auto",
+    trace: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Hood:
     """Lower hood of points in lexicographic order, exactly. See `upper_hood`.
 
     Where several points share the largest x, the lower hood ends with the side up to the highest of them.

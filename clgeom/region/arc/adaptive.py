@@ -12,6 +12,7 @@ import numbers
 from bisect import bisect_left
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, Nonfinite
 
 OF = "adaptive_region"
 AXES = ("x", "y", "both")
@@ -40,10 +42,65 @@ AXES = ("x", "y", "both")
 MOST_WIDTHS = 1 << 24
 
 
+#: How points are cut into segments.
+Cuts: TypeAlias = Literal["count", "width"]
+#: Where the hulls of segments are found.
+SegmentHulls: TypeAlias = Literal["auto", "naive", "local"]
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """The parameters of `adaptive_region` that do not decide what it returns."""
+
+        cuts: Cuts
+        nonfinite: Nonfinite
+        assume_sorted: bool
+        kernel: SegmentHulls
+        device: DeviceLike
+        profile: bool
+
+
+@overload
 def adaptive_region(
-    points, segments, *, cuts="count", axis="x", join="tangent", nonfinite="raise", assume_sorted=False,
-    kernel="auto", device=None, profile=False,
-):  # fmt: skip
+    points: AnyArray,
+    segments: IntLike,
+    *,
+    axis: Literal["x", "y"] = ...,
+    join: Literal["tangent"] = ...,
+    **options: Unpack[Options],
+) -> Region: ...
+@overload
+def adaptive_region(
+    points: AnyArray,
+    segments: IntLike,
+    *,
+    axis: Literal["both"],
+    join: Literal["tangent"] = ...,
+    **options: Unpack[Options],
+) -> CrossRegion: ...
+@overload
+def adaptive_region(
+    points: AnyArray,
+    segments: IntLike,
+    *,
+    axis: Literal["x", "y", "both"] = ...,
+    join: Literal["paper"],
+    **options: Unpack[Options],
+) -> Walk: ...
+def adaptive_region(
+    points: AnyArray,
+    segments: IntLike,
+    *,
+    cuts: Cuts = "count",
+    axis: Literal["x", "y", "both"] = "x",
+    join: Literal["tangent", "paper"] = "tangent",
+    nonfinite: Nonfinite = "raise",
+    assume_sorted: bool = False,
+    kernel: SegmentHulls = "auto",
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Region | CrossRegion | Walk:
     """Region of points that follows their outline: the union of the convex hulls of neighbouring segments.
 
     Parameters

@@ -8,7 +8,9 @@ import importlib.util
 import math
 import numbers
 import sys
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Phase
+from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
 
 #: Regions of more vertices than this do not measure their area for their repr.
 SHOWN = 100_000
@@ -44,13 +49,28 @@ class Region:
     Where the chains meet, the region is pinched to a point; where they run together, to a segment.
     """
 
-    def __init__(self, lower, upper, *, segments, n=None, axis="x", phases=(), session=None):
+    segments: int
+    n: int | None
+    axis: str
+    phases: tuple[Phase, ...]
+
+    def __init__(
+        self,
+        lower: Any,
+        upper: Any,
+        *,
+        segments: int,
+        n: int | None = None,
+        axis: str = "x",
+        phases: Iterable[Phase] = (),
+        session: Session | None = None,
+    ) -> None:
         self._chains = (lower, upper)
         self.segments, self.n, self.axis = int(segments), n, axis
         self.phases, self._session = tuple(phases), session
 
     @classmethod
-    def on_device(cls, fetch, sizes, dtype, **facts):
+    def on_device(cls, fetch: Callable[[], Any], sizes: Any, dtype: DTypeLike, **facts: Any) -> Region:
         """A region whose chains, of these sizes, `fetch()` brings to the host when they are asked for."""
         region = cls(None, None, **facts)
         region._fetch, region._sizes, region._dtype = fetch, sizes, np.dtype(dtype)
@@ -62,7 +82,7 @@ class Region:
         return self._chains
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """Type of the coordinates."""
         return self._dtype if self._chains[0] is None else self._chains[0].dtype
 
@@ -98,7 +118,7 @@ class Region:
         shape = ", ".join(f"{kinds.count(k)} {w}{'s' * (kinds.count(k) > 1)}" for k, w in named if k in kinds)
         return f"Region({shape or 'empty'}: {words}, area {self.area:.6g})"
 
-    def __getstate__(self):  # a session lives in its own process
+    def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process
         self._both()
         return {k: v for k, v in self.__dict__.items() if k not in ("_session", "_fetch")} | {"_session": None}
 
@@ -141,7 +161,7 @@ class Region:
             return (math.nan,) * 4
         return (*both.min(axis=0).tolist(), *both.max(axis=0).tolist())
 
-    def contains(self, points) -> np.ndarray:
+    def contains(self, points: ArrayLike) -> Any:
         """Whether points are in the region or on its boundary, exactly.
 
         Parameters
@@ -182,7 +202,7 @@ class Region:
     # Exchange ---------------------------------------------------------------------------------------------------
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like geometry: Polygon, MultiPolygon, or what parts of lower dimension need."""
         shapes = [_geometry(part) for part in self.parts]
         if len(shapes) == 1:
@@ -191,11 +211,11 @@ class Region:
             return {"type": "MultiPolygon", "coordinates": tuple(shape["coordinates"] for shape in shapes)}
         return {"type": "GeometryCollection", "geometries": shapes}
 
-    def to_shapely(self):
+    def to_shapely(self) -> Any:
         """The region as a valid Shapely geometry."""
         return require_shapely().geometry.shape(self.__geo_interface__)
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib. Returns the axes."""
         from clgeom.plotting.figures import plot_region
 
@@ -215,9 +235,13 @@ class CrossRegion:
     to the nearest float64.
     """
 
-    axis = "both"
+    axis: str = "both"
+    x: Region
+    y: Region
+    n: int | None
+    phases: tuple[Phase, ...]
 
-    def __init__(self, x: Region, y: Region):
+    def __init__(self, x: Region, y: Region) -> None:
         self.x, self.y, self.n, self.phases = x, y, x.n, x.phases + y.phases
 
     @property
@@ -226,7 +250,7 @@ class CrossRegion:
         return self.x.segments, self.y.segments
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         return self.x.dtype
 
     def __repr__(self) -> str:
@@ -236,7 +260,7 @@ class CrossRegion:
     def _shape(self):
         return self.x.to_shapely().intersection(self.y.to_shapely())
 
-    def to_shapely(self):
+    def to_shapely(self) -> Any:
         """The region as a valid Shapely geometry."""
         return self._shape
 
@@ -261,7 +285,7 @@ class CrossRegion:
     def area(self) -> float:
         return self._shape.area
 
-    def contains(self, points):
+    def contains(self, points: ArrayLike) -> Any:
         """Whether points are in both regions, exactly. See `Region.contains`."""
         return self.x.contains(points) & self.y.contains(points)
 
@@ -270,10 +294,10 @@ class CrossRegion:
         return CrossRegion(self.x.simplify(tolerance), self.y.simplify(tolerance))
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         return require_shapely().geometry.mapping(self._shape)
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib. Returns the axes."""
         from clgeom.plotting.figures import plot_region
 
@@ -291,7 +315,23 @@ class Walk:
     segments : int
     """
 
-    def __init__(self, lower, upper, *, segments, n=None, axis="x", phases=()):
+    lower: NDArray[Any]
+    upper: NDArray[Any]
+    segments: int
+    n: int | None
+    axis: str
+    phases: tuple[Phase, ...]
+
+    def __init__(
+        self,
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        *,
+        segments: int,
+        n: int | None = None,
+        axis: str = "x",
+        phases: Iterable[Phase] = (),
+    ) -> None:
         swap = slice(None, None, 1 if axis == "x" else -1)
         self.lower, self.upper = lower[:, swap], upper[:, swap]
         self.segments, self.n, self.axis, self.phases = int(segments), n, axis, tuple(phases)
@@ -308,7 +348,7 @@ class Walk:
         return f"Walk({len(self):,} vertices in {self.segments:,} segments)"
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         """The walk as a Polygon, which need not be valid."""
         ring = [tuple(p) for p in self.ring.tolist()]
         return {"type": "Polygon", "coordinates": ((*ring, *ring[:1]),)}

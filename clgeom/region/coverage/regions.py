@@ -11,6 +11,8 @@ Everything is decided in columns and rows, which are whole numbers; the transfor
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,26 +24,27 @@ from clgeom.region.coverage.outlines import CANDIDATES_AT_ONCE, regions_at_once
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.polygons import CoverageRegions, as_grid
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
 #: Cells of masks that are looked at together for parts.
 CELLS_AT_ONCE = 1 << 26
 
 
 def coverage_regions(
-    raster,
-    levels,
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
     *,
-    direction=">=",
-    transform=None,
-    crs=None,
-    nodata=None,
-    segments=64,
-    cuts="count",
-    axis="x",
-    parts=True,
-    holes=None,
-    device=None,
-    profile=False,
+    direction: Literal[">=", "<="] = ">=",
+    transform: Any = None,
+    crs: Any = None,
+    nodata: FloatLike | None = None,
+    segments: IntLike = 64,
+    cuts: Literal["count", "width"] = "count",
+    axis: Literal["x", "both"] = "x",
+    parts: bool = True,
+    holes: FloatLike | None = None,
+    device: DeviceLike = None,
+    profile: bool = False,
 ) -> CoverageRegions:
     """Polygons around the cells of a raster that reach a level: valid, covering every cell, of few vertices.
 

@@ -10,28 +10,61 @@ The plans in these modules are for other algorithms on the device, too.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
-from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.launch import Phase, Scratch, run
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
+#: Which bits of keys to sort by: the lowest ones, or those from low to high (exclusive).
+KeyBits: TypeAlias = int | tuple[int, int] | None
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """What the public functions take alike."""
+
+        descending: bool
+        out: Any
+        offsets: AnyArray | None
+        key_bits: KeyBits
+        device: DeviceLike
+
 
 class Profiled(NamedTuple):
     """What a call with ``profile=True`` returns: its usual result, and the phases that made it."""
 
-    result: object
-    phases: tuple
+    result: Any
+    phases: tuple[Phase, ...]
 
 
-def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+@overload
+def sort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[Any]: ...
+@overload
+def sort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+@overload
+def sort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+@overload
+def sort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def sort(
+    keys: AnyArray,
+    *,
+    descending: bool = False,
+    out: Any = None,
+    offsets: AnyArray | None = None,
+    key_bits: KeyBits = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
     """Sorted copy of an array, as ``numpy.sort(keys, kind="stable")`` has it.
 
     Parameters
@@ -73,7 +106,24 @@ def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, devic
     return _answer(Call("sort", keys, None, descending, out, offsets, key_bits, device, profile))
 
 
-def argsort(keys, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+@overload
+def argsort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[np.int64]: ...
+@overload
+def argsort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+@overload
+def argsort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+@overload
+def argsort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def argsort(
+    keys: AnyArray,
+    *,
+    descending: bool = False,
+    out: Any = None,
+    offsets: AnyArray | None = None,
+    key_bits: KeyBits = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
     """Indices that sort an array, as ``numpy.argsort(keys, kind="stable")`` has them.
 
     Parameters
@@ -90,7 +140,31 @@ def argsort(keys, *, descending=False, out=None, offsets=None, key_bits=None, de
     return _answer(Call("argsort", keys, None, descending, out, offsets, key_bits, device, profile))
 
 
-def sort_by_key(keys, values, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+@overload
+def sort_by_key(
+    keys: ArrayLike, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[Options]
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def sort_by_key(
+    keys: CLArray, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[Options]
+) -> tuple[CLArray, CLArray]: ...
+@overload
+def sort_by_key(
+    keys: AnyArray, values: AnyArray, *, profile: Literal[True], **options: Unpack[Options]
+) -> Profiled: ...
+@overload
+def sort_by_key(keys: AnyArray, values: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def sort_by_key(
+    keys: AnyArray,
+    values: AnyArray,
+    *,
+    descending: bool = False,
+    out: Any = None,
+    offsets: AnyArray | None = None,
+    key_bits: KeyBits = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
     """Sort keys, and values along with them; equal keys leave their values in input order.
 
     Parameters

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Generic
 
 from clgeom.runtime.arrays import fetched, is_device_array
+from clgeom.runtime.typing import ArrayT
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,13 @@ class ShellPhase:
         """Work-items in all."""
         return self.groups * self.items_per_group
 
-    def asdict(self) -> dict:
+    def asdict(self) -> dict[str, Any]:
         """The phase as plain values, ready for JSON."""
         return {**vars(self), "gaps": list(self.gaps)}
 
 
 @dataclass(frozen=True, repr=False)
-class ShellsortResult:
+class ShellsortResult(Generic[ArrayT]):
     """A sorted array, and how it was sorted.
 
     Parameters
@@ -73,13 +75,13 @@ class ShellsortResult:
     phases : tuple of ShellPhase
     """
 
-    keys: object
+    keys: ArrayT
     variant: str
     gaps: tuple[int, ...]
     is_sorted: bool
     phases: tuple[ShellPhase, ...] = field(default=())
 
-    def __getstate__(self):  # arrays on a device live in their own process
+    def __getstate__(self) -> dict[str, Any]:  # arrays on a device live in their own process
         return {**self.__dict__, "keys": fetched(self.keys) if is_device_array(self.keys) else self.keys}
 
     @property

@@ -22,10 +22,14 @@ The variants of the study (shellsort_study.py) differ in who sorts a column:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import session_of
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
 from clgeom.sorting.shellsort.codes import Codes
@@ -33,15 +37,44 @@ from clgeom.sorting.shellsort.gaps import gaps_for
 from clgeom.sorting.shellsort.result import ShellsortResult
 from clgeom.sorting.shellsort.study import Study
 
-VARIANTS = ("auto", "0", "A", "B", "C", "D", "E", "F")
+Variant: TypeAlias = Literal["auto", "0", "A", "B", "C", "D", "E", "F"]
+VARIANTS = get_args(Variant)
 #: Variants that leave several runs when a last phase has several chunks.
 PARTIAL = ("B", "C")
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """The parameters of `shellsort`, for both of its signatures."""
+
+        variant: Variant
+        gaps: str | Sequence[int]
+        max_items_per_subsequence: int
+        min_elements_per_item: int
+        order: Literal["ascending", "descending"] | None
+        device: DeviceLike
+        stats: bool
+        profile: bool
+
+
+@overload
+def shellsort(keys: ArrayLike, **options: Unpack[Options]) -> ShellsortResult[NDArray[Any]]: ...
+@overload
+def shellsort(keys: CLArray, **options: Unpack[Options]) -> ShellsortResult[CLArray]: ...
 def shellsort(
-    keys, *, variant="auto", gaps="sedgewick86", max_items_per_subsequence=512, min_elements_per_item=1, order=None,
-    device=None, stats=False, profile=False,
-) -> ShellsortResult:  # fmt: skip
+    keys: AnyArray,
+    *,
+    variant: Variant = "auto",
+    gaps: str | Sequence[int] = "sedgewick86",
+    max_items_per_subsequence: int = 512,
+    min_elements_per_item: int = 1,
+    order: Literal["ascending", "descending"] | None = None,
+    device: DeviceLike = None,
+    stats: bool = False,
+    profile: bool = False,
+) -> ShellsortResult[Any]:
     """Sorted copy of an array, by Shellsort.
 
     Parameters
