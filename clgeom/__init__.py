@@ -8,11 +8,11 @@ from clgeom.lazy import lazy_names
 __version__ = "0.2.0"
 
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
-#: Public names by module; a module without names is public itself.
+#: Public names by module; a module's own name stands for the module.
 _HOMES = {
-    "conformance": "",
-    "dp": "",
-    "errors": "",
+    "conformance": "conformance",
+    "dp": "dp",
+    "errors": "ClgeomError errors",
     "hull.batch.hulls": "convex_hulls convex_hulls_by_label",
     "hull.batch.result": "HullBatch",
     "hull.convex": "convex_hull",
@@ -21,7 +21,7 @@ _HOMES = {
     "hull.result": "Hull",
     "hull.scipy_compat": "ConvexHull QhullError",
     "hull.wagener.hoods": "Hood lower_hood upper_hood",
-    "radio": "",
+    "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
     "region.coverage.polygons": "CoverageRegion CoverageRegions",
@@ -37,6 +37,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from clgeom import conformance as conformance, dp as dp, errors as errors, radio as radio
+    from clgeom.errors import ClgeomError as ClgeomError
     from clgeom.hull.batch.hulls import convex_hulls as convex_hulls, convex_hulls_by_label as convex_hulls_by_label
     from clgeom.hull.batch.result import HullBatch as HullBatch
     from clgeom.hull.convex import convex_hull as convex_hull

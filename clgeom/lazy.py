@@ -17,18 +17,18 @@ def lazy_names(package, namespace, homes, *others):
     namespace : dict
         The package's ``globals()``, where names are kept once they are imported.
     homes : dict of str to str
-        The public names of each module below the package, apart by spaces; no names where the module is public itself.
+        The public names of each module below the package, apart by spaces. A module's own name stands for the module.
     *others : str
         Public names that the package defines itself.
     """
-    modules = {name: module for module, names in homes.items() for name in names.split() or [module]}
+    modules = {name: module for module, names in homes.items() for name in names.split()}
     public = [*others, *sorted(modules)]
 
     def __getattr__(name):
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f"{package}.{modules[name]}")
-        value = namespace[name] = getattr(module, name) if homes[modules[name]] else module
+        value = namespace[name] = module if name == modules[name] else getattr(module, name)
         return value
 
     def __dir__():

@@ -63,8 +63,9 @@ def test_imports_for_checkers_are_the_lazy_names(package):
         for alias in node.names:
             assert alias.asname == alias.name, "only a name imported as itself is public for type checkers"
             home = node.module.removeprefix(package.__name__).lstrip(".")
+            assert alias.name not in shown
             shown[alias.name] = home or alias.name
-    lazy = {name: home for home, names in package._HOMES.items() for name in names.split() or [home]}
+    lazy = {name: home for home, names in package._HOMES.items() for name in names.split()}
     assert shown == lazy
     assert sorted(package.__all__) == sorted([*lazy, *(["__version__"] if package is clgeom else [])])
 

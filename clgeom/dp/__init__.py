@@ -11,7 +11,7 @@
 from clgeom.lazy import lazy_names
 
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
-#: Public names by module; a module without names is public itself.
+#: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "analysis.infer": "infer_pattern",
     "analysis.reach": "Far Near Row Split",
@@ -23,7 +23,7 @@ _HOMES = {
     ),
     "language.parameters": "Parameter",
     "patterns": "LAYOUTS PATTERNS",
-    "problems": "",
+    "problems": "problems",
     "study.graph": "dependency_graph fill_by_stages fill_when_ready",
     "table.table": "Table",
     "table.walk": "walk_back",

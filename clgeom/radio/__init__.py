@@ -6,7 +6,7 @@ The names are loaded when they are first used.
 from clgeom.lazy import lazy_names
 
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
-#: Public names by module; a module without names is public itself.
+#: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "maps": "RadioMap coverage_map distance_map orientation_map shadowing",
     "path_loss": "free_space two_ray walfisch_ikegami",

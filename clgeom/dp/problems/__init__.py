@@ -3,7 +3,7 @@
 from clgeom.lazy import lazy_names
 
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
-#: Public names by module; a module without names is public itself.
+#: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "allocation": (
         "Allocation allotment assignment covering covering_as_knapsack curve_fitting integer_program reliability"
