@@ -42,6 +42,15 @@ class HeaphullFilter:
     queues : tuple of 4 ndarrays of int64
         Indices of the points of each label, in input order.
     phases : tuple of Phase
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> found = clgeom.heaphull_filter([(0, 0), (4, 0), (2, 1), (4, 4), (0, 4)])
+    >>> found.labels.tolist(), found.kept
+    ([3, 1, 0, 1, 2], 4)
+    >>> found
+    HeaphullFilter(octagon=array([0, 1, 3, 4]))
     """
 
     labels: NDArray[np.uint8] = field(repr=False)
@@ -85,6 +94,13 @@ def heaphull_filter(
     are x + y and y - x rounded once in the points' type (exact for int32); ties go to the lowest index. The label is
     that of the first edge, counter-clockwise from E, that the point is not strictly left of; edges belong to a
     quadrant by their direction. Labels are exact. Every point with label 0 is strictly inside the convex hull.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> found = clgeom.heaphull_filter([(0, 0), (4, 0), (2, 1), (4, 4), (0, 4)])
+    >>> found.labels.tolist(), found.octagon.tolist()
+    ([3, 1, 0, 1, 2], [0, 1, 3, 4])
     """
     of = "heaphull_filter"
     session, points = session_of(points, device), as_given(points, of=of)

@@ -41,6 +41,12 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     -----
     The sign of ``(ax - cx)(by - cy) - (ay - cy)(bx - cx)``. A floating-point filter (Ozaki and others, BIT 56, 2016)
     decides nearly all triples; the rest is summed exactly in integers, whatever the magnitudes.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.orient2d((0, 0), (1, 0), [(0, 1), (0, -1), (5, 0)]).tolist()
+    [1, -1, 0]
     """
     names = "abc"
     given = dict(zip(names, (a, b, c)))

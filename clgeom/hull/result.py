@@ -35,6 +35,17 @@ class Hull:
         Number of points given.
     phases : tuple of Phase
         What each launch on the device was and took.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> hull = clgeom.convex_hull([(0, 0), (4, 0), (2, 1), (4, 3)])
+    >>> hull
+    Hull(a polygon: 3 vertices of 4 float64 points, area 6)
+    >>> hull.vertices.tolist(), hull.area, hull.perimeter
+    ([0, 1, 3], 6.0, 12.0)
+    >>> hull.contains([(3, 1), (0, 3)]).tolist()
+    [True, False]
     """
 
     vertices: NDArray[np.int64]

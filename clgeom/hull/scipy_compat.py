@@ -16,6 +16,17 @@ from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 #: What SciPy's users may pass and get the same hull: its default in the plane, and what it always adds.
 DEFAULT_OPTIONS = ("", b"", "Qt", b"Qt")
 
+QHULL_ERROR = """No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches.
+
+Examples
+--------
+>>> import clgeom
+>>> try:
+...     clgeom.ConvexHull([(0, 0), (1, 1), (2, 2)])
+... except clgeom.QhullError as error:
+...     print(isinstance(error, clgeom.ClgeomError))
+True
+"""
 
 if TYPE_CHECKING:
 
@@ -37,8 +48,7 @@ def qhull_error():
         from scipy.spatial import QhullError as base
     except ImportError:
         base = RuntimeError
-    doc = "No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches."
-    return type("QhullError", (InvalidInput, base), {"__doc__": doc, "__module__": __name__})
+    return type("QhullError", (InvalidInput, base), {"__doc__": QHULL_ERROR, "__module__": __name__})
 
 
 class ConvexHull:

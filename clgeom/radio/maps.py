@@ -38,6 +38,13 @@ class RadioMap:
     crs : str or None
     transmitters : tuple of (row, column)
         In cells from the north-west corner of the map.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> made = radio.coverage_map((16, 32), pixel=100, crs="EPSG:32632")
+    >>> made.values.shape, made.transform, made.crs
+    ((16, 32), (100.0, 0.0, 0.0, 0.0, -100.0, 0.0), 'EPSG:32632')
     """
 
     values: NDArray[np.float32]
@@ -63,6 +70,12 @@ def distance_map(
         In cells from the north-west corner; (0.5, 0.5) is the first cell's centre.
     pixel : float
         Side of a cell in m.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> radio.distance_map((1, 3), (0.5, 0.5), pixel=1000).tolist()
+    [[0.0, 1.0, 2.0]]
     """
     north, east = _offsets(shape, position, of="distance_map")
     _check_float(dtype, "distance_map")
@@ -80,6 +93,12 @@ def orientation_map(
     position : (row, column)
     street : float or array_like of `shape`
         Direction of the streets in degrees, clockwise from north.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> radio.orientation_map((1, 2), (0.5, 0.5), street=0)[0, 1].item()
+    90.0
     """
     north, east = _offsets(shape, position, of="orientation_map")
     _check_float(dtype, "orientation_map")
@@ -131,6 +150,13 @@ def shadowing(
     -----
     White noise, filtered on a torus that is larger than the map by 8 correlation lengths, so that what wraps round
     has nothing to do with it. Source of the model: M. Gudmundson, Electronics Letters 27 (1991).
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> map = radio.shadowing((64, 64), sigma=6, seed=1)
+    >>> map.shape, (map == radio.shadowing((64, 64), sigma=6, seed=1)).all().item()
+    ((64, 64), True)
     """
     shape, pixel = _shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
     reach = _positive(correlation, "correlation", "shadowing") / pixel
@@ -210,6 +236,13 @@ def coverage_map(
     Returns
     -------
     RadioMap
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> made = radio.coverage_map((64, 64), transmitters=[(16, 16), (48, 48)], sigma=0)
+    >>> made.values.shape, made.values.dtype.name, made.transmitters
+    ((64, 64), 'float32', ((16.0, 16.0), (48.0, 48.0)))
     """
     shape, origin = _shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
     if model not in MODELS:

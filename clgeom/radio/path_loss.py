@@ -144,9 +144,11 @@ def walfisch_ikegami(
 
     Examples
     --------
-    >>> walfisch_ikegami(1.0, frequency=1900, base_height=12.5, roof_height=12, separation=50, street_width=25,
-    ...                  orientation=30, city="metropolitan")  # doctest: +SKIP
-    148.536...
+    >>> from clgeom import radio
+    >>> street = dict(roof_height=12, separation=50, street_width=25, orientation=30)
+    >>> loss = radio.walfisch_ikegami(1.0, frequency=1900, base_height=12.5, **street, city="metropolitan")
+    >>> round(loss, 3)
+    148.536
     """
     if city not in CITIES:
         raise InvalidInput(
@@ -188,6 +190,12 @@ def free_space(
     -------
     ndarray or float
         Within 2e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.free_space(1.0, frequency=900), 2)
+    91.53
     """
     call = Call("free_space", "free_space", PHYSICAL, outside, dtype)
     return _losses(call, {"distance": distance, "frequency": frequency}, device)
@@ -234,6 +242,12 @@ def two_ray(
     Notes
     -----
     Source: T. S. Rappaport, "Wireless communications: principles and practice" (2002), section 4.6.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.two_ray(10.0, frequency=900, base_height=30), 2)
+    126.94
     """
     given = {
         "distance": distance,

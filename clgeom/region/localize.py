@@ -92,6 +92,15 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
     Notes
     -----
     The intersection contains every cell that all masks have in common, for each region contains its mask.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> left, right = np.array([[9, 9, 0]]), np.array([[0, 9, 9]])
+    >>> regions = [clgeom.coverage_regions(raster, 5)[0] for raster in (left, right)]
+    >>> place = clgeom.localize(regions)
+    >>> place.area, place.centroid
+    (1.0, (1.5, 0.5))
     """
     if method not in METHODS:
         raise InvalidInput(f"The 'method' parameter of localize must be 'regions' or 'hulls'. Got {method!r} instead.")

@@ -60,6 +60,13 @@ class DeviceProfile:
     """What clgeom knows of an OpenCL device: limits, capabilities, quirks.
 
     Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> profile = clgeom.default_session().profile
+    >>> profile.kind in ("cpu", "gpu", "accelerator"), profile.max_wg_size >= 1
+    (True, True)
     """
 
     name: str
@@ -148,6 +155,15 @@ class Session:
 
     All public functions may be called from several threads at once with one session. A session does not outlive
     a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> session = clgeom.Session(fp64=False)
+    >>> session.profile.fp64
+    False
+    >>> clgeom.sort([3, 1, 2], device=session).tolist()
+    [1, 2, 3]
     """
 
     def __init__(
@@ -264,6 +280,12 @@ def devices() -> tuple[DeviceProfile, ...]:
     -------
     tuple of DeviceProfile
         Empty when there is none.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.devices()[0] == clgeom.default_session().profile
+    True
     """
     begin()
     present = _ranked()
@@ -280,7 +302,14 @@ def all_devices() -> tuple:
 
 
 def default_session() -> Session:
-    """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present."""
+    """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.default_session() is clgeom.default_session()
+    True
+    """
     return as_session(None)
 
 

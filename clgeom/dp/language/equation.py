@@ -356,7 +356,19 @@ def equation(
     name: str | None = ...,
 ) -> Callable[[Callable[..., Any]], Equation]: ...
 def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``."""
+    """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(pattern="RUD")
+    ... def f(M, i, j):
+    ...     return dp.where(i == 0, j, M[i - 1, j] + 1)
+    >>> f
+    <Equation f() -> int32, RUD, Near(offsets=((-1, 0),))>
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    """
     if function is not None:
         return Equation(function, **options)
     return lambda function: Equation(function, **options)

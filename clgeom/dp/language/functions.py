@@ -33,6 +33,15 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`; the one not taken is not evaluated, so it may read outside the table.
 
     `a` and `b` may be pairs of a value and its decision.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where(i < j, 1, 0)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(where(condition_, x, y) for x, y in zip(a, b))
@@ -51,12 +60,32 @@ def alike(values) -> list[Expr]:
 
 
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The least; the first written of equals, and what comes first where NaN is compared."""
+    """The least; the first written of equals, and what comes first where NaN is compared.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.minimum(i, j, 1)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 0, 0], [0, 1, 1], [0, 1, 1]]
+    """
     return fold("min", a, b, *more)
 
 
 def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The largest; the first written of equals, and what comes first where NaN is compared."""
+    """The largest; the first written of equals, and what comes first where NaN is compared.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.maximum(i, j)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 2], [1, 1, 2], [2, 2, 2]]
+    """
     return fold("max", a, b, *more)
 
 
@@ -74,22 +103,62 @@ def fold(op, *values) -> Expr:
 
 
 def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """Which value is the least: 0 for the first written. The decision that goes with `minimum`."""
+    """Which value is the least: 0 for the first written. The decision that goes with `minimum`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.which_min(j, i, 1)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 2]]
+    """
     return node("which_min", *map(number, alike((a, b, *more))), type="int")
 
 
 def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """Which value is the largest: 0 for the first written. The decision that goes with `maximum`."""
+    """Which value is the largest: 0 for the first written. The decision that goes with `maximum`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.which_max(j, i)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
+    """
     return node("which_max", *map(number, alike((a, b, *more))), type="int")
 
 
 def absolute(value: Operand) -> Expr:
-    """The absolute value."""
+    """The absolute value.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.absolute(i - j)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    """
     return abs(expression(value))
 
 
 def sqrt(value: Operand) -> Expr:
-    """The square root of a float, correctly rounded where the device can (see `Equation`)."""
+    """The square root of a float, correctly rounded where the device can (see `Equation`).
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(dtype="float32")
+    ... def f(M, i, j):
+    ...     return dp.sqrt(dp.cast(i * i + j * j, "float32"))
+    >>> dp.fill(f, (4, 5))[3].tolist()[::4]
+    [3.0, 5.0]
+    """
     value = number(value)
     if value.type not in ("float", "double"):
         value = convert(value, float_type())
@@ -101,6 +170,15 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
 
     Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
     wrap around.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.cast(dp.cast(j, "float32") / 2, "int32")
+    >>> dp.fill(f, (1, 6)).numpy().tolist()
+    [[0, 0, 1, 1, 2, 2]]
     """
     name = np.dtype(dtype).name
     if name not in CELL_TYPES:
@@ -109,7 +187,18 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
 
 
 def index(name: str = "k") -> Expr:
-    """A new index, for `min_over` and its like."""
+    """A new index, for `min_over` and its like.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> k = dp.index()
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.sum_over(k, 0, j, k * k)
+    >>> dp.fill(f, (1, 5)).numpy().tolist()
+    [[0, 0, 1, 5, 14]]
+    """
     return Expr("index", (), "int", name)
 
 
@@ -126,6 +215,15 @@ def min_over(
     expr : Expr, or function of k
     empty : number or Expr, optional
         The value of an empty range; the largest of the type by default. NaN never wins.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.min_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[3, 3, 1, 1]]
     """
     return _over("reduce", "min", k, lo, hi, expr, empty)
 
@@ -133,22 +231,62 @@ def min_over(
 def max_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
-    """The largest of an expression over lo <= k < hi; see `min_over`."""
+    """The largest of an expression over lo <= k < hi; see `min_over`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.max_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[3, 5, 5, 5]]
+    """
     return _over("reduce", "max", k, lo, hi, expr, empty)
 
 
 def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The sum of an expression over lo <= k < hi, added in this order."""
+    """The sum of an expression over lo <= k < hi, added in this order.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.sum_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[3, 8, 9, 11]]
+    """
     return _over("reduce", "sum", k, lo, hi, expr)
 
 
 def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`."""
+    """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.argmin_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 1]).numpy().tolist()
+    [[0, 0, 2, 2]]
+    """
     return _over("argreduce", "min", k, lo, hi, expr)
 
 
 def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The lowest k at which an expression is largest; -1 for an empty range."""
+    """The lowest k at which an expression is largest; -1 for an empty range.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.argmax_over("k", 0, j, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[-1, 0, 1, 1]]
+    """
     return _over("argreduce", "max", k, lo, hi, expr)
 
 

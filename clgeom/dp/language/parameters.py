@@ -32,7 +32,15 @@ C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions."""
+    """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> f = dp.Equation("w[j] * scale", parameters={"w": "int32[]", "scale": "int32"})
+    >>> f.parameters["w"].dtype, f.parameters["w"].ndim, f.parameters["scale"].ndim
+    (dtype('int32'), 1, 0)
+    """
 
     name: str
     dtype: np.dtype[Any]

@@ -28,6 +28,13 @@ class Allocation:
         inf (or -inf where the most is sought) if nothing is allowed.
     choice : ndarray of int64, or None
         One number for each stage: an amount, a column, a cut; the problem says which. None if nothing is allowed.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.assignment([[4, 1], [2, 3]])
+    >>> found.value, found.choice.tolist()
+    (3.0, [1, 0])
     """
 
     value: int | float
@@ -70,6 +77,7 @@ def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) ->
 
     Examples
     --------
+    >>> from clgeom.dp.problems import allotment
     >>> inf = float("inf")
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
@@ -132,6 +140,7 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
 
     Examples
     --------
+    >>> from clgeom.dp.problems import reliability
     >>> round(reliability([30, 15, 20], [0.9, 0.8, 0.5], 105).value, 12)
     0.648
     """
@@ -186,6 +195,13 @@ def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     -------
     Allocation
         `choice`: the column of each row; ties go to the lowest column of the first row, then of the next.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> found.value, found.choice.tolist()
+    (5.0, [1, 0, 2])
     """
     of = "assignment"
     costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
@@ -234,6 +250,7 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
 
     Examples
     --------
+    >>> from clgeom.dp.problems import covering
     >>> covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
@@ -280,6 +297,7 @@ def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike
 
     Examples
     --------
+    >>> from clgeom.dp.problems import covering_as_knapsack
     >>> covering_as_knapsack([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
@@ -306,6 +324,13 @@ def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: Devi
     -------
     Allocation
         `choice`: the first point of each piece.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.curve_fitting([0, 1, 2, 3, 4], [0, 1, 2, 1, 0], 2)
+    >>> round(found.value, 9), found.choice.tolist()
+    (0.0, [0, 2])
     """
     of = "curve_fitting"
     x = arguments.numbers(x, "x", of=of, empty=False).astype(float)
@@ -382,6 +407,7 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
 
     Examples
     --------
+    >>> from clgeom.dp.problems import integer_program
     >>> integer_program([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18]).value
     36
     """

@@ -84,6 +84,13 @@ class MatrixChain:
         The fewest for the whole product.
     splits : ndarray of int64, shape (n - 1, 3), or None
         The products to make: (first matrix, last of the left factor, last matrix), outermost first.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> chain = problems.matrix_chain([10, 100, 5, 50])
+    >>> chain.multiplications, chain.parenthesisation
+    (7500, '((A0 A1) A2)')
     """
 
     multiplications: int
@@ -110,6 +117,13 @@ class AlphabeticTree:
         The sum of the leaves' weights times their depths.
     splits : ndarray of int64, shape (n - 1, 3), or None
         The inner nodes: (first leaf, last leaf of the left child, last leaf), from the root down.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> tree = problems.alphabetic_tree([5, 1, 1])
+    >>> tree.cost, tree.codes
+    (9, ('0', '10', '11'))
     """
 
     cost: int | float
@@ -135,6 +149,13 @@ class SearchTree:
         The sum over keys of weight times depth, and over gaps likewise; the root's depth is 1.
     parents : ndarray of int64, shape (n,), or None
         The parent of each key, -1 for the root.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> tree = problems.search_tree([3, 1, 4])
+    >>> tree.cost, tree.parents.tolist()
+    (13, [2, 0, -1])
     """
 
     cost: int | float
@@ -159,6 +180,7 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
 
     Examples
     --------
+    >>> from clgeom.dp.problems import matrix_chain
     >>> chain = matrix_chain([30, 35, 15, 5, 10, 20, 25])
     >>> chain.multiplications, chain.parenthesisation
     (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
@@ -198,6 +220,7 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
 
     Examples
     --------
+    >>> from clgeom.dp.problems import alphabetic_tree
     >>> alphabetic_tree([2, 3, 1, 4]).cost
     20
     """
@@ -233,6 +256,7 @@ def search_tree(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import search_tree
     >>> round(search_tree([0.15, 0.10, 0.05, 0.10, 0.20], [0.05, 0.10, 0.05, 0.05, 0.05, 0.10]).cost, 12)
     2.75
     """

@@ -86,6 +86,13 @@ class Knapsack:
         The items chosen, ascending; those that are taken several times are there several times.
     weight : int or None
         Their weight.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.knapsack([25, 24, 15], [18, 15, 10], 25)
+    >>> found.value, found.items.tolist(), found.weight
+    (39, [1, 2], 25)
     """
 
     value: int | float
@@ -116,6 +123,7 @@ def knapsack(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import knapsack
     >>> knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=25, weight=18)
     """
@@ -141,6 +149,7 @@ def integer_knapsack(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import integer_knapsack
     >>> integer_knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=30, weight=20)
     """

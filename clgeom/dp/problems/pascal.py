@@ -29,7 +29,14 @@ def binomial_equation(dtype="int64") -> Equation:
 
 @dataclass(frozen=True)
 class Binomial:
-    """What `binomial` found: `value` is C(n, k)."""
+    """What `binomial` found: `value` is C(n, k).
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> problems.binomial(5, 2)
+    Binomial(n=5, k=2, value=10)
+    """
 
     n: int
     k: int
@@ -59,6 +66,7 @@ def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: Devi
 
     Examples
     --------
+    >>> from clgeom.dp.problems import binomial
     >>> binomial(33, 16)
     Binomial(n=33, k=16, value=1166803110)
     """
@@ -90,6 +98,12 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     -------
     ndarray of `dtype`, shape (rows, rows)
         Element (i, j) is C(i, j).
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> problems.pascal_triangle(4).tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]]
     """
     of = "pascal_triangle"
     if dtype not in ("int32", "int64"):

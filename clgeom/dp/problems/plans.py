@@ -70,6 +70,7 @@ def discounted_profits(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import discounted_profits
     >>> worth = [[2 * x for x in range(5)]] * 5
     >>> discounted_profits(worth, [0, 2, 4, 4, 4], 2, 3, discount=0.75)
     Allocation(value=7.5)
@@ -125,6 +126,7 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
 
     Examples
     --------
+    >>> from clgeom.dp.problems import investment
     >>> investment([[0, 1, 4, 4], [0, 0, 2, 5]], 3)
     Allocation(value=7)
     """
@@ -188,6 +190,7 @@ def production(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import production
     >>> production([1, 2], [[0, 3, 4, 5], [0, 4, 8, 12]], [0.5, 0], warehouse=2)
     Allocation(value=6.0)
     """
@@ -251,6 +254,7 @@ def distribution(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import distribution
     >>> distribution([2, 1], [[[0, 1, 5], [0, 2, 9]], [[0, 3, 4], [0, 1, 2]]], [2, 2])
     Allocation(value=5.0)
     """
@@ -321,6 +325,7 @@ def transportation(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import transportation
     >>> transportation([[2, 3], [1, 4]], [3, 2], [2, 3])
     Allocation(value=11.0)
     """

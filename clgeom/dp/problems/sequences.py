@@ -69,6 +69,13 @@ class CommonSubsequence:
         Where its symbols stand in either sequence, ascending. None if only the length was asked for.
     subsequence : str, bytes or ndarray, or None
         The symbols themselves, of the type of the first sequence.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.lcs("abcbdab", "bdcaba")
+    >>> found.length, found.subsequence, found.a_indices.tolist()
+    (4, 'bcba', [1, 2, 3, 5])
     """
 
     length: int
@@ -86,6 +93,13 @@ class Edits:
     distance : int
     operations : tuple of str, or None
         "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> edits = problems.edit_distance("cat", "cart")
+    >>> edits.distance, edits.operations
+    (1, ('match', 'match', 'insert', 'match'))
     """
 
     distance: int
@@ -120,6 +134,7 @@ def lcs(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import lcs
     >>> lcs("abcbdab", "bdcaba")
     CommonSubsequence(length=4, subsequence='bcba')
     """
@@ -160,6 +175,7 @@ def edit_distance(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import edit_distance
     >>> edit_distance("kitten", "sitting").distance
     3
     """

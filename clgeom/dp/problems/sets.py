@@ -61,6 +61,7 @@ def process_scheduling(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import process_scheduling
     >>> process_scheduling([3, 5, 2]).value  # 2, 5 and 10
     17.0
     """
@@ -119,6 +120,7 @@ def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocatio
 
     Examples
     --------
+    >>> from clgeom.dp.problems import spanning_tree
     >>> spanning_tree([[0, 1, 4], [1, 0, 2], [4, 2, 0]])
     Allocation(value=3.0)
     """

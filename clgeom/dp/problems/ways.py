@@ -65,6 +65,7 @@ def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
 
     Examples
     --------
+    >>> from clgeom.dp.problems import stagecoach
     >>> stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1, 4], [6, 3], [3, 3]], [[3], [4]]])
     Allocation(value=11.0)
     """
@@ -72,7 +73,15 @@ def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
 
 
 def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
-    """The way through layers of towns whose longest leg is shortest; see `stagecoach`."""
+    """The way through layers of towns whose longest leg is shortest; see `stagecoach`.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.bottleneck([[[5, 9]], [[7], [1]]])
+    >>> found.value, found.choice.tolist()
+    (7.0, [0, 0, 0])
+    """
     return _through_layers(BOTTLENECK, legs, "bottleneck", device)
 
 
@@ -127,6 +136,7 @@ def assembly_line(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import assembly_line
     >>> a = [[7, 9, 3, 4, 8, 4], [8, 5, 6, 4, 5, 7]]
     >>> assembly_line(a, [[2, 3, 1, 3, 4], [2, 1, 2, 2, 1]], [2, 4], [3, 2])
     Allocation(value=38.0)
@@ -202,6 +212,7 @@ def inventory(
 
     Examples
     --------
+    >>> from clgeom.dp.problems import inventory
     >>> inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4)
     Allocation(value=20.0)
     """
@@ -253,6 +264,7 @@ def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: Dev
 
     Examples
     --------
+    >>> from clgeom.dp.problems import deadline_scheduling
     >>> deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3])
     Allocation(value=40.0)
     """
@@ -298,6 +310,13 @@ class Bets:
         Of reaching the goal with the best bets.
     bets : ndarray of int64, shape (plays, goal + 1)
         The best bet in each play for each number of chips; 0 from the goal on. Ties go to the lowest bet.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> bets = problems.las_vegas(0.5, 2, chips=1, goal=3)
+    >>> bets.probability, bets.bets.shape
+    (0.25, (2, 4))
     """
 
     probability: float
@@ -321,6 +340,7 @@ def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, de
 
     Examples
     --------
+    >>> from clgeom.dp.problems import las_vegas
     >>> round(las_vegas(2 / 3, 3, chips=3, goal=5).probability, 12)  # 20/27
     0.740740740741
     """
@@ -369,6 +389,13 @@ def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     -------
     Allocation
         `choice`: the times at which a machine is sold; the last is n.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.replacement([[0, 3, 9], [0, 0, 4], [0, 0, 0]])
+    >>> found.value, found.choice.tolist()
+    (7.0, [1, 2])
     """
     costs = arguments.numbers(costs, "costs", of="replacement", ndim=2, infinite=True, empty=False).astype(float)
     if costs.shape[0] != costs.shape[1] or len(costs) < 2:
@@ -412,6 +439,14 @@ class Paths:
         From the source; inf for what cannot be reached.
     before : ndarray of int64, shape (n,)
         The node before each on its shortest path; -1 for the source and for what cannot be reached.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> inf = float("inf")
+    >>> paths = problems.shortest_paths([[0, 1, 9], [inf, 0, 2], [inf, inf, 0]])
+    >>> paths.distances.tolist(), paths.before.tolist()
+    ([0.0, 1.0, 3.0], [-1, 0, 1])
     """
 
     distances: NDArray[np.float64]
@@ -432,6 +467,14 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     Returns
     -------
     Paths
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> inf = float("inf")
+    >>> found = problems.shortest_paths([[0, 1, 9], [inf, 0, -2], [inf, inf, 0]])
+    >>> found.distances.tolist()
+    [0.0, 1.0, -1.0]
     """
     of = "shortest_paths"
     lengths = arguments.numbers(lengths, "lengths", of=of, ndim=2, infinite=True, empty=False).astype(float)
@@ -465,7 +508,14 @@ NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 
 def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
-    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits."""
+    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> problems.fibonacci(10)
+    55
+    """
     n = arguments.whole(n, "n", of="fibonacci", most=92)
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 
@@ -475,6 +525,7 @@ def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import nim
     >>> nim(10, 3)
     2
     """

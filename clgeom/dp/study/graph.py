@@ -276,6 +276,15 @@ def fill_when_ready(
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1])
+    >>> dp.fill_when_ready(f, (3, 3)).tolist()
+    [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
     of = "fill_when_ready"
     return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[1]
@@ -304,6 +313,15 @@ def fill_by_stages(
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1])
+    >>> dp.fill_by_stages(f, (3, 3)).tolist()
+    [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
     of = "fill_by_stages"
     n, m = check_shape(shape, of)

@@ -224,6 +224,15 @@ class Table:
     decisions : store of decisions, or None
         With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
     phases : tuple of Phase
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> table = dp.fill(dp.Equation("i == 0 ? 1 : M(i - 1, j) * (j + 1)", pattern="RUD"), (4, 3))
+    >>> table
+    <Table 4 x 3 int32, RUD, path='stages', keep='table'>
+    >>> table[3].tolist(), int(table.corner), table.numpy().shape
+    ([1, 8, 27], 27, (4, 3))
     """
 
     equation: Equation

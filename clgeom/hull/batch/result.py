@@ -54,6 +54,15 @@ class HullBatch(Generic[ArrayT]):
 
     A batch does not change when the arrays do that it was made from; but `sizes` are read from offsets on a device when
     first asked for: until then these must stay as they were.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> batch = clgeom.convex_hulls([(0, 0), (2, 0), (0, 2), (5, 5), (6, 6)], [0, 3, 5])
+    >>> batch
+    HullBatch(2 hulls, 5 vertices)
+    >>> batch.sizes.tolist(), batch.dimensions.tolist(), batch[0].vertices.tolist()
+    ([3, 2], [2, 1], [0, 1, 2])
     """
 
     vertices: ArrayT = field(repr=False)

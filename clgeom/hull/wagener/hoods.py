@@ -51,6 +51,13 @@ class Hood:
     stages : tuple of list of ndarray of int64, or None
         With trace=True, ``stages[r][k]`` holds the vertices of the hood of points ``k * 2**r`` to
         ``(k + 1) * 2**r - 1``. The first stage is the points themselves, the last the whole hood.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> hood = clgeom.upper_hood([(0, 0), (1, 2), (2, 1), (3, 0)])
+    >>> hood.vertices.tolist(), hood.side, len(hood)
+    ([0, 1, 3], 'upper', 3)
     """
 
     vertices: NDArray[np.int64]

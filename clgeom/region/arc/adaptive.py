@@ -147,7 +147,7 @@ def adaptive_region(
     >>> import clgeom
     >>> points = [(0, 0), (0, 4), (1, 1), (2, 1), (3, 1), (4, 0), (4, 4)]
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
-    (16.0, 10.0)
+    (16.0, 6.0)
     """
     segments = _segments(segments)
     for name, value, choices in (

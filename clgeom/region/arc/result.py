@@ -47,6 +47,15 @@ class Region:
     Notes
     -----
     Where the chains meet, the region is pinched to a point; where they run together, to a segment.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> region = clgeom.adaptive_region([(0, 0), (1, 2), (2, 0), (3, 2), (4, 0)], 3)
+    >>> region.lower.tolist(), region.upper.tolist()
+    ([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]], [[0.0, 0.0], [1.0, 2.0], [3.0, 2.0], [4.0, 0.0]])
+    >>> region.area, region.bounds
+    (6.0, (0.0, 0.0, 4.0, 2.0))
     """
 
     segments: int
@@ -233,6 +242,13 @@ class CrossRegion:
     -----
     Membership is exact. Parts and area are those of Shapely's intersection of the two, whose new vertices are rounded
     to the nearest float64.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> region = clgeom.adaptive_region([(0, 0), (1, 0), (2, 1), (2, 2)], 2, axis="both")
+    >>> region.area, region.segments
+    (1.5, (2, 2))
     """
 
     axis: str = "both"

@@ -106,6 +106,16 @@ class CoverageRegion:
         How many cells it is of, where they were counted.
     holes : tuple of Hole
         What is cut out.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[0, 5, 5], [0, 5, 0], [0, 0, 0]])
+    >>> region = clgeom.coverage_regions(raster, 5)[0]
+    >>> region.cells, region.area, region.exterior.tolist()
+    (3, 3.5, [[1.0, 0.0], [3.0, 0.0], [3.0, 1.0], [2.0, 2.0], [1.0, 2.0]])
+    >>> region.contains([(1.5, 0.5), (0.5, 2.5)]).tolist()
+    [True, False]
     """
 
     outline: Region | CrossRegion
@@ -316,6 +326,15 @@ class CoverageRegions(Sequence[CoverageRegion]):
     direction : {">=", "<="}
     phases : tuple of Phase
         What each launch on the device was and took.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> regions = clgeom.coverage_regions(np.array([[5, 0, 7], [5, 0, 0]]), [5, 7])
+    >>> len(regions), regions.levels.tolist(), regions.areas.tolist()
+    (3, [0, 0, 1], [2.0, 1.0, 1.0])
+    >>> [region.area for region in regions.at_level(7)]
+    [1.0]
     """
 
     maps: NDArray[np.int64]

@@ -101,6 +101,14 @@ def coverage_regions(
     A region is the union of the convex hulls of neighbouring segments, as for `adaptive_region`, made of the cells'
     corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
+    >>> regions = clgeom.coverage_regions(raster, 5)
+    >>> [(region.cells, region.area) for region in regions]
+    [(3, 3.5), (2, 2.0)]
     """
     segments = _count(segments)
     if cuts not in CUTS:

@@ -102,6 +102,14 @@ def sort(
     -----
     NaN is last, whatever its sign; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
     their payloads. The result is the same bit for bit on every device and for every work-group shape.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.sort([3.0, float("nan"), 1.0, 2.0]).tolist()
+    [1.0, 2.0, 3.0, nan]
+    >>> clgeom.sort([3, 1, 2, 9, 7, 8], descending=True, offsets=[0, 3, 6]).tolist()
+    [3, 2, 1, 9, 8, 7]
     """
     return _answer(Call("sort", keys, None, descending, out, offsets, key_bits, device, profile))
 
@@ -136,6 +144,12 @@ def argsort(
     Returns
     -------
     ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, shape (n,)
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.argsort([30, 10, 20, 10]).tolist()
+    [1, 3, 2, 0]
     """
     return _answer(Call("argsort", keys, None, descending, out, offsets, key_bits, device, profile))
 
@@ -180,6 +194,13 @@ def sort_by_key(
     -------
     keys, values
         Sorted, in the place and of the types that they came in; keys in native byte order.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> keys, values = clgeom.sort_by_key([3, 1, 2], ["c", "a", "b"])
+    >>> keys.tolist(), values.tolist()
+    ([1, 2, 3], ['a', 'b', 'c'])
     """
     return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
 

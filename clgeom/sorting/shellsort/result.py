@@ -73,6 +73,13 @@ class ShellsortResult(Generic[ArrayT]):
     is_sorted : bool
         Whether `keys` is in order: always, but for variants B and C.
     phases : tuple of ShellPhase
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> result = clgeom.shellsort([5, 3, 1, 4], variant="D", gaps=[2, 1])
+    >>> result.keys.tolist(), result.is_sorted, [phase.gap for phase in result.phases]
+    ([1, 3, 4, 5], True, [2, 1])
     """
 
     keys: ArrayT

@@ -117,8 +117,9 @@ def shellsort(
 
     Examples
     --------
-    >>> shellsort([3.0, 1.0, 2.0]).keys
-    array([1., 2., 3.])
+    >>> import clgeom
+    >>> clgeom.shellsort([3.0, 1.0, 2.0]).keys.tolist()
+    [1.0, 2.0, 3.0]
     """
     keys = as_key_array(keys, of="shellsort")
     variant = _checked_variant(variant)
