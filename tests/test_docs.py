@@ -12,6 +12,7 @@ import pytest
 
 import clgeom
 from clgeom import conformance, dp, radio
+from clgeom.runtime.policies import Policy
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (clgeom, dp, dp.problems, radio)
@@ -150,3 +151,37 @@ def test_pages_have_python():
     counts = {p.name: sum(b[1] == "python" for b in blocks(p.read_text(encoding="utf-8"))) for p in PAGES}
     assert counts["README.rst"] >= 5 and counts["dp.rst"] >= 6 and counts["coverage.rst"] >= 3
     assert set(MADE_BEFORE) <= {name for name, count in counts.items() if count}
+
+
+# Glossary -------------------------------------------------------------------------------------------------------
+
+GLOSSARY = ROOT / "docs" / "glossary.rst"
+
+
+def test_glossary_names_what_is_there():
+    """Every path, and every public name and attribute, that a term is said to be used in."""
+    text = GLOSSARY.read_text(encoding="utf-8")
+    paths = re.findall(r"``((?:clgeom|cl_src|templates)/[\w/.]*)``", text)
+    names = re.findall(r"``clgeom\.([\w.]+)``", text)
+    attributes = re.findall(r"``([A-Z]\w+)\.(\w+)``", text)
+    assert len(paths) > 20 and len(names) > 10 and len(attributes) > 5
+    assert not [path for path in paths if not (ROOT / path).exists()]
+    for name in names:
+        found = clgeom
+        for part in name.split("."):
+            found = getattr(found, part)
+    for owner, attribute in attributes:
+        cls = next((getattr(package, owner) for package in PACKAGES if owner in package.__all__), Policy)
+        assert cls is not Policy or owner == "Policy"
+        assert hasattr(cls, attribute) or any(
+            attribute in vars(base).get("__annotations__", ()) for base in cls.__mro__
+        )
+
+
+def test_glossary_has_a_sentence_or_two_for_each_term():
+    text = GLOSSARY.read_text(encoding="utf-8")
+    entries = re.findall(r"^(\S[^\n]*)\n((?:   \S[^\n]*\n)+)", text, re.MULTILINE)
+    terms = [term for line, _ in entries for term in line.split(", ")]
+    assert len(terms) >= 40 and len(set(terms)) == len(terms)
+    assert all(words.strip().endswith(".") and len(words.split()) >= 8 for _, words in entries)
+    assert "docs/glossary.rst" in (ROOT / "README.rst").read_text(encoding="utf-8")
