@@ -57,6 +57,20 @@ def test_docstring_has_examples_that_run(value):
     assert run_examples(value, value.__qualname__, {"__name__": "__main__"})
 
 
+#: Parameters that functions of clgeom alone pass: the name of the public function, for messages.
+NOT_PUBLIC = {"of", "caller"}
+
+
+@pytest.mark.parametrize("value", [case for case in documented() if inspect.isfunction(case.values[0])])
+def test_docstring_lists_the_parameters(value):
+    """As numpydoc has them: in the section, by name, all of them, and no other."""
+    parameters = set(inspect.signature(value).parameters) - NOT_PUBLIC
+    after = re.split(r"^Parameters\n-{10}\n", inspect.getdoc(value), flags=re.MULTILINE)[1:]
+    lines = re.split(r"\n\n\w+\n---", after[0])[0].split("\n") if after else []
+    listed = [name.strip(" *") for line in lines if line and line[0] != " " for name in line.split(" : ")[0].split(",")]
+    assert sorted(listed) == sorted(parameters)
+
+
 @pytest.mark.parametrize("module", (dp, conformance), ids=lambda module: module.__name__)
 def test_examples_of_modules_run(module):
     test = doctest.DocTestParser().get_doctest(module.__doc__, {"__name__": "__main__"}, module.__name__, None, None)

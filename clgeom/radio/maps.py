@@ -70,6 +70,8 @@ def distance_map(
         In cells from the north-west corner; (0.5, 0.5) is the first cell's centre.
     pixel : float
         Side of a cell in m.
+    dtype : data-type
+        A type of floats.
 
     Examples
     --------
@@ -93,6 +95,8 @@ def orientation_map(
     position : (row, column)
     street : float or array_like of `shape`
         Direction of the streets in degrees, clockwise from north.
+    dtype : data-type
+        A type of floats.
 
     Examples
     --------
@@ -140,6 +144,8 @@ def shadowing(
     pixel : float
         Side of a cell in m.
     seed : int or numpy.random.Generator
+    dtype : data-type
+        A type of floats.
 
     Returns
     -------

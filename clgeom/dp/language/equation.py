@@ -358,6 +358,13 @@ def equation(
 def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``.
 
+    Parameters
+    ----------
+    function : callable, optional
+        The traced function, where the decorator has no parentheses.
+    **options
+        The keyword parameters of `Equation`.
+
     Examples
     --------
     >>> from clgeom import dp

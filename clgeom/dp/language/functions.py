@@ -34,6 +34,11 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
 
     `a` and `b` may be pairs of a value and its decision.
 
+    Parameters
+    ----------
+    condition_ : Expr or bool
+    a, b : Expr or number, or pairs of them
+
     Examples
     --------
     >>> from clgeom import dp
@@ -62,6 +67,10 @@ def alike(values) -> list[Expr]:
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The least; the first written of equals, and what comes first where NaN is compared.
 
+    Parameters
+    ----------
+    a, b, *more : Expr or number
+
     Examples
     --------
     >>> from clgeom import dp
@@ -76,6 +85,10 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The largest; the first written of equals, and what comes first where NaN is compared.
+
+    Parameters
+    ----------
+    a, b, *more : Expr or number
 
     Examples
     --------
@@ -105,6 +118,10 @@ def fold(op, *values) -> Expr:
 def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
     """Which value is the least: 0 for the first written. The decision that goes with `minimum`.
 
+    Parameters
+    ----------
+    a, b, *more : Expr or number
+
     Examples
     --------
     >>> from clgeom import dp
@@ -119,6 +136,10 @@ def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
     """Which value is the largest: 0 for the first written. The decision that goes with `maximum`.
+
+    Parameters
+    ----------
+    a, b, *more : Expr or number
 
     Examples
     --------
@@ -135,6 +156,10 @@ def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
 def absolute(value: Operand) -> Expr:
     """The absolute value.
 
+    Parameters
+    ----------
+    value : Expr or number
+
     Examples
     --------
     >>> from clgeom import dp
@@ -149,6 +174,10 @@ def absolute(value: Operand) -> Expr:
 
 def sqrt(value: Operand) -> Expr:
     """The square root of a float, correctly rounded where the device can (see `Equation`).
+
+    Parameters
+    ----------
+    value : Expr or number
 
     Examples
     --------
@@ -171,6 +200,11 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
     Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
     wrap around.
 
+    Parameters
+    ----------
+    value : Expr or number
+    dtype : {"int32", "int64", "float32", "float64"}
+
     Examples
     --------
     >>> from clgeom import dp
@@ -188,6 +222,11 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
 
 def index(name: str = "k") -> Expr:
     """A new index, for `min_over` and its like.
+
+    Parameters
+    ----------
+    name : str
+        What the index is called in the OpenCL C.
 
     Examples
     --------
@@ -233,6 +272,15 @@ def max_over(
 ) -> Expr:
     """The largest of an expression over lo <= k < hi; see `min_over`.
 
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
+    empty : number or Expr, optional
+        The value of an empty range; the smallest of the type by default.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -247,6 +295,13 @@ def max_over(
 
 def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The sum of an expression over lo <= k < hi, added in this order.
+
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
 
     Examples
     --------
@@ -263,6 +318,13 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
 def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`.
 
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
+
     Examples
     --------
     >>> from clgeom import dp
@@ -277,6 +339,13 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
 
 def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The lowest k at which an expression is largest; -1 for an empty range.
+
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
 
     Examples
     --------

@@ -147,6 +147,11 @@ def integer_knapsack(
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
     of the one before, and so on.
 
+    Parameters
+    ----------
+    values, weights, capacity, items, device
+        As for `knapsack`.
+
     Examples
     --------
     >>> from clgeom.dp.problems import integer_knapsack

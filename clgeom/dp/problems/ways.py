@@ -75,6 +75,11 @@ def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
 def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
     """The way through layers of towns whose longest leg is shortest; see `stagecoach`.
 
+    Parameters
+    ----------
+    legs, device
+        As for `stagecoach`.
+
     Examples
     --------
     >>> from clgeom.dp import problems
@@ -510,6 +515,12 @@ NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
     """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits.
 
+    Parameters
+    ----------
+    n : int
+        From 0 to 92.
+    device : str, pyopencl.Device or Session, optional
+
     Examples
     --------
     >>> from clgeom.dp import problems
@@ -522,6 +533,14 @@ def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
 
 def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
     """How many of n things to take first, 1 to `most` at a time, to take the last one; 0 if that cannot be forced.
+
+    Parameters
+    ----------
+    n : int
+        Up to 2**24.
+    most : int
+        How many may be taken at a time, at least 1.
+    device : str, pyopencl.Device or Session, optional
 
     Examples
     --------

@@ -271,7 +271,12 @@ def fill_when_ready(
 ) -> NDArray[Any]:
     """Fill a small table without a pattern: in every round all cells whose dependencies are done (Algorithm 3).
 
-    Takes as many rounds as the graph is deep and one more. Parameters and errors are those of `dependency_graph`.
+    Takes as many rounds as the graph is deep and one more. Errors are those of `dependency_graph`.
+
+    Parameters
+    ----------
+    equation, shape, values, device, **parameters
+        As for `dependency_graph`.
 
     Returns
     -------

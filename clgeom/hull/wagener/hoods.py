@@ -144,6 +144,11 @@ def lower_hood(
 
     Where several points share the largest x, the lower hood ends with the side up to the highest of them.
 
+    Parameters
+    ----------
+    points, collinear, method, trace, device, profile
+        As for `upper_hood`.
+
     Examples
     --------
     >>> import clgeom
