@@ -19,6 +19,7 @@ from clgeom import dp, radio
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "tests" / "typing"
 PACKAGES = (clgeom, dp, dp.problems, radio)
+NO_PARAMETERS = ("devices", "default_session")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").exists(), reason="needs the checkout")
 needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="needs mypy")
@@ -80,18 +81,24 @@ def test_names_resolve_once_and_misspelt_ones_do_not(package):
         _ = package.convexhull
 
 
+def test_import_brings_next_to_nothing():
+    """Milliseconds are modules: what ``import clgeom`` loads beside itself is what ``importlib`` needs."""
+    code = "import sys; before = {*sys.modules}; import clgeom; print(*sorted({*sys.modules} - before))"
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    beside = {name for name in out.stdout.split() if not name.startswith(("importlib", "_"))}
+    assert beside <= {"clgeom", "clgeom.lazy", "warnings"}
+
+
 def test_public_functions_show_their_parameters():
     for package in PACKAGES:
         for name in package.__all__:
             value = getattr(package, name)
             if isinstance(value, types.FunctionType):
-                assert list(inspect.signature(value).parameters) and value.__name__ == name or name in NO_PARAMETERS
+                assert value.__name__ == name
+                assert bool(inspect.signature(value).parameters) == (name not in NO_PARAMETERS)
     assert inspect.isfunction(clgeom.sort)
     assert list(inspect.signature(clgeom.sort).parameters)[:3] == ["keys", "descending", "out"]
     assert "Sorted copy of an array" in inspect.getdoc(clgeom.sort)
-
-
-NO_PARAMETERS = {"devices", "default_session"}
 
 
 def functions_with_overloads():
