@@ -4,11 +4,13 @@ import ast
 import importlib.util
 import inspect
 import json
+import pydoc
 import re
 import runpy
 import subprocess
 import sys
 import types
+import typing
 from pathlib import Path
 
 import pytest
@@ -97,8 +99,19 @@ def test_public_functions_show_their_parameters():
                 assert value.__name__ == name
                 assert bool(inspect.signature(value).parameters) == (name not in NO_PARAMETERS)
     assert inspect.isfunction(clgeom.sort)
+    assert "sort(keys" in pydoc.render_doc(clgeom.sort)
     assert list(inspect.signature(clgeom.sort).parameters)[:3] == ["keys", "descending", "out"]
     assert "Sorted copy of an array" in inspect.getdoc(clgeom.sort)
+
+
+def test_annotations_are_known_at_run_time():
+    """For documentation, and for packages that check types as functions are called."""
+    for package in PACKAGES:
+        for name in package.__all__:
+            value = getattr(package, name)
+            if isinstance(value, (type, types.FunctionType)):
+                typing.get_type_hints(value)
+                typing.get_type_hints(value.__init__ if isinstance(value, type) else value)
 
 
 def functions_with_overloads():

@@ -20,6 +20,8 @@ from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 if TYPE_CHECKING:
     from clgeom.region.coverage.holes import Hole
+else:  # which needs this module
+    Hole = Any
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
