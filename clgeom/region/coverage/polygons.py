@@ -6,22 +6,18 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
 from clgeom.region.coverage.contours import twice_area
+from clgeom.region.coverage.holes import Hole
 from clgeom.region.geodesy import shown
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.launch import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
-
-if TYPE_CHECKING:
-    from clgeom.region.coverage.holes import Hole
-else:  # which needs this module
-    Hole = Any
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
