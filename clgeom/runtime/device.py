@@ -22,7 +22,6 @@ from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import caches, trust
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import finish
 from clgeom.runtime.memory import Pool
 from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
@@ -172,6 +171,7 @@ class Session:
             "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
             "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
         }
+        self.own_profile = profile  # without what is imposed
         self.profile = DeviceProfile(**{**vars(profile), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options = ("-cl-denorms-are-zero",) if flushed else ()
@@ -239,8 +239,23 @@ class Session:
 
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
-        finish(self)
+        with failures(self.device, "end what was launched"):
+            self.queue.finish()
         self.pool.free_held()
+
+    # for trials of devices, which know no other session
+
+    def unlimited(self) -> Session:
+        """The session of this device without imposed limits."""
+        return self if self.profile == self.own_profile else as_session(self.device)
+
+    def rank_again(self) -> None:
+        """Rank all devices anew when next needed: this one has failed a trial."""
+        forget_order()
+
+    def others(self) -> list[DeviceProfile]:
+        """The other devices of this machine."""
+        return [other for other in devices() if other not in (self.profile, self.own_profile)]
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
