@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
 from clgeom.primitives.operators import as_operator
 from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, run
@@ -49,8 +48,6 @@ def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
 
 def _scan(values, op, dtype, device, *, exclusive, of):
     op = as_operator(op, of=of)
-    if op.arg or op.map != "value":
-        raise InvalidInput(f"The 'op' parameter of {of} must combine values as they are. Got {op.name!r} instead.")
     session = session_of(values, device)
     array = as_device_values(session, values, of=of, types=TYPES)
     refuse_flushed(array, of=of, name="values")

@@ -22,10 +22,6 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
-    "primitives/reduce_tiles": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
     "primitives/scan_totals": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
