@@ -76,17 +76,17 @@ def segments_plan(
     return Plan(Step(kernel, policy, args, groups, params, bytes_moved=2 * n * order.dtype.itemsize))
 
 
-def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, peers):
+def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, digit_match):
     """All keys at once, then stably by segment: the number of the segment is the key's most significant digit."""
     by_key, _, sorted_by_key = radix_plan(
         profile, keys, n, order.dtype, payload="index", keep_keys=False, descending=order.descending,
-        windows=windows, peers=peers, prefix="by_key",
+        windows=windows, digit_match=digit_match, prefix="by_key",
     )  # fmt: skip
     number, number_by_key = Scratch("segment", np.uint32, n), Scratch("segment_by_key", np.uint32, n)
     mark = _mark_plan(profile, segments, n, number)
     mark += pick_plan(profile, number, sorted_by_key, number_by_key)
     by_segment, _, indices = radix_plan(
-        profile, number_by_key, n, np.uint32, payload=sorted_by_key, keep_keys=False, peers=peers,
+        profile, number_by_key, n, np.uint32, payload=sorted_by_key, keep_keys=False, digit_match=digit_match,
         windows=digit_windows((1 << (segments - 1).bit_length()) - 1), prefix="by_segment",
         payload_out=payload_out if payload == "index" else None,
     )  # fmt: skip

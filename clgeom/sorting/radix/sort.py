@@ -1,8 +1,8 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or in short segments      one launch, in local memory                           radix_segments.py
-    many                                a look at which bits vary, a pass for every digit     radix_passes.py
-    in larger segments                  all by key, then stably by segment                    radix_segments.py
+    few keys, or in short segments      one launch, in local memory                           segments.py
+    many                                a look at which bits vary, a pass for every digit     passes.py
+    in larger segments                  all by key, then stably by segment                    segments.py
     on the host, too many               so in chunks, merged here
 
 The plans in these modules are for other algorithms on the device, too.
@@ -20,7 +20,7 @@ from clgeom.runtime.launch import Scratch, run
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
 
@@ -189,14 +189,16 @@ def _run(call, moved, buffers):
     plan, found = survey_plan(device, keys, n, order, call.significant)
     result, phases = launch(plan)
     varying, special, descents = surveyed(result, found)
-    windows, peers = digit_windows(varying), peers_of(session)
+    windows, digit_match = digit_windows(varying), digit_match_of(session)
     if segments is None:
         plan, _, _ = radix_plan(
             device, keys, n, order.dtype, descending=order.descending, windows=windows if descents else (),
-            special=special, peers=peers, keep_keys=moved["keys_out"] is not None, **moved,
+            special=special, digit_match=digit_match, keep_keys=moved["keys_out"] is not None, **moved,
         )  # fmt: skip
     else:
-        plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, peers=peers, **moved)
+        plan = large_segments_plan(
+            device, keys, n, order, windows=windows, segments=segments, digit_match=digit_match, **moved
+        )
     return phases + launch(plan)[1]
 
 
@@ -235,8 +237,8 @@ def _sorted_in_chunks(call):
             phases += more
         if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
             found = indices[begin:end]
-            images = call.order.digits(call.keys[found]) & call.significant
-            indices[begin:end] = found[np.argsort(images, kind="stable")]
+            ordered_keys = call.order.digits(call.keys[found]) & call.significant
+            indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
     keys = None if call.of == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
     # both are copies by now: out may be the keys, the values, or the one where the other was
