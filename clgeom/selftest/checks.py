@@ -264,7 +264,7 @@ def _radix(session):
 
 @checks(
     "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
-    "shell_auto_columns shell_auto_windows shell_check shell_exchange",
+    "shell_auto_subsequences shell_auto_windows shell_check shell_exchange",
 )
 def _shellsort(session):
     from clgeom.sorting.shellsort.sort import VARIANTS, shellsort

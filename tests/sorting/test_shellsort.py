@@ -121,7 +121,7 @@ def test_auto_sorts_in_every_setting(any_session, n, dtype):
 def shapes(wg_size, block):
     """Every kernel in the shape that GPUs use, with such groups."""
     policy = Policy("group", wg_size=wg_size)
-    names = ("codes", "check", "auto_columns", "a", "b", "c", "d", "f", "exchange")
+    names = ("codes", "check", "auto_subsequences", "a", "b", "c", "d", "f", "exchange")
     windows = {"sorting/shellsort/shell_auto_windows": Policy("group", wg_size=wg_size, items_per_thread=block)}
     return {**{f"sorting/shellsort/shell_{name}": policy for name in names}, **windows}
 
@@ -220,7 +220,7 @@ def columns_kernel(session, table, stage):
     changed = allocate(session, 4)
     write(session, codes, table.astype(np.uint32))
     args = ("codes", np.uint32(table.size), np.uint32(gap), np.uint32(0), np.uint32(1), "changed")
-    step = Step("sorting/shellsort/shell_auto_columns", Policy("group", wg_size=16), args, -(-gap // 16),
+    step = Step("sorting/shellsort/shell_auto_subsequences", Policy("group", wg_size=16), args, -(-gap // 16),
                 {"stage": stage, "block": block})  # fmt: skip
     run(session, Plan(step), codes=codes, changed=changed)
     return read(session, codes, np.uint32, table.size).reshape(table.shape)

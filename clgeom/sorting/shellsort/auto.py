@@ -21,7 +21,7 @@ from clgeom.runtime.tuning import select
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, reach
 from clgeom.sorting.shellsort.result import ShellPhase
 
-COLUMNS, WINDOWS = "sorting/shellsort/shell_auto_columns", "sorting/shellsort/shell_auto_windows"
+COLUMNS, WINDOWS = "sorting/shellsort/shell_auto_subsequences", "sorting/shellsort/shell_auto_windows"
 #: Local memory that windows take at most: on most devices there is as much.
 LOCAL_BYTES = 48 << 10
 #: Heights of the sorting networks that hold a column in registers.
