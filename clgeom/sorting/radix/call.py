@@ -150,7 +150,9 @@ class Call:
         if not right_place:
             kind = "a pyopencl.array.Array" if self.on_device else "an ndarray"
             raise self._wrong(name, f"be {kind}", type(out).__name__)
-        if out.dtype != dtype or out.shape != shape:
+        # on the host any byte order: NumPy turns the results round
+        fits = out.dtype == dtype if self.on_device else out.dtype.newbyteorder("=") == dtype.newbyteorder("=")
+        if not fits or out.shape != shape:
             raise self._wrong(name, f"be {dtype} of shape {shape}", f"{out.dtype} of shape {out.shape}")
         if self.on_device:
             if not out.flags.c_contiguous:

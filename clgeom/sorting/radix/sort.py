@@ -41,8 +41,8 @@ def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, devic
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, shape (n,), optional
-        Where the result goes: of the keys' type, on the host for host keys, on the device for device keys. It may be
-        the keys themselves.
+        Where the result goes: of the keys' type, on the host for host keys, there in any byte order, on the device for
+        device keys, there in native byte order. It may be the keys themselves.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
