@@ -85,9 +85,11 @@ def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"
     totals_policy = select(profile, "primitives/scan_totals", source_type, n)
     tiles_policy = select(profile, "primitives/scan_tiles", source_type, n)
     params = {
-        "value": c_name(source_type), "state": c_name(dtype), "combine": op.combine_of(dtype),
+        "value": c_name(source_type),
+        "state": c_name(dtype),
+        "combine": op.combine_of(dtype),
         "neutral": op.neutral_of(dtype),
-    }  # fmt: skip
+    }
     tiles = [ceil_div(piece.count, TILE) for piece in pieces]
     totals = Scratch(f"{prefix}_totals", dtype, sum(tiles))
     before = Scratch(f"{prefix}_before", dtype, sum(tiles))

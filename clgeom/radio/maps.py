@@ -219,15 +219,28 @@ def coverage_map(
         if model in ("wim", "wim-los"):
             orientation = orientation_map(shape, position, street) if model == "wim" else 90.0
             loss = path_loss.walfisch_ikegami(
-                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height,
-                roof_height=roof_height, street_width=street_width, separation=separation, orientation=orientation,
-                line_of_sight=model == "wim-los", city=city, outside="clip", device=device,
-            )  # fmt: skip
+                distance,
+                frequency=frequency,
+                base_height=base_height,
+                mobile_height=mobile_height,
+                roof_height=roof_height,
+                street_width=street_width,
+                separation=separation,
+                orientation=orientation,
+                line_of_sight=model == "wim-los",
+                city=city,
+                outside="clip",
+                device=device,
+            )
         elif model == "two-ray":
             loss = path_loss.two_ray(
-                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height, outside="clip",
+                distance,
+                frequency=frequency,
+                base_height=base_height,
+                mobile_height=mobile_height,
+                outside="clip",
                 device=device,
-            )  # fmt: skip
+            )
         else:
             loss = path_loss.free_space(distance, frequency=frequency, outside="clip", device=device)
         received = np.float32(power) - loss

@@ -1,6 +1,6 @@
 """Sort keys: which types there are, and how they become unsigned integers in the wanted order.
 
-The host's side of ``cl_src/key_order.h``. Kernels see keys only as unsigned integers of the same width, so that
+The host's side of ``cl_src/keys/key_order.h``. Kernels see keys only as unsigned integers of the same width, so that
 float16 and float64 keys need no such arithmetic on the device.
 """
 
@@ -14,12 +14,9 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import DeviceArray, as_device_values, is_device_array
 
 KEY_TYPES = tuple(
-    np.dtype(name)
-    for name in (
-        "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
-    )
-)  # fmt: skip
-#: Positions are uint32, with room above them for the last tile, or the last row of a block.
+    np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
+)
+#: Indices are uint32, with room above them for the last tile, or the last row of a block.
 MOST_KEYS = (1 << 32) - (1 << 20)
 
 
@@ -83,7 +80,7 @@ class KeyOrder:
         return int(np.array(np.inf, self.dtype).view(self.storage))
 
     def digits(self, keys) -> np.ndarray:
-        """key_digits of an array: equal for equal keys, in the order of the keys."""
+        """The ordered keys of an array (key_digits): equal for equal keys, in the order of the keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)
         if not self.floating:
             return bits ^ self.flip

@@ -1,6 +1,6 @@
 <%page args="real='float', key='float', axes=((1, 0), (0, 1), (1, 1), (-1, 1)), tile=2048, variant='serial', wg_size=1, items_per_thread=1"/>\
-// extremes_partial: each group's extreme keys in ${2 * len(axes)} directions, all in one read (first of two launches). The
-// version of CPUs: a work-item reads its share by vectors.
+// extremes_partial: each group's extreme keys in ${2 * len(axes)} directions, all in one read (first of two launches).
+// The version of CPUs: a work-item reads its share by vectors.
 //
 //   points   | tile 0 | tile 1 | .. | tile .. |        tiles of ${tile} points, side by side in the share of a group
 //   out      [ group 0: dir 0 .. dir ${2 * len(axes) - 1} | group 1: .. ]
@@ -90,7 +90,8 @@ void extremes_partial(global const real_t *points, const ulong n, global candida
     real_t sum = 0;
     reals_t sums = 0;
     for (uint tile = first; tile < last; ++tile) {
-        const ulong begin = (ulong)tile * TILE, end = min(begin + TILE, n), whole = begin + (end - begin) / ${vec} * ${vec};
+        const ulong begin = (ulong)tile * TILE, end = min(begin + TILE, n);
+        const ulong whole = begin + (end - begin) / ${vec} * ${vec};
         const key_t x = points[2 * begin], y = points[2 * begin + 1];
         key_t extreme[DIRECTIONS];
 % for k, axis in enumerate(axes):

@@ -364,8 +364,13 @@ def test_foreign_layouts(session, dtype):
     values = numbers(10_000, dtype)
     readonly = values.copy()
     readonly.flags.writeable = False
-    for same in (values.astype(np.dtype(dtype).newbyteorder(">")), np.repeat(values, 3)[::3], values[::-1][::-1],
-                 readonly, values.tolist() if dtype == "int32" else readonly):  # fmt: skip
+    for same in (
+        values.astype(np.dtype(dtype).newbyteorder(">")),
+        np.repeat(values, 3)[::3],
+        values[::-1][::-1],
+        readonly,
+        values.tolist() if dtype == "int32" else readonly,
+    ):
         np.testing.assert_array_equal(inclusive_scan(same, "max", device=session), np.maximum.accumulate(values))
         np.testing.assert_array_equal(inclusive_scan(same, "min", device=session), np.minimum.accumulate(values))
 

@@ -85,9 +85,21 @@ def surveyed(result, found) -> tuple[int, bool, bool]:
 
 
 def radix_plan(
-    profile, keys, n, dtype, *, payload=None, keep_keys=True, keys_out=None, payload_out=None, descending=False,
-    windows=None, special=True, digit_match="local", prefix="radix",
-):  # fmt: skip
+    profile,
+    keys,
+    n,
+    dtype,
+    *,
+    payload=None,
+    keep_keys=True,
+    keys_out=None,
+    payload_out=None,
+    descending=False,
+    windows=None,
+    special=True,
+    digit_match="local",
+    prefix="radix",
+):
     """Stable sort of `n` keys that are on the device, and of a payload; no round trip to the host.
 
     Parameters
@@ -218,29 +230,48 @@ def _launches(profile, n, order, one, source, target, digit_match, prefix) -> li
     bits += moved["payload_out_bits"] if payload_to else 0
     return [
         Step(
-            "sorting/radix/radix_count", count, (keys, *size, stored.type(one.flip), *digit, counts), groups,
-            {**reading, "key_float": int(one.floating)}, bytes_moved=n * one.bits // 8,
+            "sorting/radix/radix_count",
+            count,
+            (keys, *size, stored.type(one.flip), *digit, counts),
+            groups,
+            {**reading, "key_float": int(one.floating)},
+            bytes_moved=n * one.bits // 8,
         ),
         Step(
-            "sorting/radix/radix_spine", spine, (counts, np.uint32(RADIX), np.uint32(groups), totals),
-            spine.groups(RADIX, profile.compute_units), bytes_moved=2 * counts.nbytes,
+            "sorting/radix/radix_spine",
+            spine,
+            (counts, np.uint32(RADIX), np.uint32(groups), totals),
+            spine.groups(RADIX, profile.compute_units),
+            bytes_moved=2 * counts.nbytes,
         ),
         Step(
-            "sorting/radix/radix_scatter", scatter,
+            "sorting/radix/radix_scatter",
+            scatter,
             (
-                keys, *([payload] if carries else []), *size,
-                stored.type(order.flip if back else one.flip), *digit, np.uint32(one.drop), counts, totals,
-                *([keys_to] if stores else []), *([payload_to] if payload_to else []),
+                keys,
+                *([payload] if carries else []),
+                *size,
+                stored.type(order.flip if back else one.flip),
+                *digit,
+                np.uint32(one.drop),
+                counts,
+                totals,
+                *([keys_to] if stores else []),
+                *([payload_to] if payload_to else []),
             ),
             groups,
             {
-                **reading, **moved, "key_float": int(one.floating or back), "load": "ordered" if back else "keys",
-                "store": one.store, "stored_bits": one.stored_bits,
+                **reading,
+                **moved,
+                "key_float": int(one.floating or back),
+                "load": "ordered" if back else "keys",
+                "store": one.store,
+                "stored_bits": one.stored_bits,
                 "digit_match": "local" if scatter.wg_size < 32 else digit_match,
             },
             bytes_moved=n * bits // 8,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def payload_parameters(payload, payload_to) -> dict:

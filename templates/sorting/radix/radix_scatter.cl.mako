@@ -18,7 +18,7 @@
 //   scatter_keys  from there to global memory in order; payloads likewise (scatter_payload)
 //
 // load    keys: as they came; ordered: ordered keys stored by an earlier pass
-// store   same: as loaded; ordered: the ordered key above bit `drop`, in stored_bits; keys: the keys of ordered keys; none
+// store   same: as loaded; ordered: the ordered key from bit `drop` on, in stored_bits; keys: of the ordered keys; none
 // payload '': none; index: the key's number; carry: moved with the key
 // Reads n keys and payloads, writes as many.
 #include "portable.h"
@@ -117,7 +117,8 @@ inline void scan_digits(volatile local uint *team_counts, local uint *cells, loc
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// index[k], digit << 16 | rank until now, becomes the index in the ordered tile. tile_keys may be the memory of the counts.
+// index[k], digit << 16 | rank until now, becomes the index in the ordered tile. tile_keys may be the memory of the
+// counts.
 inline void order_keys(const key_t *mine, uint *index, volatile local const uint *team_counts, local key_t *tile_keys,
                        uint lid)
 {
@@ -154,8 +155,9 @@ inline void scatter_keys(local const key_t *tile_keys, uint count, key_t flip, u
 
 % if payload:
 // Payloads take the way of their keys: index[k] in local memory, then to[k].
-inline void scatter_payload(${"global const payload_t *payload" if payload == "carry" else "uint base"}, uint count, const uint *index, const uint *to,
-                            local held_t *tile_payload, global payload_out_t *out, uint lid)
+inline void scatter_payload(${"global const payload_t *payload" if payload == "carry" else "uint base"}, uint count,
+                            const uint *index, const uint *to, local held_t *tile_payload,
+                            global payload_out_t *out, uint lid)
 {
     ${unroll}
     for (uint k = 0; k < ITEMS; ++k) {
@@ -205,9 +207,11 @@ void radix_scatter(global const key_t *keys,
         rank_keys(mine, count, flip, shift, mask, team_counts, team_masks, index, lid);
         scan_digits(team_counts, cells, next, from_tile, lid);
         order_keys(mine, index, team_counts, tile_keys, lid);
-        scatter_keys(tile_keys, count, flip, shift, mask, from_tile, to, lid${"" if store == "none" else ", drop, keys_out"});
+        scatter_keys(tile_keys, count, flip, shift, mask, from_tile, to, lid\
+${"" if store == "none" else ", drop, keys_out"});
 % if payload:
-        scatter_payload(${"payload + base" if payload == "carry" else "base"}, count, index, to, (local held_t *)arena, payload_out, lid);
+        scatter_payload(${"payload + base" if payload == "carry" else "base"}, count, index, to,
+                        (local held_t *)arena, payload_out, lid);
 % endif
     }
 }

@@ -5,8 +5,8 @@
 //   group g  takes segments g, g + groups, ..
 //
 // A stable merge sort of (ordered key, number in the segment); keys and payloads follow at the end, from global memory.
-// Runs of 1, 2, 4 .. keys in local memory. A key's index in the merged run is its index in its own run plus the number of
-// keys of the other run that go before it, found by bisection: the left run's keys go before equal ones.
+// Runs of 1, 2, 4 .. keys in local memory. A key's index in the merged run is its index in its own run plus the number
+// of keys of the other run that go before it, found by bisection: the left run's keys go before equal ones.
 //
 // whole: one segment of n keys, without offsets. payload as in radix_scatter. Reads and writes each key once
 // (payloads too), and the keys that were kept once more.

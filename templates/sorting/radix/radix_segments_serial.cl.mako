@@ -4,8 +4,8 @@
 //   keys     | segment 0 | segment 1 | .. |      segment s: offsets[s] .. offsets[s + 1), at most ${capacity} keys
 //   group g  takes segments g, g + groups, ..
 //
-// A stable sort of (ordered key, number in the segment) between two private arrays; keys and payloads follow at the end,
-// from global memory.
+// A stable sort of (ordered key, number in the segment) between two private arrays; keys and payloads follow at the
+// end, from global memory.
 //   up to MERGED keys    insert_runs of 16 keys, then merge_runs of 16, 32 .. keys
 //   longer segments      count_digits of 8 bits, then move_digits, from the lowest; constant digits are skipped
 //

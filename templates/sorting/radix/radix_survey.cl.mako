@@ -41,7 +41,8 @@ void radix_survey(global const key_t *keys, const uint n, const uint share, cons
     cells[lid] = varying;
     cells[WG_SIZE + lid] = special;
     cells[2 * WG_SIZE + lid] = descents;
-    GROUP_REDUCE(lid, other, for (uint word = 0; word < 3; ++word) cells[word * WG_SIZE + lid] |= cells[word * WG_SIZE + other]);
+    GROUP_REDUCE(lid, other,
+                 for (uint word = 0; word < 3; ++word) cells[word * WG_SIZE + lid] |= cells[word * WG_SIZE + other]);
     if (lid == 0)
         store_found(found + 3 * group, cells[0], cells[WG_SIZE], cells[2 * WG_SIZE]);
 }

@@ -29,7 +29,8 @@ void radix_survey(global const key_t *keys, const uint n, const uint share, cons
     global const key_t *share_keys = keys + begin;
     for (size_t i = 1; i < end - begin; ++i) {
         const key_t bits = share_keys[i];
-        const key_t before = key_digits(share_keys[i - 1], flip) & significant, own = key_digits(bits, flip) & significant;
+        const key_t before = key_digits(share_keys[i - 1], flip) & significant;
+        const key_t own = key_digits(bits, flip) & significant;
         varying |= own ^ first;
         special |= SPECIAL(bits);
         descents |= own < before;

@@ -9,8 +9,8 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define CODE_BITS ${code_bits}
 #include "keys/shell_lanes.h"
 
-// Insert four rows from `row` on into those above, h-subsequences first to last. The last vector ends with the last one;
-// what it shares with the vector before is in order by then.
+// Insert four rows from `row` on into those above, h-subsequences first to last. The last vector ends with the last
+// one; what it shares with the vector before is in order by then.
 inline void insert_four_rows(global code_t *codes, ulong row, uint gap, uint first, uint last)
 {
     const uint whole = last - first >= LANES ? last : first;

@@ -53,8 +53,8 @@ inline void sort_blocks(local code_t *codes, uint size, uint stride, uint blocks
 }
 
 // Merge the ordered halves of the blocks from row `offset` on, where the lower one does not follow the upper. Returns
-// whether that was so anywhere. *round counts the rounds of the whole kernel, and changed[round % 2] is the last one that
-// changed something: with two of them, the next round writes another than the one that slower items still read.
+// whether that was so anywhere. *round counts the rounds of the whole kernel, and changed[round % 2] is the last one
+// that changed something: with two of them, the next round writes another than the one that slower items still read.
 inline uint merge_blocks(local code_t *codes, uint size, uint stride, uint blocks, uint offset, uint *round,
                          local uint *changed, uint lid)
 {

@@ -1,6 +1,6 @@
 <%page args="code_bits=32, gaps=(5, 1), variant='serial', wg_size=1, items_per_thread=32"/>\
-// shell_auto_windows: sorts windows of elements that overlap by a proven bound, and keeps the core of each: no iteration.
-// The version of CPUs.
+// shell_auto_windows: sorts windows of elements that overlap by a proven bound, and keeps the core of each: no
+// iteration. The version of CPUs.
 //
 //   codes    | halo |        core        | halo |                    window w, from element w * core - halo on
 //                            | halo |        core        | halo |    window w + 1
