@@ -485,9 +485,8 @@ def test_repr_says_what_was_done(session):
     ],
 )
 def test_bad_arguments_are_named(session, arguments, words):
-    keys = arguments.pop("keys", np.arange(5))
     with pytest.raises(InvalidInput, match=words):
-        shellsort(keys, device=session, **arguments)
+        shellsort(**{"keys": np.arange(5), **arguments}, device=session)
 
 
 def test_limits_name_both_sizes(session):

@@ -23,12 +23,11 @@ typedef bits${payload_bits}_t payload_t;
 typedef bits${payload_out_bits}_t payload_out_t;
 % endif
 
-// Where the key at index i goes when pairs of runs of `width` keys are merged.
-inline uint merged_index(local const key_t *ordered, uint count, uint width, uint i)
+// Where `key`, at index i, goes when pairs of runs of `width` keys are merged.
+inline uint merged_index(local const key_t *ordered, uint count, uint width, key_t key, uint i)
 {
     const uint own = i / width * width, is_left = (i / width & 1u) == 0;
     const uint other = is_left ? min(own + width, count) : own - width;
-    const key_t key = ordered[i];
     uint low = other, high = is_left ? min(own + 2 * width, count) : own;
     while (low < high) {                       // no barrier inside
         const uint middle = (low + high) / 2;
@@ -48,7 +47,7 @@ inline void merge_runs(local key_t *ordered, local ushort *numbers, uint count, 
         if (i < count) {
             key[k] = ordered[i];
             number[k] = numbers[i];
-            to[k] = (ushort)merged_index(ordered, count, width, i);
+            to[k] = (ushort)merged_index(ordered, count, width, key[k], i);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
