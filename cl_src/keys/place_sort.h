@@ -1,14 +1,13 @@
-// keys/place_sort.h: indices of things in local memory sorted by a network, by a work-group. The includer has WG_SIZE
-// and
+// keys/place_sort.h: places of things in local memory sorted by a network, by a work-group. The includer has WG_SIZE and
 //
 //   things_t         what BEFORE needs to know of the things
-//   BEFORE(t, a, b)  whether thing a comes before thing b
+//   BEFORE(t, a, b)  whether the thing in place a comes before that in place b
 //
-// Batcher's bitonic network, in the form whose exchanges all go upwards: the first step of a stage compares runs from
-// both ends. So nothing ever moves beyond `count`, and no values are needed there. For a hundred things it takes as
-// long as merging by bisection, in a fraction of the code; some compilers take longer over that than over all the rest.
+// Batcher's bitonic network, in the form whose exchanges all go upwards: the first step of a stage compares runs from both
+// ends. So nothing ever moves beyond `count`, and places that are not there need no values. For a hundred things it takes
+// as long as merging by bisection, in a fraction of the code; some compilers take longer over that than over all the rest.
 
-// Called by all of the group; when it returns all see the indices in order.
+// Called by all of the group; when it returns all see the places in order.
 inline void group_place_sort(const things_t t, local ushort *order, uint count, uint lid)
 {
     for (uint run = 1; run < count; run *= 2)
