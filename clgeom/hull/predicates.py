@@ -57,7 +57,7 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
             f"The 'a', 'b' and 'c' parameters of orient2d must have equally many points of one type. Got {got} instead."
         )
     for name, array in arrays.items():
-        require_finite(array, of="orient2d", name=name)
+        require_finite(array, caller="orient2d", name=name)
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
     plan = orient2d_plan(session, arrays["a"])

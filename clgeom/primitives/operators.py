@@ -60,12 +60,12 @@ OPERATORS = {
 }
 
 
-def as_operator(op, *, of: str) -> Operator:
+def as_operator(op, *, caller: str) -> Operator:
     """An Operator from its name or itself."""
     if isinstance(op, Operator):
         return op
     if op in OPERATORS:
         return OPERATORS[op]
     raise InvalidInput(
-        f"The 'op' parameter of {of} must be an Operator or one of {', '.join(OPERATORS)}. Got {op!r} instead."
+        f"The 'op' parameter of {caller} must be an Operator or one of {', '.join(OPERATORS)}. Got {op!r} instead."
     )

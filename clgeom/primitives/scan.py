@@ -38,19 +38,19 @@ def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     -----
     The order of combination is fixed, so float scans are the same bit for bit on every device.
     """
-    return _scan(values, op, dtype, device, exclusive=False, of="inclusive_scan")
+    return _scan(values, op, dtype, device, exclusive=False, caller="inclusive_scan")
 
 
 def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     """Combination of all values before each: ``out[0]`` is the neutral element. See `inclusive_scan`."""
-    return _scan(values, op, dtype, device, exclusive=True, of="exclusive_scan")
+    return _scan(values, op, dtype, device, exclusive=True, caller="exclusive_scan")
 
 
-def _scan(values, op, dtype, device, *, exclusive, of):
-    op = as_operator(op, of=of)
+def _scan(values, op, dtype, device, *, exclusive, caller):
+    op = as_operator(op, caller=caller)
     session = session_of(values, device)
-    array = as_device_values(session, values, of=of, types=TYPES)
-    refuse_flushed(array, of=of, name="values")
+    array = as_device_values(session, values, of=caller, types=TYPES)
+    refuse_flushed(array, of=caller, name="values")
     dtype = np.dtype(dtype or array.dtype)
     if array.n == 0:
         return np.empty(0, dtype)

@@ -123,7 +123,7 @@ def _answer(call):
 def _result(call):
     at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
     keys, payload = _sorted(call) if at_once else _sorted_in_chunks(call)
-    return keys if call.of == "sort" else payload if call.of == "argsort" else (keys, payload)
+    return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
 
 
 # At once ----------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _sorted(call):
     """The keys (None for argsort) and the payload (None for sort)."""
     if call.n > MOST_KEYS:
         raise DeviceLimit(
-            f"{call.of} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
+            f"{call.caller} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
             "sorted in chunks."
         )
     keys_out, payload_out = _outputs(call)
@@ -153,7 +153,7 @@ def _outputs(call):
     sources, keys_out, payload_out = [call.keys], None, None
     if call.values is not None:
         sources.append(call.values)
-    if call.of != "argsort":
+    if call.caller != "argsort":
         keys_out = Output(call.session, call.order.dtype, call.n, sources, call.outs[0])
     if call.payload_type is not None:
         out = None if call.picks else call.outs[1]
@@ -165,17 +165,17 @@ def _bindings(call, keys_out, payload_out):
     """What plans have to know of what moves, and the memory that their names stand for: all unsigned integers."""
     session, n = call.session, call.n
     moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
-    buffers = {"keys": as_device_bits(session, call.keys, of=call.of)}
+    buffers = {"keys": as_device_bits(session, call.keys, caller=call.caller)}
     if call.carried is not None:
         bits = call.carried.view(unsigned(call.carried.dtype))  # moved as they are, whatever their byte order
-        buffers["payload"] = as_device_bits(session, bits, of=call.of, name="values")
+        buffers["payload"] = as_device_bits(session, bits, caller=call.caller, name="values")
         moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
     for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
         if output:
             buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
     if call.offsets is not None:
         offsets = call.offsets.astype(np.uint32)
-        buffers["offsets"] = as_device_values(session, offsets, of=call.of, name="offsets")
+        buffers["offsets"] = as_device_values(session, offsets, of=call.caller, name="offsets")
     return moved, buffers
 
 
@@ -257,7 +257,7 @@ def _sorted_in_chunks(call):
             found = indices[begin:end]
             ordered_keys = call.order.digits(call.keys[found]) & call.significant
             indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
-    keys = None if call.of == "argsort" else call.keys[indices]
+    keys = None if call.caller == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
     # both are copies by now: out may be the keys, the values, or the one where the other was
     return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload)

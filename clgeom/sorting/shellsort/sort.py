@@ -93,7 +93,7 @@ def shellsort(
     >>> shellsort([3.0, 1.0, 2.0]).keys
     array([1., 2., 3.])
     """
-    keys = as_key_array(keys, of="shellsort")
+    keys = as_key_array(keys, caller="shellsort")
     variant = _checked_variant(variant)
     items = integer(max_items_per_subsequence, "max_items_per_subsequence", caller="shellsort")
     elements = integer(min_elements_per_item, "min_elements_per_item", caller="shellsort")
