@@ -156,7 +156,7 @@ def hull_of(points, *, keep, filter) -> Found:
             return Found(found.vertices, found.dimension, found.corners)
         ids, n = found.ids, found.n
         if filter == "none":
-            require_finite(points, of="convex_hull")
+            require_finite(points, caller="convex_hull")
     return _merged_hull(points, ids, n, keep=keep)
 
 

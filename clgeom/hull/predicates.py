@@ -65,7 +65,7 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
             f"The 'a', 'b' and 'c' parameters of orient2d must have equally many points of one type. Got {got} instead."
         )
     for name, array in arrays.items():
-        require_finite(array, of="orient2d", name=name)
+        require_finite(array, caller="orient2d", name=name)
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
     plan = orient2d_plan(session, arrays["a"])

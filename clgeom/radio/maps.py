@@ -80,7 +80,7 @@ def distance_map(
     >>> radio.distance_map((1, 3), (0.5, 0.5), pixel=1000).tolist()
     [[0.0, 1.0, 2.0]]
     """
-    north, east = _offsets(shape, position, of="distance_map")
+    north, east = _offsets(shape, position, caller="distance_map")
     _check_float(dtype, "distance_map")
     return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
 
@@ -105,7 +105,7 @@ def orientation_map(
     >>> radio.orientation_map((1, 2), (0.5, 0.5), street=0)[0, 1].item()
     90.0
     """
-    north, east = _offsets(shape, position, of="orientation_map")
+    north, east = _offsets(shape, position, caller="orientation_map")
     _check_float(dtype, "orientation_map")
     towards = np.degrees(np.arctan2(east, north))
     try:
@@ -118,9 +118,9 @@ def orientation_map(
     return np.minimum(apart, 180 - apart).astype(dtype)
 
 
-def _offsets(shape, position, *, of):
+def _offsets(shape, position, *, caller):
     """How far north and east of a position the cells' centres are, in cells."""
-    (rows, columns), (row, column) = _shape(shape, of), _pair(position, "position", of)
+    (rows, columns), (row, column) = _shape(shape, caller), _pair(position, "position", caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
@@ -271,15 +271,28 @@ def coverage_map(
         if model in ("wim", "wim-los"):
             orientation = orientation_map(shape, position, street) if model == "wim" else 90.0
             loss = path_loss.walfisch_ikegami(
-                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height,
-                roof_height=roof_height, street_width=street_width, separation=separation, orientation=orientation,
-                line_of_sight=model == "wim-los", city=city, outside="clip", device=device,
-            )  # fmt: skip
+                distance,
+                frequency=frequency,
+                base_height=base_height,
+                mobile_height=mobile_height,
+                roof_height=roof_height,
+                street_width=street_width,
+                separation=separation,
+                orientation=orientation,
+                line_of_sight=model == "wim-los",
+                city=city,
+                outside="clip",
+                device=device,
+            )
         elif model == "two-ray":
             loss = path_loss.two_ray(
-                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height, outside="clip",
+                distance,
+                frequency=frequency,
+                base_height=base_height,
+                mobile_height=mobile_height,
+                outside="clip",
                 device=device,
-            )  # fmt: skip
+            )
         else:
             loss = path_loss.free_space(distance, frequency=frequency, outside="clip", device=device)
         received = np.float32(power) - loss
@@ -305,46 +318,48 @@ def _check_crs(crs):
         )
 
 
-def _shape(shape, of):
+def _shape(shape, caller):
     try:
         rows, columns = (int(size) for size in shape)
     except (TypeError, ValueError):
         rows = columns = 0
     if rows < 1 or columns < 1:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {shape!r} instead."
+            f"The 'shape' parameter of {caller} must be (rows, columns), both at least 1. Got {shape!r} instead."
         )
     return rows, columns
 
 
-def _pair(value, name, of) -> tuple[float, float]:
+def _pair(value, name, caller) -> tuple[float, float]:
     try:
         first, second = (float(number) for number in value)
     except (TypeError, ValueError):
         first = second = math.nan
     if not (math.isfinite(first) and math.isfinite(second)):
-        raise InvalidInput(f"The '{name}' parameter of {of} must have two finite numbers. Got {value!r} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have two finite numbers. Got {value!r} instead.")
     return first, second
 
 
-def _check_float(dtype, of):
+def _check_float(dtype, caller):
     try:
         kind = np.dtype(dtype).kind
     except TypeError:
         kind = None
     if kind != "f":
-        raise InvalidInput(f"The 'dtype' parameter of {of} must be a type of floats. Got {dtype!r} instead.")
+        raise InvalidInput(f"The 'dtype' parameter of {caller} must be a type of floats. Got {dtype!r} instead.")
 
 
-def _seeded(make, seed, of):
+def _seeded(make, seed, caller):
     try:
         return make(seed)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"The 'seed' parameter of {of} must be a seed of NumPy's. Got {seed!r}: {error}.") from error
+        raise InvalidInput(
+            f"The 'seed' parameter of {caller} must be a seed of NumPy's. Got {seed!r}: {error}."
+        ) from error
 
 
-def _positive(value, name, of) -> float:
+def _positive(value, name, caller) -> float:
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex, np.complexfloating))
     if not (number and math.isfinite(value) and value > 0):
-        raise InvalidInput(f"The '{name}' parameter of {of} must be positive, in m. Got {value!r} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be positive, in m. Got {value!r} instead.")
     return float(value)

@@ -58,16 +58,6 @@ def _extremes(session):
     return "8 directions of 50,021 points"
 
 
-@checks("primitives: reduce_tiles")
-def _reduce(session):
-    from clgeom.primitives.reduce import reduce
-
-    values = np.random.default_rng(1).integers(-1000, 1000, 50_021).astype(np.int32)
-    for op in ("sum", "min", "max", "argmin", "argmax"):
-        _same(reduce(values, op, device=session), getattr(np, op)(values), op)
-    return "5 operators on 50,021 values"
-
-
 @checks("primitives: scan_totals scan_tiles set_value")
 def _scan(session):
     from clgeom.primitives.scan import exclusive_scan, inclusive_scan
@@ -274,7 +264,7 @@ def _radix(session):
 
 @checks(
     "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
-    "shell_auto_columns shell_auto_windows shell_check shell_exchange",
+    "shell_auto_subsequences shell_auto_windows shell_check shell_exchange",
 )
 def _shellsort(session):
     from clgeom.sorting.shellsort.sort import VARIANTS, shellsort

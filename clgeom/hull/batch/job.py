@@ -32,7 +32,7 @@ from clgeom.runtime.launch import (
 )
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan
+from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan
 
 HULLS, EMIT, SIZES = "hull/batch/batch_hulls", "hull/batch/batch_emit", "hull/batch/batch_sizes"
 CUT, PIECES_OF, CROWDED = "hull/batch/batch_cut", "hull/batch/batch_pieces", "hull/batch/batch_crowded"
@@ -181,7 +181,7 @@ class Job:
             return None, None, 0
         plan, _, listed = radix_plan(
             self.profile, "classes", self.groups, np.uint8, payload="index", keep_keys=False,
-            windows=digit_windows(15), peers=peers_of(self.session), prefix="batch",
+            windows=digit_windows(15), digit_match=digit_match_of(self.session), prefix="batch",
         )  # fmt: skip
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed], large

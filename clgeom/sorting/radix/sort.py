@@ -1,8 +1,8 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or in short segments      one launch, in local memory                           radix_segments.py
-    many                                a look at which bits vary, a pass for every digit     radix_passes.py
-    in larger segments                  all by key, then stably by segment                    radix_segments.py
+    few keys, or in short segments      one launch, in local memory                           segments.py
+    many                                a look at which bits vary, a pass for every digit     passes.py
+    in larger segments                  all by key, then stably by segment                    segments.py
     on the host, too many               so in chunks, merged here
 
 The plans in these modules are for other algorithms on the device, too.
@@ -22,7 +22,7 @@ from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDAr
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
 #: Which bits of keys to sort by: the lowest ones, or those from low to high (exclusive).
@@ -75,8 +75,8 @@ def sort(
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, shape (n,), optional
-        Where the result goes: of the keys' type, on the host for host keys, on the device for device keys. It may be
-        the keys themselves.
+        Where the result goes: of the keys' type, on the host for host keys, there in any byte order, on the device for
+        device keys, there in native byte order. It may be the keys themselves.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
@@ -218,7 +218,7 @@ def _answer(call):
 def _result(call):
     at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
     keys, payload = _sorted(call) if at_once else _sorted_in_chunks(call)
-    return keys if call.of == "sort" else payload if call.of == "argsort" else (keys, payload)
+    return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
 
 
 # At once ----------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def _sorted(call):
     """The keys (None for argsort) and the payload (None for sort)."""
     if call.n > MOST_KEYS:
         raise DeviceLimit(
-            f"{call.of} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
+            f"{call.caller} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
             "sorted in chunks."
         )
     keys_out, payload_out = _outputs(call)
@@ -248,7 +248,7 @@ def _outputs(call):
     sources, keys_out, payload_out = [call.keys], None, None
     if call.values is not None:
         sources.append(call.values)
-    if call.of != "argsort":
+    if call.caller != "argsort":
         keys_out = Output(call.session, call.order.dtype, call.n, sources, call.outs[0])
     if call.payload_type is not None:
         out = None if call.picks else call.outs[1]
@@ -260,17 +260,17 @@ def _bindings(call, keys_out, payload_out):
     """What plans have to know of what moves, and the memory that their names stand for: all unsigned integers."""
     session, n = call.session, call.n
     moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
-    buffers = {"keys": as_device_bits(session, call.keys, of=call.of)}
+    buffers = {"keys": as_device_bits(session, call.keys, caller=call.caller)}
     if call.carried is not None:
         bits = call.carried.view(unsigned(call.carried.dtype))  # moved as they are, whatever their byte order
-        buffers["payload"] = as_device_bits(session, bits, of=call.of, name="values")
+        buffers["payload"] = as_device_bits(session, bits, caller=call.caller, name="values")
         moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
     for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
         if output:
             buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
     if call.offsets is not None:
         offsets = call.offsets.astype(np.uint32)
-        buffers["offsets"] = as_device_values(session, offsets, of=call.of, name="offsets")
+        buffers["offsets"] = as_device_values(session, offsets, of=call.caller, name="offsets")
     return moved, buffers
 
 
@@ -289,14 +289,24 @@ def _run(call, moved, buffers):
     plan, found = survey_plan(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
-    windows, peers = digit_windows(varying), peers_of(session)
+    windows, digit_match = digit_windows(varying), digit_match_of(session)
     if segments is None:
         plan, _, _ = radix_plan(
-            device, keys, n, order.dtype, descending=order.descending, windows=windows if descents else (),
-            special=special, peers=peers, keep_keys=moved["keys_out"] is not None, **moved,
-        )  # fmt: skip
+            device,
+            keys,
+            n,
+            order.dtype,
+            descending=order.descending,
+            windows=windows if descents else (),
+            special=special,
+            digit_match=digit_match,
+            keep_keys=moved["keys_out"] is not None,
+            **moved,
+        )
     else:
-        plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, peers=peers, **moved)
+        plan = large_segments_plan(
+            device, keys, n, order, windows=windows, segments=segments, digit_match=digit_match, **moved
+        )
     return run(session, plan, **buffers)
 
 
@@ -327,15 +337,22 @@ def _sorted_in_chunks(call):
         for start in range(begin, end, most):
             stop = min(start + most, end)
             part = Call(
-                "argsort", call.keys[start:stop], None, call.order.descending, None, inside, call.key_bits,
-                call.session, False,
-            )  # fmt: skip
+                "argsort",
+                call.keys[start:stop],
+                None,
+                call.order.descending,
+                None,
+                inside,
+                call.key_bits,
+                call.session,
+                False,
+            )
             indices[start:stop] = _sorted(part)[1] + start
         if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
             found = indices[begin:end]
-            images = call.order.digits(call.keys[found]) & call.significant
-            indices[begin:end] = found[np.argsort(images, kind="stable")]
-    keys = None if call.of == "argsort" else call.keys[indices]
+            ordered_keys = call.order.digits(call.keys[found]) & call.significant
+            indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
+    keys = None if call.caller == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
     # both are copies by now: out may be the keys, the values, or the one where the other was
     return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload)

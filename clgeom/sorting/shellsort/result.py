@@ -27,7 +27,7 @@ class ShellPhase:
         Keys read from and written to global memory, in all. With ``stats=True``; "auto" counts keys that its launches
         bring in and put out, not how often a cached one is used.
     halo : int or None
-        Rows around each window that "auto" proved to be enough; None where columns are sorted whole.
+        Rows around each window that "auto" proved to be enough; None where h-subsequences are sorted whole.
     kernel : str
     seconds : float or None
         Time on the device, with ``profile=True``.
@@ -66,7 +66,7 @@ class ShellsortResult(Generic[ArrayT]):
     Parameters
     ----------
     keys : ndarray or pyopencl.array.Array, shape (n,)
-        The result, of the type and in the place of what was given.
+        The sorted keys, of the type of those given, on the host or the device as they were.
     variant : str
     gaps : tuple of int
         All gaps used, largest first.
