@@ -57,7 +57,7 @@ inline uint item_strip(global const real_t *points, uint begin, uint count, uint
             if (size > 0 && p.x == top.x && p.y == top.y)
                 continue;
             while (size > 1) {
-                const int turn = TURN(side, below, top, p);
+                const int turn = hood_turn(side, below, top, p);
                 if (IS_CORNER(turn))
                     break;
                 --size;

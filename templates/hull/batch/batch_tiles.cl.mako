@@ -196,7 +196,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const ui
             barrier(CLK_LOCAL_MEM_FENCE);
             held = waiting;
             barrier(CLK_LOCAL_MEM_FENCE);
-        } while (from < count && held + min((uint)STEP, count - from) <= MOST);
+        } while ((from < count) & (held + min((uint)STEP, count - from) <= MOST));
 
         for (uint k = lid; k < held; k += WG_SIZE)
             order[k] = k;

@@ -39,7 +39,7 @@ typedef struct { real_t x, y; uint id; } vertex_t;
 
 // Before one another in the order of x, y and id: places.
 #define BEFORE(a, b) (x[a] < x[b] || (x[a] == x[b] && (y[a] < y[b] || (y[a] == y[b] && ID(a) < ID(b)))))
-#define POINT(i) (point_t)(x[sorted[i]], y[sorted[i]])
+#define POINT(i) ((point_t)(x[sorted[i]], y[sorted[i]]))
 #define SORTED(i) sorted[i]
 #include "hood/hood_group.h"
 
@@ -87,7 +87,8 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
     count = wild ? 0 : count;
 % endif
 
-    // A place moves to where so many are before it: within a run, then within two of them.
+    // A place moves to where so many are before it: within a run, then within two of them. The loops end as in
+    // hood/hood_group.h.
     local ushort *sorted = places, *to = others;
     for (uint i = lid; i < count; i += WG_SIZE) {
         const uint run = i & ~(RUN - 1), end = min(run + RUN, count);
@@ -103,8 +104,10 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
             rank += x[k] == own_x && y[k] == own_y && ID(k) < ID(i);
         sorted[rank] = i;
     }
-    for (uint width = RUN; width < count; width *= 2) {
+    for (uint width = RUN;; width *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
+        if (width >= count)
+            break;
         for (uint i = lid; i < count; i += WG_SIZE) {
             const uint place = sorted[i], run = i & ~(width - 1), other = min(run ^ width, count);
             uint lo = other, hi = min(other + width, count);
@@ -121,7 +124,6 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
         sorted = to;
         to = swap;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
 
     // What is beyond a chord of points on either side is no corner. Again while that thins a list with few corners out.
     local ushort *const ends = tangent_p;
@@ -133,7 +135,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
             const uint i = lid * ITEMS + k;
             int beyond = i >= before;
             for (uint apart = 1; apart <= i && i + apart < before && !beyond; apart *= 4)
-                beyond = TURN(side, POINT(i - apart), POINT(i + apart), POINT(i)) > 0;
+                beyond = hood_turn(side, POINT(i - apart), POINT(i + apart), POINT(i)) > 0;
             stays |= (uint)!beyond << k;
         }
         ends[lid] = popcount(stays);
@@ -153,7 +155,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
         sorted = to;
         to = swap;
         barrier(CLK_LOCAL_MEM_FENCE);
-    } while (rest > FEW && rest < before / 4 * 3);
+    } while ((rest > FEW) & (rest < before / 4 * 3));
 
     const merge_t merge = {merge_sizes, tangent_p, tangent_q, sorted, sorted + WG_SIZE};
     found = group_hood(x, y, sorted, rest, to, merge, lid, side);
@@ -175,7 +177,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     first += count - kept;
     kept = found;
-    } while (first < total && found <= TILE / 2);
+    } while ((first < total) & (found <= TILE / 2));
     found = first < total ? 0 : found;
 % else:
     }

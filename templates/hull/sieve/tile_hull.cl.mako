@@ -44,7 +44,7 @@ inline uint item_hood(local const real_t *x, local const real_t *y, local const 
         if (size > 0 && p.x == top.x && p.y == top.y)
             continue;
         while (size > 1) {
-            const int turn = TURN(side, below, top, p);
+            const int turn = hood_turn(side, below, top, p);
             if (IS_CORNER(turn))
                 break;
             --size;

@@ -44,7 +44,7 @@ inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, pl
     uint a = lo.run, b = hi.run;
     while (a < b) {
         const uint mid = (a + b) / 2;
-        const int turn = TURN(hoods->side, p, corner(hoods, hoods->ranges[2 * runs[mid] + 1]),
+        const int turn = hood_turn(hoods->side, p, corner(hoods, hoods->ranges[2 * runs[mid] + 1]),
                               corner(hoods, hoods->ranges[2 * runs[mid + 1]]));
         if (BEYOND_Q(turn))
             a = mid + 1;
@@ -55,7 +55,7 @@ inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, pl
     uint last = a == hi.run ? hi.k : hoods->ranges[2 * runs[a] + 1];
     while (found.k < last) {
         const uint mid = (found.k + last) / 2;
-        const int turn = TURN(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
+        const int turn = hood_turn(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
         if (BEYOND_Q(turn))
             found.k = mid + 1;
         else
@@ -109,7 +109,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
         const uint mid = SAMPLE(lid);
         const point_t from = corner(&hoods, ${corner_of}), next = corner(&hoods, ${next_of});
         const place_t at = touch(&hoods, q_runs, from, lower(from_lo, from_hi), q_hi);
-        const int turn = TURN(side, from, corner(&hoods, at.k), next);
+        const int turn = hood_turn(side, from, corner(&hoods, at.k), next);
         local_touch[lid] = at;
         local_beyond[lid] = BEYOND_P(turn);
         if (lid == 0) {
