@@ -1,5 +1,5 @@
-// hood/hood_group.h: the hood of points in local memory by a work-group. The includer has portable.h, geometry/orient2d.h, real_t,
-// point_t, KEEP, hood/hood.h, and
+// hood/hood_group.h: the hood of points in local memory by a work-group. The includer has geometry/orient2d.h, KEEP,
+// hood/hood.h, and
 //
 //   HOOD_ITEMS    work-items that make one hood, and STRIP, the points of each; more may call, and do nothing
 //   SORTED(i)     where in x and y the i-th point in lexicographic order is
@@ -7,6 +7,7 @@
 // Every work-item makes the hood of its strip, Andrew's monotone chain; then hoods side by side are merged, twice as long
 // each time: the work-items of both look for the common tangent and move what remains of the right one.
 
+#include "hood/chain.h"
 #ifndef NEAR
 #define NEAR 8               // steps from where two hoods meet before the search begins
 #endif
@@ -41,24 +42,18 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
 {
     const hood_t hoods = {x, y, hood, side};
     const uint strip = item * STRIP;
-    uint size = 0;
+    stack_t stack = {0, 0, 0};
+#define STRIP_CORNER(k) corner(&hoods, strip + (k))
     for (uint i = strip; i < min(strip + STRIP, count); ++i) {
         const uint at = SORTED(i);
         const point_t p = (point_t)(x[at], y[at]);
-        if (size > 0) {
-            const point_t top = corner(&hoods, strip + size - 1);
-            if (p.x == top.x && p.y == top.y)
-                continue;
-        }
-        while (size > 1) {
-            const int turn = hood_turn(side, corner(&hoods, strip + size - 2), corner(&hoods, strip + size - 1), p);
-            if (IS_CORNER(turn))
-                break;
-            --size;
-        }
-        hood[strip + size++] = at;
+        if (chain_has(&stack, p))
+            continue;
+        CHAIN_TRIM(stack, side, p, STRIP_CORNER)
+        hood[strip + stack.size] = at;
+        chain_push(&stack, p);
     }
-    merge.sizes[item] = size;
+    merge.sizes[item] = stack.size;
 
     // Hoods of `span` strips become hoods of twice as many. sizes[s]: corners of the hood that begins with strip s. Mostly
     // the common tangent is near where the hoods meet, and one work-item finds it in a few steps from there. If not, those
