@@ -53,7 +53,7 @@ inline void merge_runs(const row_t *row, row_t *to, uint begin, uint middle, uin
     uint i = begin, j = middle;
     for (uint k = begin; k < end; ++k) {
         const uint a = min(i, end - 1), b = min(j, end - 1);
-        const int is_before = row->x[b] < row->x[a] || (row->x[b] == row->x[a] && row->y[b] < row->y[a]);
+        const int is_before = CLGEOM_BEFORE(row->x[b], row->y[b], row->x[a], row->y[a], 0);
         const int second = i == middle || (j < end && is_before);
         const uint from = second ? j : i;
         to->x[k] = row->x[from];

@@ -26,3 +26,6 @@ typedef CLGEOM_PASTE(REAL, 2) point_t;
 // Point i of an array of coordinates.
 #define CLGEOM_LOAD2_(scalar, array, i) CLGEOM_LOAD2(scalar, array, i)
 #define CLGEOM_POINT(array, i) CLGEOM_LOAD2_(REAL, array, i)
+
+// Whether point a comes before point b by x, then y; for equal ones `tie` says so.
+#define CLGEOM_BEFORE(ax, ay, bx, by, tie) ((ax) < (bx) || ((ax) == (bx) && ((ay) < (by) || ((ay) == (by) && (tie)))))

@@ -146,7 +146,7 @@ def hull_of(points, *, keep, filter, profile) -> Found:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
         found = sieved_hull(points, keep=keep, sieve=filter == "auto", profile=profile)
-        if found.wild:
+        if found.nonfinite:
             refuse_nonfinite(points, of="convex_hull")
         if found.vertices is not None:
             return Found(found.vertices, found.dimension, found.phases, found.corners)

@@ -258,14 +258,14 @@ def test_not_finite(session, shape, at, value):
     for column in (0, 1):
         points = cloud("normal", 900, np.float32)
         points[at, column] = value
-        assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+        assert sieved_hull(to_device(session, points, of="test"), keep=False).nonfinite
 
 
 def test_not_finite_in_one_tile(session, shape):
     for n, every in ((1, 1), (2, 2), (64, 1), (64, 7)):
         points = cloud("normal", n, np.float32)
         points[::every] = np.nan
-        assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+        assert sieved_hull(to_device(session, points, of="test"), keep=False).nonfinite
 
 
 @pytest.mark.parametrize("value", (np.nan, np.inf))
@@ -276,5 +276,5 @@ def test_tile_hoods_orders_nothing_that_is_not_finite(session, value):
     array = to_device(session, points, of="test")
     with override(SHAPES["groups"]):
         plan = Plan(Polygons.of(array, False).hull(len(points)))
-    lower, upper, wild = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]
-    assert (lower, upper, wild) == (0, 0, 1)
+    lower, upper, nonfinite = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]
+    assert (lower, upper, nonfinite) == (0, 0, 1)

@@ -410,8 +410,8 @@ class Job:
 
     def _require_finite(self) -> int:
         """Refuse points that are not finite, if a kernel met one; returns how many groups are stalled."""
-        wild, stalled = read(self.session, self.status, np.uint32, 2)
-        if wild:
+        nonfinite, stalled = read(self.session, self.status, np.uint32, 2)
+        if nonfinite:
             self.call.refuse()
         return int(stalled)
 

@@ -11,7 +11,7 @@ from clgeom.runtime.launch import Scratch
 #: Bins of x of a sieve.
 BINS = 2048
 #: Slots of sizes: the lists' lengths, and whether some point was not finite.
-KEPT, SAMPLED, HULLS, HULLS_OF_HULLS, LOWER, UPPER, WILD = range(7)
+KEPT, SAMPLED, HULLS, HULLS_OF_HULLS, LOWER, UPPER, NONFINITE = range(7)
 SIZES = 8
 #: Records before those of vertices: how many are lower, how many upper, whether a point was not finite.
 HEADER = 4

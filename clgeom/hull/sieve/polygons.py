@@ -20,7 +20,7 @@ from clgeom.hull.sieve.lists import (
     LOWER,
     SIZES,
     UPPER,
-    WILD,
+    NONFINITE,
     List,
     sieve_memory,
     vertex_type,
@@ -116,7 +116,7 @@ class Polygons:
         hull = Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size)
         return self._step(
             "tile_hoods", ("points[0]", *source, hull), groups=2, picked=len(source) > 1,
-            keep=self.keep, most=MOST, header=HEADER, wild=WILD,
+            keep=self.keep, most=MOST, header=HEADER, nonfinite=NONFINITE,
         )  # fmt: skip
 
     @staticmethod

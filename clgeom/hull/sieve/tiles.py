@@ -18,7 +18,7 @@ from clgeom.hull.sieve.lists import (
     HULLS,
     HULLS_OF_HULLS,
     SAMPLED,
-    WILD,
+    NONFINITE,
     List,
     sieve_memory,
     vertex_type,
@@ -45,7 +45,7 @@ class Tiles:
             *predicate_parameters(session, dtype).items(),
             ("keep", keep),
             ("header", HEADER),
-            ("wild", WILD),
+            ("nonfinite", NONFINITE),
         )
         memory = 2 * dtype.itemsize + 6
         shape = fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)

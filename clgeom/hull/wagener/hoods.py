@@ -215,17 +215,17 @@ def look_at_order(points, *, profile):
         bytes_moved=points.nbytes,
     )
     result = run(points.session, Plan(step), points=points, profile=profile)
-    least, wild = result.read(found).reshape(-1, 2).T
-    return int(least.min()), bool(wild.any()), result.phases
+    least, nonfinite = result.read(found).reshape(-1, 2).T
+    return int(least.min()), bool(nonfinite.any()), result.phases
 
 
 def require_order(points, *, of, profile):
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
     phases, first, last = (), None, None
     for chunk, part in zip(points.chunks, points.split()):
-        least, wild, looked = look_at_order(part, profile=profile)
+        least, nonfinite, looked = look_at_order(part, profile=profile)
         phases += looked
-        if wild:
+        if nonfinite:
             refuse_nonfinite(points, of=of)
         if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
             rows = part.to_host()

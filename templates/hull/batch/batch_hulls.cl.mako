@@ -37,9 +37,6 @@ typedef struct { global const real_t *points; local uchar *order; global uint *s
 #include "batch/batch_measures.h"
 #endif
 
-#define IS_BEFORE(p, q) ((p).x < (q).x || ((p).x == (q).x && (p).y < (q).y))
-#define IS_EQUAL(p, q) ((p).x == (q).x && (p).y == (q).y)
-
 inline point_t origin_of(global const real_t *xy, uint count)
 {
     point_t origin = CLGEOM_POINT(xy, 0);
@@ -106,13 +103,13 @@ inline uint item_order(global const real_t *xy, uint count, point_t origin, int 
         while (low < high) {
             const uint middle = (low + high) / 2;
             const point_t q = CLGEOM_POINT(xy, order[middle * WG_SIZE]);
-            const int before = IS_BEFORE(q, p);
+            const int before = CLGEOM_BEFORE(q.x, q.y, p.x, p.y, 0);
             low = before ? middle + 1 : low;
             high = before ? high : middle;
         }
         if (low < left) {
             const point_t q = CLGEOM_POINT(xy, order[low * WG_SIZE]);
-            if (IS_EQUAL(p, q))
+            if (p.x == q.x && p.y == q.y)
                 continue;
         }
         for (uint place = left; place > low; --place)

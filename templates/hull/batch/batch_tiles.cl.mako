@@ -37,10 +37,7 @@
 #include "batch/batch_octagon.h"
 
 typedef struct { local const real_t *x, *y; local const ushort *number; } things_t;
-#define BEFORE(t, a, b) \
-    ((t).x[a] < (t).x[b] || \
-     ((t).x[a] == (t).x[b] && \
-      ((t).y[a] < (t).y[b] || ((t).y[a] == (t).y[b] && (t).number[a] < (t).number[b]))))
+#define BEFORE(t, a, b) CLGEOM_BEFORE((t).x[a], (t).y[a], (t).x[b], (t).y[b], (t).number[a] < (t).number[b])
 #include "keys/place_sort.h"
 
 // The hull from both hoods, which share their ends; on a line the way back is the way there.

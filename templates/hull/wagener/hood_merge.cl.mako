@@ -35,7 +35,7 @@ inline place_t lower(place_t a, place_t b)
 
 inline point_t corner(const hood_t *hoods, uint k)
 {
-    return CLGEOM_LOAD2(${real}, hoods->points, hoods->corners[k]);
+    return CLGEOM_POINT(hoods->points, hoods->corners[k]);
 }
 
 // The corner of the hood with these runs, of those from lo to hi, on the tangent from p.
