@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import clgeom.hull.sieve as sieve_package
 from clgeom.hull.convex import convex_hull
-from clgeom.hull.sieve import lists as sieve_lists
 from clgeom.hull.sieve import polygons as sieve_polygons
 from clgeom.hull.sieve import sieve
 from clgeom.hull.sieve import tiles as sieve_tiles
@@ -176,7 +176,7 @@ def test_extreme_integers(session):
 
 @pytest.mark.parametrize("bins", (2, 3, 64, 5000))
 def test_bins(session, shape, bins, monkeypatch):
-    for module in sieve, sieve_lists, sieve_polygons, sieve_tiles:
+    for module in sieve, sieve_package, sieve_polygons, sieve_tiles:
         monkeypatch.setattr(module, "BINS", bins)
     hull_plan.cache_clear()
     try:

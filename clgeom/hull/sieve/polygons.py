@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.hull.sieve.lists import (
+from clgeom.hull.sieve import (
     BINS,
     HEADER,
     LOWER,
+    NONFINITE,
     SIZES,
     UPPER,
-    NONFINITE,
     List,
     sieve_memory,
     vertex_type,

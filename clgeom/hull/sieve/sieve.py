@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.hull.sieve.lists import BINS, HEADER, KEPT, NONFINITE, SIZES, List
+from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
 from clgeom.runtime.arrays import c_name

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.hull.sieve.lists import (
+from clgeom.hull.sieve import (
     BINS,
     HEADER,
     HULLS,
     HULLS_OF_HULLS,
-    SAMPLED,
     NONFINITE,
+    SAMPLED,
     List,
     sieve_memory,
     vertex_type,
