@@ -132,9 +132,17 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
     carried = "index" if payload is None else payload
     if n > segment_capacity(profile, order.dtype):
         return radix_plan(
-            profile, keys, n, order.dtype, payload=carried, keep_keys=keep_keys, windows=windows, special=False,
-            peers=peers_of(session), prefix=prefix,
-        )  # fmt: skip
+            profile,
+            keys,
+            n,
+            order.dtype,
+            payload=carried,
+            keep_keys=keep_keys,
+            windows=windows,
+            special=False,
+            peers=peers_of(session),
+            prefix=prefix,
+        )
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None
     ordered = Scratch(f"{prefix}_order", np.uint32, n)
     plan = segments_plan(profile, keys, n, order, payload=carried, keys_out=sorted_keys, payload_out=ordered)

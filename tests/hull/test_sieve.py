@@ -187,10 +187,13 @@ def test_bins(session, shape, bins, monkeypatch):
 
 
 @given(
-    arrays(np.float32, st.tuples(st.integers(1, 300), st.just(2)),
-           elements=st.floats(-100, 100, width=16) | st.sampled_from([0.0, -0.0, 1.0, 1.0000001, 2.0**-140])),
+    arrays(
+        np.float32,
+        st.tuples(st.integers(1, 300), st.just(2)),
+        elements=st.floats(-100, 100, width=16) | st.sampled_from([0.0, -0.0, 1.0, 1.0000001, 2.0**-140]),
+    ),
     st.booleans(),
-)  # fmt: skip
+)
 def test_any_points(session, points, keep):
     with override(SHAPES["serially"]):
         check(session, points, keep)

@@ -343,13 +343,25 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
                 Step(
                     "hull/wagener/hood_match",
                     shape,
-                    args=(rows, np.uint32(n), np.uint32(side), np.uint32(r), np.uint32(parts), np.uint32(first),
-                          np.uint32(last), hoods[i % 2], sizes[i % 2], hoods[1 - i % 2], sizes[1 - i % 2], results),
+                    args=(
+                        rows,
+                        np.uint32(n),
+                        np.uint32(side),
+                        np.uint32(r),
+                        np.uint32(parts),
+                        np.uint32(first),
+                        np.uint32(last),
+                        hoods[i % 2],
+                        sizes[i % 2],
+                        hoods[1 - i % 2],
+                        sizes[1 - i % 2],
+                        results,
+                    ),
                     groups=pairs * parts,
                     params=params,
                     bytes_moved=tested + (8 * n if last == PHASES else 0),
                 )
-            )  # fmt: skip
+            )
         stages.append(Plan(*steps))
     return Matching(Plan(begin), tuple(stages), hoods, sizes, log_block)
 
