@@ -150,7 +150,7 @@ def hull_of(points, *, keep, filter) -> Found:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
         found = sieved_hull(points, keep=keep, sieve=filter == "auto")
-        if found.wild:
+        if found.nonfinite:
             refuse_nonfinite(points, of="convex_hull")
         if found.vertices is not None:
             return Found(found.vertices, found.dimension, found.corners)

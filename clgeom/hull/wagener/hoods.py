@@ -239,16 +239,16 @@ def look_at_order(points):
         bytes_moved=points.nbytes,
     )
     result = run(points.session, Plan(step), points=points)
-    least, wild = result.read(found).reshape(-1, 2).T
-    return int(least.min()), bool(wild.any())
+    least, nonfinite = result.read(found).reshape(-1, 2).T
+    return int(least.min()), bool(nonfinite.any())
 
 
 def require_order(points, *, of):
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
     first, last = None, None
     for chunk, part in zip(points.chunks, points.split()):
-        least, wild = look_at_order(part)
-        if wild:
+        least, nonfinite = look_at_order(part)
+        if nonfinite:
             refuse_nonfinite(points, of=of)
         if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
             rows = part.to_host()
@@ -365,13 +365,25 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
                 Step(
                     "hull/wagener/hood_match",
                     shape,
-                    args=(rows, np.uint32(n), np.uint32(side), np.uint32(r), np.uint32(parts), np.uint32(first),
-                          np.uint32(last), hoods[i % 2], sizes[i % 2], hoods[1 - i % 2], sizes[1 - i % 2], results),
+                    args=(
+                        rows,
+                        np.uint32(n),
+                        np.uint32(side),
+                        np.uint32(r),
+                        np.uint32(parts),
+                        np.uint32(first),
+                        np.uint32(last),
+                        hoods[i % 2],
+                        sizes[i % 2],
+                        hoods[1 - i % 2],
+                        sizes[1 - i % 2],
+                        results,
+                    ),
                     groups=pairs * parts,
                     params=params,
                     bytes_moved=tested + (8 * n if last == PHASES else 0),
                 )
-            )  # fmt: skip
+            )
         stages.append(Plan(*steps))
     return Matching(Plan(begin), tuple(stages), hoods, sizes, log_block)
 
