@@ -11,8 +11,8 @@ _MODULES = ("conformance", "dp", "errors", "radio")
 _HOMES = {
     "ClgeomError": "errors",
     "ConvexHull": "hull.scipy_compat",
-    "CoverageRegion": "region.coverage.polygons",
-    "CoverageRegions": "region.coverage.polygons",
+    "CoverageRegion": "region.coverage.result",
+    "CoverageRegions": "region.coverage.result",
     "CrossRegion": "region.arc.result",
     "DeviceProfile": "runtime.device",
     "HeaphullFilter": "hull.heaphull",

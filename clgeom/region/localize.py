@@ -11,7 +11,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.result import require_shapely
-from clgeom.region.coverage.polygons import as_grid
+from clgeom.region.coverage.result import as_grid
 from clgeom.region.geodesy import same_crs, shown
 
 METHODS = ("regions", "hulls")

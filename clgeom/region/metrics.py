@@ -14,8 +14,8 @@ from clgeom.errors import InvalidInput
 from clgeom.region.arc.result import require_shapely
 from clgeom.region.coverage.bands import Nested
 from clgeom.region.coverage.contours import mask_polygons
-from clgeom.region.coverage.polygons import CoverageRegion
 from clgeom.region.coverage.rasters import covered_mask
+from clgeom.region.coverage.result import CoverageRegion
 
 
 @dataclass(frozen=True)

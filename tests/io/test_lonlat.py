@@ -7,8 +7,8 @@ import pytest
 
 from clgeom.errors import InvalidInput
 from clgeom.io.lonlat import LonLat, named_lonlat, to_lonlat
-from clgeom.region.coverage.polygons import as_grid
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.coverage.result import as_grid
 from clgeom.region.geodesy import as_crs, cells_area, earth_areas, same_crs
 
 pyproj = pytest.importorskip("pyproj", reason="longitude and latitude need pyproj")

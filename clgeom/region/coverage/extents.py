@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.job import REAL, Masks
-from clgeom.region.coverage.outlines import Group
+from clgeom.region.coverage.result import Group
 from clgeom.runtime.launch import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select

@@ -17,6 +17,10 @@ OF = "coverage_regions"
 REAL = np.dtype(np.float32)
 #: Levels that one launch compares: each number costs a build, so a few stand for all.
 LEVELS_AT_ONCE = (1, 2, 4, 8)
+#: Candidates and segments of one call of `chains_of`, so that its memory stays modest.
+CANDIDATES_AT_ONCE, SEGMENTS_AT_ONCE = 1 << 24, 1 << 22
+#: Bytes that a segment takes of the largest buffer there.
+SEGMENT_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,11 @@ class Job:
         found = chains_of(self.session, REAL, count, segments=segments, cuts=self.cuts, profile=self.profile, **memory)
         self.phases.extend(found.phases)
         return found
+
+    def regions_at_once(self, segments) -> int:
+        """How many regions of so many segments one call of `chains_of` takes."""
+        room = self.session.profile.max_alloc_bytes // SEGMENT_BYTES
+        return max(min(SEGMENTS_AT_ONCE, room) // segments, 1)
 
     def sent(self, values: np.ndarray):
         """Memory for kernels that only read it."""

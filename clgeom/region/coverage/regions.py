@@ -17,11 +17,10 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
-from clgeom.region.coverage.job import OF, Job, Masks
-from clgeom.region.coverage.outlines import CANDIDATES_AT_ONCE, regions_at_once
+from clgeom.region.coverage.job import CANDIDATES_AT_ONCE, OF, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
-from clgeom.region.coverage.polygons import CoverageRegions, as_grid
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.region.coverage.result import CoverageRegions, as_grid
 
 #: Cells of masks that are looked at together for parts.
 CELLS_AT_ONCE = 1 << 26
@@ -146,7 +145,7 @@ def _batches(job, *, cells_at_once=None):
     stack, levels = job.stack, len(job.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = job.session.profile.max_alloc_bytes
-    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), regions_at_once(job.segments, room) // levels)
+    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), job.regions_at_once(job.segments) // levels)
     if cells_at_once is not None:
         maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
     maps = max(maps, 1)

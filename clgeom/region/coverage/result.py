@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
 from clgeom.region.coverage.contours import twice_area
 from clgeom.region.geodesy import shown
@@ -295,6 +296,23 @@ def _winds(ring, x, y) -> int:
     upright = ring[:, 0] == ends[:, 0]
     beyond = upright & (ring[:, 0] > x) & (low[:, 1] <= y) & (y < high[:, 1])
     return int(np.sign(ends[beyond, 1] - ring[beyond, 1]).sum())
+
+
+@dataclass(frozen=True)
+class Group:
+    """Regions whose chains were made together: region i of `chains` is of `maps`[i], `levels`[i] and `parts`[i].
+
+    `cells` are the numbers of their cells, `holes` those of regions that have some. With axis="both" `across` has for
+    each region (chains, number) of its outline along the other axis.
+    """
+
+    chains: Chains
+    maps: np.ndarray
+    levels: np.ndarray
+    parts: np.ndarray
+    cells: np.ndarray | None = None
+    holes: dict | None = None
+    across: list | None = None
 
 
 class CoverageRegions(Sequence):
