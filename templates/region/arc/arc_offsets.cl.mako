@@ -17,7 +17,7 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_offsets(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
                  global uint *offsets, global uint *sums)
 {
-    local uint values[WG_SIZE], parts[ARC_CHUNKS];
+    local uint values[2 * WG_SIZE];
     const uint all = 3 * segments, lid = get_local_id(0);
     const uint first = min((uint)get_global_id(0) * ${items_per_thread}, all + 1), last = min(first + ${items_per_thread}, all + 1);
     uint sum = 0, chunk;
@@ -26,7 +26,7 @@ void arc_offsets(global const uint *cuts, const uint segments, global const uint
         offsets[i] = sum;                          // of the run, so far
         sum += count;
     }
-    const uint before = group_before(sum, lid, values, parts, &chunk);
+    const uint before = group_before(sum, lid, values, &chunk);
     for (uint i = first; WG_SIZE > 1 && i < last; ++i)
         offsets[i] += before;
     if (lid == 0)
