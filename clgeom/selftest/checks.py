@@ -334,8 +334,8 @@ def _region(session):
 
 
 @checks(
-    "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite "
-    "coverage_roots",
+    "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite_shares "
+    "coverage_unite coverage_roots",
 )
 def _coverage(session):
     from clgeom.region.coverage.regions import coverage_regions

@@ -115,7 +115,7 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
     profile, number, roots = job.session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
     policy = select(profile, "region/coverage/coverage_unite", np.dtype(np.uint32), n)
     groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
-    # few items: each unites its own share of the runs alone, and then only what lies between shares is atomic
+    # few work-items: each unites its own share of the runs alone, and then only what lies between shares is atomic
     serial = policy.variant == "serial"
     share = ceil_div(n, groups) if serial else 1
     args = (
@@ -123,8 +123,8 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
         "parents",
     )  # fmt: skip
     uniting = [
-        Step("region/coverage/coverage_unite", policy, args, groups, {"within": within}, bytes_moved=16 * n)
-        for within in ((True, False) if serial else (False,))
+        Step(f"region/coverage/{name}", policy, args, groups, bytes_moved=16 * n)
+        for name in (("coverage_unite_shares", "coverage_unite") if serial else ("coverage_unite",))
     ]
     last = select(profile, "region/coverage/coverage_roots", np.dtype(np.uint32), n)
     rooting = Step(
