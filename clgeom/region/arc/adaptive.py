@@ -18,8 +18,8 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import look_at_order, require_order
-from clgeom.region.arc.chains import CUTS, JOINS, KERNELS, chains_of, outline_of
-from clgeom.region.arc.result import CrossRegion, Region, Walk
+from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
+from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arrays import (
     Chunk,
     as_device_points,
@@ -41,9 +41,16 @@ MOST_WIDTHS = 1 << 24
 
 
 def adaptive_region(
-    points, segments, *, cuts="count", axis="x", join="tangent", nonfinite="raise", assume_sorted=False,
-    kernel="auto", device=None, profile=False,
-):  # fmt: skip
+    points,
+    segments,
+    *,
+    cuts="count",
+    axis="x",
+    nonfinite="raise",
+    assume_sorted=False,
+    device=None,
+    profile=False,
+) -> Region | CrossRegion:
     """Region of points that follows their outline: the union of the convex hulls of neighbouring segments.
 
     Parameters
@@ -59,14 +66,10 @@ def adaptive_region(
     axis : {"x", "y", "both"}
         Segments are side by side along x, or along y. "both": what the two regions have in common, a `CrossRegion`,
         which may have several parts (its polygons need Shapely).
-    join : {"tangent", "paper"}
-        "paper": the tangent walk as published, which may cross itself: a `Walk`, for study.
     nonfinite : {"raise", "drop"}
         What to do with points that have a NaN or infinite coordinate.
     assume_sorted : bool
         The points are in lexicographic order: by x, and by y where x is equal. This is checked.
-    kernel : {"auto", "naive", "local"}
-        How segments' hulls are found: in global memory, or in local memory. Never changes the result.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
     profile : bool
@@ -74,7 +77,7 @@ def adaptive_region(
 
     Returns
     -------
-    Region, CrossRegion or Walk
+    Region or CrossRegion
         A `Region` contains every point. Its vertices are points, and crossings of tangents rounded outward.
 
     Raises
@@ -92,18 +95,44 @@ def adaptive_region(
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
     (16.0, 10.0)
     """
+    return region_of(
+        points,
+        segments,
+        cuts=cuts,
+        axis=axis,
+        nonfinite=nonfinite,
+        assume_sorted=assume_sorted,
+        device=device,
+        profile=profile,
+    )
+
+
+def region_of(
+    points,
+    segments,
+    *,
+    cuts,
+    axis,
+    nonfinite,
+    assume_sorted,
+    device,
+    profile,
+    join="tangent",
+    kernel="auto",
+    made=Region,
+):
+    """`adaptive_region`, with options that clgeom.region.arc.study compares.
+
+    `join` and `kernel` are those of `chains_of`; `made` is the class of the result.
+    """
     segments = _segments(segments)
-    for name, value, choices in (
-        ("cuts", cuts, CUTS), ("axis", axis, AXES), ("join", join, JOINS), ("kernel", kernel, KERNELS),
-    ):  # fmt: skip
+    for name, value, choices in (("cuts", cuts, CUTS), ("axis", axis, AXES), ("kernel", kernel, KERNELS)):
         if value not in choices:
             raise InvalidInput(
                 f"The '{name}' parameter of {OF} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
             )
     if assume_sorted and axis != "x":
         raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
-    if join == "paper" and axis == "both":
-        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' or 'y' with join='paper'. Got 'both' instead.")
     if cuts == "width" and segments > MOST_WIDTHS:
         raise InvalidInput(
             f"The 'segments' parameter of {OF} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
@@ -113,8 +142,8 @@ def adaptive_region(
     array = as_device_points(session, left, of=OF)
     options = {"cuts": cuts, "join": join, "kernel": kernel, "profile": profile}
     if axis != "both":
-        return _region_along(array, segments, axis, len(points), assume_sorted, options)
-    return CrossRegion(*(_region_along(array, segments, each, len(points), False, options) for each in "xy"))
+        return _region_along(array, segments, axis, len(points), assume_sorted, options, made)
+    return CrossRegion(*(_region_along(array, segments, each, len(points), False, options, made) for each in "xy"))
 
 
 def _segments(segments):
@@ -125,18 +154,15 @@ def _segments(segments):
     return int(segments)
 
 
-def _region_along(points, segments, axis, n, assume_sorted, options):
+def _region_along(points, segments, axis, n, assume_sorted, options, made):
     """The region of a DeviceArray along one axis."""
     session, dtype = points.session, points.dtype
     facts = {"n": n, "axis": axis, "session": session}
-    empty = np.empty((0, 2), dtype)
     if points.n == 0:
-        made = Walk if options["join"] == "paper" else Region
-        facts = {k: v for k, v in facts.items() if made is Region or k != "session"}
-        return made(empty, empty, segments=0, **facts)
+        return made(np.empty((0, 2), dtype), np.empty((0, 2), dtype), segments=0, **facts)
     if len(points.chunks) > 1:
         outline, phases = _outline_of_chunks(points, segments, axis, assume_sorted, options)
-        return _as_result(outline, phases, dtype, facts, options)
+        return _as_result(outline, phases, dtype, facts, made)
     phases, profile = (), options["profile"]
     if axis == "y":
         points, phases = _swapped(points, profile)
@@ -163,11 +189,11 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
     )
     if outline.disordered:
         require_order(points, of=OF, profile=False)
-    return _as_result(outline, phases, dtype, facts, options)
+    return _as_result(outline, phases, dtype, facts, made)
 
 
-def _as_result(outline, phases, dtype, facts, options):
-    """A Region, or Walk, of an Outline of one region."""
+def _as_result(outline, phases, dtype, facts, made):
+    """What holds the chains of an Outline of one region."""
     facts = {**facts, "segments": int(outline.effective[0]), "phases": phases + outline.phases}
     split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
 
@@ -175,11 +201,9 @@ def _as_result(outline, phases, dtype, facts, options):
         rows = outline.vertices()
         return rows[:split], rows[split:]
 
-    if options["join"] == "paper":
-        return Walk(*fetch(), **{k: v for k, v in facts.items() if k != "session"})
-    if outline.rows is None:
+    if outline.rows is None and made is Region:
         return Region.on_device(fetch, (split, total - split), dtype, **facts)
-    return Region(*fetch(), **facts)
+    return made(*fetch(), **facts)
 
 
 # Points beyond one allocation -----------------------------------------------------------------------------------

@@ -280,40 +280,6 @@ class CrossRegion:
         return plot_region(self, ax=ax, **options)
 
 
-class Walk:
-    """The join as it was published: tangents walked from hull to hull, crossings and all. For study.
-
-    Parameters
-    ----------
-    lower, upper : ndarray, shape (l, 2) and (u, 2)
-        The walks from left to right. Where two tangents cross, a walk goes on to the contact of the first and back to
-        that of the second.
-    segments : int
-    """
-
-    def __init__(self, lower, upper, *, segments, n=None, axis="x", phases=()):
-        swap = slice(None, None, 1 if axis == "x" else -1)
-        self.lower, self.upper = lower[:, swap], upper[:, swap]
-        self.segments, self.n, self.axis, self.phases = int(segments), n, axis, tuple(phases)
-
-    @property
-    def ring(self) -> np.ndarray:
-        """The closed walk, which may cross itself; the first vertex is not repeated."""
-        return np.concatenate([self.lower, self.upper[::-1]])
-
-    def __len__(self) -> int:
-        return len(self.lower) + len(self.upper)
-
-    def __repr__(self) -> str:
-        return f"Walk({len(self):,} vertices in {self.segments:,} segments)"
-
-    @property
-    def __geo_interface__(self) -> dict:
-        """The walk as a Polygon, which need not be valid."""
-        ring = [tuple(p) for p in self.ring.tolist()]
-        return {"type": "Polygon", "coordinates": ((*ring, *ring[:1]),)}
-
-
 def require_shapely():
     """Shapely, or `InvalidInput` that says what to install."""
     if importlib.util.find_spec("shapely") is None:
