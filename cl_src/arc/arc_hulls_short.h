@@ -32,8 +32,8 @@ inline void item_push(local point_t *hull, chain_t *chain, point_t p, int *doubt
 }
 #endif
 
-// Corners of the columns' lowest and highest candidates, at every WG_SIZE-th place of hulls: lower ones, and from SIDE on
-// upper ones. `low` is the lowest candidate of the first column. Returns how many of each side.
+// Corners of the columns' lowest and highest candidates, WG_SIZE apart in hulls: lower ones, and from SIDE on upper
+// ones. `low` is the lowest candidate of the first column. Returns how many of each side.
 inline uint2 item_hulls(const segment_t segment, uint m, point_t low, local const point_t *candidates,
                         local point_t *hulls, global uint *flag, int *doubt)
 {

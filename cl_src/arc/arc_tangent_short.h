@@ -1,7 +1,7 @@
 // arc/arc_tangent_short.h: the common tangent of two short hulls side by side. The includer has KEEP 0, hood/hood.h,
 // arc/arc_doubt.h and WG_SIZE.
 //
-// Corners of one hull are at every WG_SIZE-th place. From the last corner of P and the first of Q the tangent's ends move
+// Corners of one hull are WG_SIZE apart in memory. From the last corner of P and the first of Q the tangent's ends move
 // outward, on both hulls at once, as long as one moves. Hulls are short: a search would take as many tests.
 
 // Indices of the corners on P, of those from p_first to p, and on Q, of those from q to q_last, that the tangent touches.

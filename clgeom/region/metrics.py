@@ -185,7 +185,7 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
     """
     from clgeom.region.coverage.regions import coverage_regions
 
-    mask = covered_mask(raster, level, direction=direction, nodata=options.get("nodata"), of="compare")
+    mask = covered_mask(raster, level, direction=direction, nodata=options.get("nodata"), caller="compare")
     exact = mask_polygons(mask)
     rows = [{"shape": "convex hull", **measure(hull_of(mask), mask, polygons=exact).asdict()}]
     for k in segments:

@@ -27,16 +27,7 @@ WIDE, FUSED, PLACE = "region/arc/arc_tangents_wide", "region/arc/arc_outline_loc
 FEW = Policy("group", 4)
 SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
 #: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 30.
-SHAPES = (
-    {}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)),
-)  # fmt: skip
-WILD = (
-    "huge",
-    "extremes_of_type",
-    "tiny",
-    "small",
-    "mixed_magnitudes",
-)  # beyond what Shapely's float64 can judge
+SHAPES = ({}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)))
 
 
 def types(session):
@@ -101,9 +92,11 @@ def test_one_segment_is_the_convex_hull(session, name):
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 7)), min_size=1, max_size=40), st.integers(1, 14),
-    st.sampled_from(["count", "width"]), st.sampled_from(DTYPES),
-)  # fmt: skip
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 7)), min_size=1, max_size=40),
+    st.integers(1, 14),
+    st.sampled_from(["count", "width"]),
+    st.sampled_from(DTYPES),
+)
 @settings(max_examples=40)
 def test_any_points_of_a_lattice(points, segments, cuts, dtype):
     region = check(np.array(points, dtype), segments, None, cuts=cuts)
@@ -214,9 +207,24 @@ SIZES = (
 )
 #: Clouds that kernels may get wrong: no order of magnitude, no gap, no direction is what it looks like.
 ADVERSARIAL = (
-    "mixed_magnitudes", "huge", "tiny", "small", "extremes_of_type", "near_line", "columns", "duplicates", "ends",
-    "parabola", "circle", "octagon_edges", "signed_zeros", "far_from_origin", "comb", "vertical", "lattice_star",
-)  # fmt: skip
+    "mixed_magnitudes",
+    "huge",
+    "tiny",
+    "small",
+    "extremes_of_type",
+    "near_line",
+    "columns",
+    "duplicates",
+    "ends",
+    "parabola",
+    "circle",
+    "octagon_edges",
+    "signed_zeros",
+    "far_from_origin",
+    "comb",
+    "vertical",
+    "lattice_star",
+)
 
 
 def adversary(name, n, dtype, seed):
@@ -339,9 +347,11 @@ def test_pinched_regions_have_parts():
 
 def test_regions_of_lower_dimension():
     for points, kind, parts in (
-        ([], "GeometryCollection", 0), ([(2, 3)], "Point", 1), ([(2, 3), (2, 5), (2, 4)], "LineString", 1),
+        ([], "GeometryCollection", 0),
+        ([(2, 3)], "Point", 1),
+        ([(2, 3), (2, 5), (2, 4)], "LineString", 1),
         ([(1, 1), (2, 2), (3, 3)], "LineString", 1),
-    ):  # fmt: skip
+    ):
         region = adaptive_region(np.array(points, np.float32).reshape(-1, 2), 1)
         assert region.__geo_interface__["type" if kind else ""] == kind and len(region.parts) == parts
         assert region.area == 0.0 and not region.contains((9, 9)) and repr(region).startswith("Region(")
@@ -436,9 +446,17 @@ def test_many_regions_at_once(session, cuts):
     bound["begins"] = as_device_values(session, starts, of="test").chunks[0].buffer
     for segments in (1, 6, 2000):
         chains = chains_of(
-            session, np.float32, len(lower), lower="low", upper="up", starts="begins", regions=len(sizes),
-            segments=segments, cuts=cuts, **bound,
-        )  # fmt: skip
+            session,
+            np.float32,
+            len(lower),
+            lower="low",
+            upper="up",
+            starts="begins",
+            regions=len(sizes),
+            segments=segments,
+            cuts=cuts,
+            **bound,
+        )
         assert len(chains) == len(sizes) and "8 regions" in repr(chains)
         for r, size in enumerate(sizes):
             low, up = chains[r]

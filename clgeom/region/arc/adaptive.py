@@ -33,7 +33,7 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 
-OF = "adaptive_region"
+CALLER = "adaptive_region"
 AXES = ("x", "y", "both")
 #: Above this many, k / segments of a width is not exact in float32.
 MOST_WIDTHS = 1 << 24
@@ -124,18 +124,18 @@ def region_of(
 
     `join` and `kernel` are those of `chains_of`; `made` is the class of the result.
     """
-    segments = integer(segments, "segments", caller=OF)
+    segments = integer(segments, "segments", caller=CALLER)
     for name, value, choices in (("cuts", cuts, CUTS), ("axis", axis, AXES), ("kernel", kernel, KERNELS)):
-        one_of(value, choices, name, caller=OF)
+        one_of(value, choices, name, caller=CALLER)
     if assume_sorted and axis != "x":
-        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
+        raise InvalidInput(f"The 'axis' parameter of {CALLER} must be 'x' with assume_sorted. Got {axis!r} instead.")
     if cuts == "width" and segments > MOST_WIDTHS:
         raise InvalidInput(
-            f"The 'segments' parameter of {OF} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
+            f"The 'segments' parameter of {CALLER} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
         )
-    session, points = session_of(points, device), as_given(points, of=OF)
-    left, _ = leave_out(points, nonfinite=nonfinite, of=OF)
-    array = as_device_points(session, left, of=OF)
+    session, points = session_of(points, device), as_given(points, of=CALLER)
+    left, _ = leave_out(points, nonfinite=nonfinite, of=CALLER)
+    array = as_device_points(session, left, of=CALLER)
     options = {"cuts": cuts, "join": join, "kernel": kernel}
     if axis != "both":
         return _region_along(array, segments, axis, len(points), assume_sorted, options, made, profile)
@@ -181,7 +181,7 @@ def _outline_along(points, segments, axis, assume_sorted, options):
         **bound,
     )
     if outline.disordered:
-        require_order(points, of=OF)
+        require_order(points, of=CALLER)
     return outline
 
 
@@ -207,25 +207,33 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
     session, dtype = points.session, points.dtype
     rows = points.to_host()
     if dtype.kind == "f" and not np.isfinite(rows).all():
-        refuse_nonfinite(points, of=OF)
+        refuse_nonfinite(points, of=CALLER)
     if assume_sorted:
-        require_order(points, of=OF)
+        require_order(points, of=CALLER)
     if axis == "y":
         rows = rows[:, ::-1]
     if not assume_sorted:
         rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
-        points = to_device(session, rows, of=OF)
+        points = to_device(session, rows, of=CALLER)
     cut = _cuts(rows[:, 0], segments, options["cuts"])
     corners, owners = [], []
     for chunk, part in zip(points.chunks, points.split()):
         begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
         some = np.flatnonzero(begins[1:] > begins[:-1])
-        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=OF)
+        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=CALLER)
         hulls = chains_of(
-            session, dtype, part.n, lower="points[0]", upper="points[0]", segments=1, starts="begins[0]",
-            regions=len(some), kernel=options["kernel"],
-            **part.bindings("points"), **begins.bindings("begins"),
-        )  # fmt: skip
+            session,
+            dtype,
+            part.n,
+            lower="points[0]",
+            upper="points[0]",
+            segments=1,
+            starts="begins[0]",
+            regions=len(some),
+            kernel=options["kernel"],
+            **part.bindings("points"),
+            **begins.bindings("begins"),
+        )
         corners += [hulls.lower, hulls.upper]
         owners += [
             np.repeat(some, np.diff(hulls.lower_offsets)),
@@ -233,18 +241,26 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
         ]
     corners, owners = np.concatenate(corners), np.concatenate(owners)
     order = np.lexsort((corners[:, 1], corners[:, 0]))
-    corners = to_device(session, np.ascontiguousarray(corners[order]), of=OF)
+    corners = to_device(session, np.ascontiguousarray(corners[order]), of=CALLER)
     if len(corners.chunks) > 1:
         raise DeviceLimit(
-            f"The hulls of {OF}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one allocation of "
-            f"{session.profile.name} holds {session.profile.max_alloc_bytes:,}."
+            f"The hulls of {CALLER}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one "
+            f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
         )
     begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
-    begins = to_device(session, begins, of=OF)
+    begins = to_device(session, begins, of=CALLER)
     return outline_of(
-        session, dtype, corners.n, lower="points[0]", upper="points[0]", segments=segments, cut="begins[0]",
-        **options, **corners.bindings("points"), **begins.bindings("begins"),
-    )  # fmt: skip
+        session,
+        dtype,
+        corners.n,
+        lower="points[0]",
+        upper="points[0]",
+        segments=segments,
+        cut="begins[0]",
+        **options,
+        **corners.bindings("points"),
+        **begins.bindings("begins"),
+    )
 
 
 def _cuts(x, segments, cuts):
@@ -275,9 +291,9 @@ def _cuts(x, segments, cuts):
 
 def _in_order(points):
     """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
-    first, wild = look_at_order(points)
-    if wild:
-        refuse_nonfinite(points, of=OF)
+    first, nonfinite_seen = look_at_order(points)
+    if nonfinite_seen:
+        refuse_nonfinite(points, of=CALLER)
     return first >= points.n
 
 

@@ -89,8 +89,8 @@ class Region:
         return sum(self._sizes if self._chains[0] is None else map(len, self._chains))
 
     def __repr__(self) -> str:
-        of = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
-        words = f"{len(self):,} vertices in {self.segments:,} segment{'s' * (self.segments != 1)}{of}"
+        source = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
+        words = f"{len(self):,} vertices in {self.segments:,} segment{'s' * (self.segments != 1)}{source}"
         if len(self) > SHOWN:
             return f"Region({words})"
         kinds = [min(len(part), 3) for part in self.parts]
@@ -172,12 +172,17 @@ class Region:
             Vertices are left out only where the boundary moves outward, decided exactly, so nothing covered is lost:
             the region grows by what lies between the two boundaries.
         """
-        tolerance = checked_tolerance(tolerance, of="Region.simplify")
+        tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._along
         return Region(
-            _outward(lower, -1, tolerance), _outward(upper, 1, tolerance), segments=self.segments, n=self.n,
-            axis=self.axis, phases=self.phases, session=self._session,
-        )  # fmt: skip
+            _outward(lower, -1, tolerance),
+            _outward(upper, 1, tolerance),
+            segments=self.segments,
+            n=self.n,
+            axis=self.axis,
+            phases=self.phases,
+            session=self._session,
+        )
 
     # Exchange ---------------------------------------------------------------------------------------------------
 
@@ -303,10 +308,10 @@ def _turned_round(ring):
     return np.concatenate([ring[:1], ring[:0:-1]])
 
 
-def checked_tolerance(tolerance, *, of):
+def checked_tolerance(tolerance, *, caller):
     if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
         raise InvalidInput(
-            f"The 'tolerance' parameter of {of} must be a number of at least 0. Got {tolerance!r} instead."
+            f"The 'tolerance' parameter of {caller} must be a number of at least 0. Got {tolerance!r} instead."
         )
     return tolerance
 

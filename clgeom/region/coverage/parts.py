@@ -18,7 +18,7 @@ from clgeom.region.coverage.runs import Runs, connected, covered_runs
 
 #: Bytes that a candidate takes of the largest buffer of `chains_of`.
 CANDIDATE_BYTES = 16
-#: Regions of up to so many candidates share a call: where each candidate is a segment, more segments change nothing.
+#: Numbers of candidates up to which regions share a call: where each is a segment, more segments change nothing.
 SIZE_CLASSES = (4, 16, 64, 256)
 NONE = np.iinfo(np.int32).max
 
@@ -106,7 +106,7 @@ def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, list[Hole]]:
     above = np.searchsorted(runs.keys, gaps.keys[chosen]) - 1
     members = np.flatnonzero(np.isin(roots, chosen))
     members = members[np.argsort(roots[members], kind="stable")]
-    column, top, bottom, mask = (of[members] for of in (side, gaps.top, gaps.bottom, gaps.mask))
+    column, top, bottom, mask = (values[members] for values in (side, gaps.top, gaps.bottom, gaps.mask))
     ends = np.searchsorted(roots[members], chosen, side="right").tolist()
     found: dict[int, list[Hole]] = {}
     for begin, end, region in zip([0, *ends], ends, owner[above].tolist()):
@@ -185,7 +185,13 @@ def _chains(job, lines, regions, segments):
         job.written(np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
     )
     return job.chains(
-        len(pick), segments, regions=len(regions),
-        lower="coverage_lower", upper="coverage_upper", starts="coverage_starts",
-        coverage_lower=lower, coverage_upper=upper, coverage_starts=job.written(starts.astype(np.uint32)),
-    )  # fmt: skip
+        len(pick),
+        segments,
+        regions=len(regions),
+        lower="coverage_lower",
+        upper="coverage_upper",
+        starts="coverage_starts",
+        coverage_lower=lower,
+        coverage_upper=upper,
+        coverage_starts=job.written(starts.astype(np.uint32)),
+    )

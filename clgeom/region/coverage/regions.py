@@ -15,7 +15,7 @@ import math
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
-from clgeom.region.coverage.job import CANDIDATES_AT_ONCE, OF, Job, Masks
+from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.result import CoverageRegions, as_grid
@@ -98,12 +98,12 @@ def coverage_regions(
     corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
     """
-    segments = integer(segments, "segments", caller=OF)
-    one_of(cuts, CUTS, "cuts", caller=OF)
-    one_of(axis, ("x", "both"), "axis", caller=OF)
-    stack = as_stack(raster, device, of=OF)
-    chosen = as_levels(levels, direction, nodata, stack.dtype, of=OF)
-    grid = as_grid(transform, crs, (stack.rows, stack.columns), of=OF)
+    segments = integer(segments, "segments", caller=CALLER)
+    one_of(cuts, CUTS, "cuts", caller=CALLER)
+    one_of(axis, ("x", "both"), "axis", caller=CALLER)
+    stack = as_stack(raster, device, caller=CALLER)
+    chosen = as_levels(levels, direction, nodata, stack.dtype, caller=CALLER)
+    grid = as_grid(transform, crs, (stack.rows, stack.columns), caller=CALLER)
     least = _least_cells(holes, grid.cell_area)
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
     groups = []
@@ -113,7 +113,7 @@ def coverage_regions(
                 groups += regions_of_runs(masks, parts=parts, least=least)
         else:
             groups = [whole_regions(masks) for masks in _batches(job)]
-    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
+    return CoverageRegions.caller(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
 
 
 def _least_cells(holes, cell_area):
@@ -126,7 +126,7 @@ def _least_cells(holes, cell_area):
         area = math.nan
     if not area >= 0:
         raise InvalidInput(
-            f"The 'holes' parameter of {OF} must be the least area of a hole, 0 or more. Got {holes!r} instead."
+            f"The 'holes' parameter of {CALLER} must be the least area of a hole, 0 or more. Got {holes!r} instead."
         )
     return area / cell_area
 

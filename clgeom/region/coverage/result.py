@@ -55,7 +55,7 @@ class Grid:
         return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
 
 
-def as_grid(transform, crs, shape, *, of) -> Grid:
+def as_grid(transform, crs, shape, *, caller) -> Grid:
     """The `transform` and `crs` parameters of a public function."""
     if transform is None:
         return Grid(IDENTITY, crs, shape)
@@ -68,8 +68,8 @@ def as_grid(transform, crs, shape, *, of) -> Grid:
     grid = Grid(numbers, crs, shape)
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
         raise InvalidInput(
-            f"The 'transform' parameter of {of} must be 6 finite numbers a, b, c, d, e, f with a e - b d other than 0. "
-            f"Got {shown(transform, 200)} instead."
+            f"The 'transform' parameter of {caller} must be 6 finite numbers a, b, c, d, e, f with a e - b d other "
+            f"than 0. Got {shown(transform, 200)} instead."
         )
     rows, columns = shape
     corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
@@ -78,7 +78,7 @@ def as_grid(transform, crs, shape, *, of) -> Grid:
         told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
     if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
         raise InvalidInput(
-            f"The 'transform' parameter of {of} must put cells at coordinates that float64 holds and tells apart. "
+            f"The 'transform' parameter of {caller} must put cells at coordinates that float64 holds and tells apart. "
             f"Got {shown(transform, 200)} for {rows:,} x {columns:,} cells instead."
         )
     return grid
@@ -222,7 +222,7 @@ class CoverageRegion:
             In the map's unit: no vertex left out is farther than this from the new outline (in the direction in which
             cells are longest, where they are not square). Holes stay as they are.
         """
-        tolerance = checked_tolerance(tolerance, of="CoverageRegion.simplify")
+        tolerance = checked_tolerance(tolerance, caller="CoverageRegion.simplify")
         a, b, _, d, e, _ = self.grid.transform
         longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
         return replace(self, outline=self.outline.simplify(tolerance / longest))
@@ -279,9 +279,11 @@ def _strictly_in(rings, at):
     column, row = at.T
     inside = np.zeros(len(at), bool)
     near = np.flatnonzero(
-        (column > rings[0][:, 0].min()) & (column < rings[0][:, 0].max())
-        & (row > rings[0][:, 1].min()) & (row < rings[0][:, 1].max())
-    )  # fmt: skip
+        (column > rings[0][:, 0].min())
+        & (column < rings[0][:, 0].max())
+        & (row > rings[0][:, 1].min())
+        & (row < rings[0][:, 1].max())
+    )
     for i in near.tolist():
         inside[i] = sum(_winds(ring, *at[i].tolist()) for ring in rings) == 1
     return inside
@@ -335,13 +337,19 @@ class CoverageRegions(Sequence):
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
     @classmethod
-    def of(cls, groups, grid, given, direction, maps, phases):
+    def caller(cls, groups, grid, given, direction, maps, phases):
         """All regions of the groups that `coverage_regions` made."""
         sizes = [len(group.maps) for group in groups]
-        where = np.stack([np.repeat(np.arange(len(groups)), sizes), np.concatenate([np.arange(n) for n in sizes])
-                          if sizes else np.empty(0, np.int64)]).astype(np.int64)  # fmt: skip
-        keys = [np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
-                for name in ("maps", "levels", "parts")]  # fmt: skip
+        where = np.stack(
+            [
+                np.repeat(np.arange(len(groups)), sizes),
+                np.concatenate([np.arange(n) for n in sizes]) if sizes else np.empty(0, np.int64),
+            ]
+        ).astype(np.int64)
+        keys = [
+            np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
+            for name in ("maps", "levels", "parts")
+        ]
         order = np.lexsort(keys[::-1])
         made = cls(tuple(groups), where[:, order], order, grid, given, direction, phases)
         made.maps, made.levels, made.parts = (key[order] for key in keys)

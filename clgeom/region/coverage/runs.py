@@ -77,13 +77,22 @@ def covered_runs(masks: Masks) -> Runs:
             step = Step(
                 kernel,
                 policy,
-                args=("raster", np.uint64(piece.start), np.uint32(piece.maps), np.uint32(piece.first_row),
-                      np.uint32(piece.rows), np.uint32(rows), np.uint32(columns), "thresholds",
-                      job.levels.nodata_or_zero, labels),
+                args=(
+                    "raster",
+                    np.uint64(piece.start),
+                    np.uint32(piece.maps),
+                    np.uint32(piece.first_row),
+                    np.uint32(piece.rows),
+                    np.uint32(rows),
+                    np.uint32(columns),
+                    "thresholds",
+                    job.levels.nodata_or_zero,
+                    labels,
+                ),
                 groups=policy.groups(piece.maps * piece.rows, profile.compute_units),
                 params=params,
                 bytes_moved=cells * (stack.dtype.itemsize + params["levels"]),
-            )  # fmt: skip
+            )
             made = job.run(Plan(step), raster=piece.buffer, thresholds=thresholds)
             flat = as_array(job.session, made[labels], (labels.count,), np.uint8)
             only_begin, only_end, both = partition(flat, 3, device=job.session)
@@ -119,9 +128,16 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
     serial = policy.variant == "serial"
     share = ceil_div(n, groups) if serial else 1
     args = (
-        "tops", "bottoms", "columns", "starts", number, np.uint32(runs.width), np.int32(corners), np.uint32(share),
+        "tops",
+        "bottoms",
+        "columns",
+        "starts",
+        number,
+        np.uint32(runs.width),
+        np.int32(corners),
+        np.uint32(share),
         "parents",
-    )  # fmt: skip
+    )
     uniting = [
         Step(f"region/coverage/{name}", policy, args, groups, bytes_moved=16 * n)
         for name in (("coverage_unite_shares", "coverage_unite") if serial else ("coverage_unite",))

@@ -2,7 +2,7 @@
 // arc_corners: of lists of candidates only the corners of their hulls stay; a work-group to a list.
 //
 //   lists   | block 0: c0 c1 c2 ..   | block 1: c0 ..           from left to right, in the memory of corners
-//   ranges  [ (first, last) | ..                                places in the lists; see arc/arc_segments.h
+//   ranges  [ (first, last) | ..                                indices in the lists; see arc/arc_segments.h
 //
 // Each candidate of a short list looks at all others for a line that it is on or below: tests side by side, no barriers
 // between. A list that does not fit in local memory goes through global memory, a strip to a work-item, and merges.

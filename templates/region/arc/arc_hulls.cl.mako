@@ -3,7 +3,7 @@
 //
 //   candidates | segment 0      | segment 1 | ..            ascending x; see arc/arc_segments.h
 //   corners    [ c0 c1 c2       | c0 c1     | ..            Andrew's monotone chain, its stack where it ends up
-//   ranges     [ (first, last)  | ..                        places in corners of the side
+//   ranges     [ (first, last)  | ..                        indices in corners of the side
 //
 // group: the naive kernel as published. serial: a work-item walks a share of the segments${", with the sieve of hood/hood_strip.h" if sieve else ""}.
 % if check:

@@ -38,7 +38,7 @@ typedef ${height}4 both_t;                 // the greatest of a range of work-it
 #define NOTHING ((heights_t)(LOWEST, LOWEST))
 #define HEIGHTS(y) (heights_t)((height_t)(y), -(height_t)(y))
 #define HIGHER(a, b) max(a, b)
-GROUP_SCAN(group_scan_heights, local, both_t, HIGHER)
+ARC_SCAN(group_scan_heights, both_t, HIGHER)
 
 // What is wrong with a block's candidates.
 typedef struct {
@@ -88,9 +88,12 @@ inline void load_runs(global const real_t *points, uint begin, uint end, uint ti
 // The greatest heights of the work-items before, of those after, and in `all` of all; cells has 2 * WG_SIZE.
 inline both_t group_beside(heights_t own, uint lid, local both_t *cells, heights_t *all)
 {
-    cells[lid].lo = own;
-    cells[WG_SIZE - 1 - lid].hi = own;
-    const uint from = group_scan_heights(cells, WG_SIZE, lid);
+    local height_t *const halves = (local height_t *)cells;    // to store half of a vector may store all of it
+    vstore2(own, 2 * lid, halves);
+    vstore2(own, 2 * (WG_SIZE - 1 - lid) + 1, halves);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    both_t both = cells[lid];
+    const uint from = group_scan_heights(&both, cells, lid);
     *all = cells[from + WG_SIZE - 1].lo;
     return (both_t)(lid > 0 ? cells[from + lid - 1].lo : NOTHING,
                     lid + 1 < WG_SIZE ? cells[from + WG_SIZE - 2 - lid].hi : NOTHING);

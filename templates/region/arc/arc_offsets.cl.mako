@@ -14,7 +14,7 @@
 #include "arc/arc_before.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void arc_offsets(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
+void arc_offsets(global const uint *cuts, const uint segments, global const uint *links, const uint reflex_vertices,
                  global uint *offsets, global uint *sums)
 {
     local uint values[2 * WG_SIZE];
@@ -22,7 +22,7 @@ void arc_offsets(global const uint *cuts, const uint segments, global const uint
     const uint first = min((uint)get_global_id(0) * ${items_per_thread}, all + 1), last = min(first + ${items_per_thread}, all + 1);
     uint sum = 0, chunk;
     for (uint i = first; i < last; ++i) {
-        const uint count = i < all ? arc_count(cuts, links, segments, i, in_valley) : 0;
+        const uint count = i < all ? arc_count(cuts, links, segments, i, reflex_vertices) : 0;
         offsets[i] = sum;                          // of the run, so far
         sum += count;
     }
