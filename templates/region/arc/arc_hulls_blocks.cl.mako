@@ -33,12 +33,10 @@
 
 typedef ${height} height_t;                // wider than a coordinate, or with infinities
 typedef ${height}2 heights_t;              // above the x axis, below it
-typedef ${height}4 both_t;                 // the greatest of a range of work-items: those from the left, and from the right
 #define LOWEST ((height_t)${lowest})
 #define NOTHING ((heights_t)(LOWEST, LOWEST))
 #define HEIGHTS(y) (heights_t)((height_t)(y), -(height_t)(y))
-#define HIGHER(a, b) max(a, b)
-ARC_SCAN(group_scan_heights, both_t, HIGHER)
+#include "arc/arc_beside.h"
 
 // What is wrong with a block's candidates.
 typedef struct {
@@ -83,20 +81,6 @@ inline void load_runs(global const real_t *points, uint begin, uint end, uint ti
             }
         runs[INDEX(run)] = own;
     }
-}
-
-// The greatest heights of the work-items before, of those after, and in `all` of all; cells has 2 * WG_SIZE.
-inline both_t group_beside(heights_t own, uint lid, local both_t *cells, heights_t *all)
-{
-    local height_t *const halves = (local height_t *)cells;    // to store half of a vector may store all of it
-    vstore2(own, 2 * lid, halves);
-    vstore2(own, 2 * (WG_SIZE - 1 - lid) + 1, halves);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    both_t both = cells[lid];
-    const uint from = group_scan_heights(&both, cells, lid);
-    *all = cells[from + WG_SIZE - 1].lo;
-    return (both_t)(lid > 0 ? cells[from + lid - 1].lo : NOTHING,
-                    lid + 1 < WG_SIZE ? cells[from + WG_SIZE - 2 - lid].hi : NOTHING);
 }
 
 // Bits of a run's candidates that are higher than all before them, or than all after.
@@ -160,7 +144,7 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
                       global uint *corners, global uint *ranges, global uint *flag)
 {
     local heights_t runs[INDEX(WG_SIZE * ROWS) + 1];
-    local both_t cells[2 * WG_SIZE];
+    local heights_t items[CHUNKED_ROOM], lefts[CHUNKED_ROOM], chunks[ARC_CHUNKS];
     local uint values[2 * WG_SIZE];
     const uint lid = get_local_id(0), block = get_group_id(0), begin = cuts[block], end = cuts[block + 1];
     global uint *low_list = corners + begin, *high_list = corners + (size_t)m + begin;
@@ -176,15 +160,15 @@ void arc_hulls_blocks(global const real_t *points, const uint m, global const ui
         load_runs(points, begin, end, tile, rows, lid, runs, &fault);
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        heights_t tops[ROWS], own = NOTHING, all;          // a work-item's own runs are now side by side
+        heights_t tops[ROWS], own = NOTHING, before, after;      // a work-item's own runs are now side by side
 #pragma unroll
         for (uint e = 0; e < ROWS; ++e) {
             tops[e] = e < rows ? runs[INDEX(lid * rows + e)] : NOTHING;
             own = max(own, tops[e]);
         }
-        const both_t beside = group_beside(own, lid, cells, &all);
-        const heights_t before = max(passed, beside.lo), after = beside.hi;
-        passed = max(passed, all);
+        const heights_t most = group_beside(own, lid, items, lefts, chunks, &before, &after);
+        before = max(passed, before);
+        passed = max(passed, most);
 
         const uint first = tile + lid * rows * RUN;
         ulong high = 0, low = 0;
