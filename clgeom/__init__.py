@@ -24,7 +24,7 @@ _HOMES = {
     "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
-    "region.coverage.polygons": "CoverageRegion CoverageRegions",
+    "region.coverage.result": "CoverageRegion CoverageRegions",
     "region.coverage.regions": "coverage_regions",
     "region.localize": "localize",
     "runtime.arrays": "pinned_empty",
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from clgeom.hull.wagener.hoods import Hood as Hood, lower_hood as lower_hood, upper_hood as upper_hood
     from clgeom.region.arc.adaptive import adaptive_region as adaptive_region
     from clgeom.region.arc.result import CrossRegion as CrossRegion, Region as Region
-    from clgeom.region.coverage.polygons import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions
+    from clgeom.region.coverage.result import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions
     from clgeom.region.localize import localize as localize
     from clgeom.runtime.arrays import pinned_empty as pinned_empty

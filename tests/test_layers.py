@@ -23,7 +23,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
-LAZY_REACH = {("hull.result", "plotting"), ("region.arc.result", "plotting"), ("region.coverage.polygons", "plotting")}
+LAZY_REACH = {("hull.result", "plotting"), ("region.arc.result", "plotting"), ("region.coverage.result", "plotting")}
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}
 

@@ -179,7 +179,7 @@ ALSO_PUBLIC = {
     "clgeom.dp.table.walk": ("Walk",),
     "clgeom.errors": ("ClgeomError", "DependencyError", "DeviceLimit", "InvalidInput", "KernelBuildError"),
     "clgeom.region.arc.result": ("Walk",),
-    "clgeom.region.coverage.polygons": ("Grid",),
+    "clgeom.region.coverage.result": ("Grid",),
     "clgeom.region.localize": ("Location",),
     "clgeom.runtime.policies": ("Policy",),
     "clgeom.sorting.radix.sort": ("Profiled",),

@@ -413,7 +413,7 @@ def _mask(raster, level, options):
     """The cells that reach a level."""
     from clgeom.region.coverage.rasters import covered_mask
 
-    return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, of="region")
+    return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, caller="region")
 
 
 def _measured_row(row):

@@ -460,7 +460,7 @@ def save_comparison_plot(
 
     nodata = getattr(raster, "nodata", None)
     values = known_values(raster.values, nodata)
-    mask = covered_mask(raster.values, level, direction=direction, nodata=nodata, of="save_comparison_plot")
+    mask = covered_mask(raster.values, level, direction=direction, nodata=nodata, caller="save_comparison_plot")
     if not mask.any():
         raise InvalidInput(f"No cell is {direction} {level:g}: there is nothing to compare.")
     shapes, options = {"convex hull": hull_of(mask)}, {"device": device}

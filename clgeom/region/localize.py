@@ -13,7 +13,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.result import require_shapely
-from clgeom.region.coverage.polygons import as_grid
+from clgeom.region.coverage.result import as_grid
 from clgeom.region.geodesy import same_crs, shown
 from clgeom.runtime.typing import FloatLike
 
@@ -48,7 +48,7 @@ class Location:
         return f"Location(area {self.area:.6g} in {count} part{'s' * (count > 1)}, centroid ({x:.6g}, {y:.6g}))"
 
     def __bool__(self) -> bool:
-        """Whether there is any place left."""
+        """Whether it can be anywhere."""
         return self.centroid is not None
 
     @property
@@ -142,7 +142,7 @@ def localize_masks(masks, *, transform=None) -> Location:
             f"The 'masks' parameter of localize_masks must be bool of shape (maps, rows, columns), two maps or more. "
             f"Got {masks.dtype} of shape {masks.shape} instead."
         )
-    grid = as_grid(transform, None, masks.shape[1:], of="localize_masks")
+    grid = as_grid(transform, None, masks.shape[1:], caller="localize_masks")
     shapely = require_shapely()
     common = np.logical_and.reduce(masks)
     shape = shapely.transform(mask_polygons(common), grid.to_map)

@@ -274,6 +274,9 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "region/coverage/coverage_unite_shares": {  # before coverage_unite where that is serial, in its shape
+        "any": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+    },
     "region/coverage/coverage_roots": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),

@@ -301,6 +301,7 @@ def _path_loss(session):
 def _region(session):
     from clgeom.hull.convex import convex_hull
     from clgeom.region.arc.adaptive import adaptive_region
+    from clgeom.region.arc.study import region_by_kernel
 
     for dtype in _types(session):
         points = _cloud(5_011, dtype)
@@ -308,15 +309,15 @@ def _region(session):
         _same(adaptive_region(points, 1, device=session).polygon, whole, f"{np.dtype(dtype)}, one segment")
         for axis in ("x", "y"):
             found = [
-                adaptive_region(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
+                region_by_kernel(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
             ]
             assert found[0].contains(points).all(), f"{np.dtype(dtype)}: a region along {axis} lost a point"
             _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
             _same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
         for segments in (5, 70):  # long segments, in several blocks
-            local = adaptive_region(points, segments, kernel="local", device=session)
+            local = region_by_kernel(points, segments, kernel="local", device=session)
             _same(
-                adaptive_region(points, segments, kernel="naive", device=session).upper,
+                region_by_kernel(points, segments, kernel="naive", device=session).upper,
                 local.upper,
                 f"{segments}",
             )
@@ -324,8 +325,8 @@ def _region(session):
 
 
 @checks(
-    "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite "
-    "coverage_roots",
+    "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite_shares "
+    "coverage_unite coverage_roots",
 )
 def _coverage(session):
     from clgeom.region.coverage.regions import coverage_regions

@@ -7,8 +7,8 @@ import pytest
 
 from clgeom.errors import InvalidInput
 from clgeom.io.lonlat import LonLat, named_lonlat, to_lonlat
-from clgeom.region.coverage.polygons import as_grid
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.coverage.result import as_grid
 from clgeom.region.geodesy import as_crs, cells_area, earth_areas, same_crs
 
 pyproj = pytest.importorskip("pyproj", reason="longitude and latitude need pyproj")
@@ -145,7 +145,7 @@ def test_areas_beyond_a_system_are_refused():
 )  # fmt: skip
 def test_area_of_cells_is_the_sum_of_theirs(crs, transform):
     mask = np.random.default_rng(3).random((50, 60)) < 0.2
-    grid = as_grid(transform, crs, mask.shape, of="test")
+    grid = as_grid(transform, crs, mask.shape, caller="test")
     rows, columns = np.nonzero(mask)
     corners = [
         grid.to_map([(c, r), (c + 1, r), (c + 1, r + 1), (c, r + 1), (c, r)])

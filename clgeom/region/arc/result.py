@@ -20,7 +20,7 @@ from clgeom.hull.result import polygon_area
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import Phase
-from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
+from clgeom.runtime.typing import ArrayLike, DTypeLike
 
 #: Regions of more vertices than this do not measure their area for their repr.
 SHOWN = 100_000
@@ -118,8 +118,8 @@ class Region:
         return sum(self._sizes if self._chains[0] is None else map(len, self._chains))
 
     def __repr__(self) -> str:
-        of = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
-        words = f"{len(self):,} vertices in {self.segments:,} segment{'s' * (self.segments != 1)}{of}"
+        source = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
+        words = f"{len(self):,} vertices in {self.segments:,} segment{'s' * (self.segments != 1)}{source}"
         if len(self) > SHOWN:
             return f"Region({words})"
         kinds = [min(len(part), 3) for part in self.parts]
@@ -201,12 +201,17 @@ class Region:
             Vertices are left out only where the boundary moves outward, decided exactly, so nothing covered is lost:
             the region grows by what lies between the two boundaries.
         """
-        tolerance = checked_tolerance(tolerance, of="Region.simplify")
+        tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._along
         return Region(
-            _outward(lower, -1, tolerance), _outward(upper, 1, tolerance), segments=self.segments, n=self.n,
-            axis=self.axis, phases=self.phases, session=self._session,
-        )  # fmt: skip
+            _outward(lower, -1, tolerance),
+            _outward(upper, 1, tolerance),
+            segments=self.segments,
+            n=self.n,
+            axis=self.axis,
+            phases=self.phases,
+            session=self._session,
+        )
 
     # Exchange ---------------------------------------------------------------------------------------------------
 
@@ -320,56 +325,6 @@ class CrossRegion:
         return plot_region(self, ax=ax, **options)
 
 
-class Walk:
-    """The join as it was published: tangents walked from hull to hull, crossings and all. For study.
-
-    Parameters
-    ----------
-    lower, upper : ndarray, shape (l, 2) and (u, 2)
-        The walks from left to right. Where two tangents cross, a walk goes on to the contact of the first and back to
-        that of the second.
-    segments : int
-    """
-
-    lower: NDArray[Any]
-    upper: NDArray[Any]
-    segments: int
-    n: int | None
-    axis: str
-    phases: tuple[Phase, ...]
-
-    def __init__(
-        self,
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        *,
-        segments: int,
-        n: int | None = None,
-        axis: str = "x",
-        phases: Iterable[Phase] = (),
-    ) -> None:
-        swap = slice(None, None, 1 if axis == "x" else -1)
-        self.lower, self.upper = lower[:, swap], upper[:, swap]
-        self.segments, self.n, self.axis, self.phases = int(segments), n, axis, tuple(phases)
-
-    @property
-    def ring(self) -> np.ndarray:
-        """The closed walk, which may cross itself; the first vertex is not repeated."""
-        return np.concatenate([self.lower, self.upper[::-1]])
-
-    def __len__(self) -> int:
-        return len(self.lower) + len(self.upper)
-
-    def __repr__(self) -> str:
-        return f"Walk({len(self):,} vertices in {self.segments:,} segments)"
-
-    @property
-    def __geo_interface__(self) -> dict[str, Any]:
-        """The walk as a Polygon, which need not be valid."""
-        ring = [tuple(p) for p in self.ring.tolist()]
-        return {"type": "Polygon", "coordinates": ((*ring, *ring[:1]),)}
-
-
 def require_shapely():
     """Shapely, or `InvalidInput` that says what to install."""
     if importlib.util.find_spec("shapely") is None:
@@ -393,10 +348,10 @@ def _turned_round(ring):
     return np.concatenate([ring[:1], ring[:0:-1]])
 
 
-def checked_tolerance(tolerance, *, of):
+def checked_tolerance(tolerance, *, caller):
     if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
         raise InvalidInput(
-            f"The 'tolerance' parameter of {of} must be a number of at least 0. Got {tolerance!r} instead."
+            f"The 'tolerance' parameter of {caller} must be a number of at least 0. Got {tolerance!r} instead."
         )
     return tolerance
 

@@ -71,7 +71,7 @@ def nested(regions, *, bands=False) -> list[Nested]:
     """The shapes of all levels of each map, each within the one before.
 
     Regions of a higher level need not lie within those of a lower one, though their cells do: their segments are cut
-    in other places. Here the outermost level is the union of its regions, and every further one the union of its own
+    elsewhere. Here the outermost level is the union of its regions, and every further one the union of its own
     within the one before. So shapes nest, and each still covers every cell of its level.
 
     Parameters

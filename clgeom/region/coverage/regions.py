@@ -17,11 +17,10 @@ from typing import Any, Literal
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
-from clgeom.region.coverage.job import OF, Job, Masks
-from clgeom.region.coverage.outlines import CANDIDATES_AT_ONCE, regions_at_once
+from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
-from clgeom.region.coverage.polygons import CoverageRegions, as_grid
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.region.coverage.result import CoverageRegions, as_grid
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
@@ -110,12 +109,12 @@ def coverage_regions(
     >>> [(region.cells, region.area) for region in regions]
     [(3, 3.5), (2, 2.0)]
     """
-    segments = integer(segments, "segments", caller=OF)
-    one_of(cuts, CUTS, "cuts", caller=OF)
-    one_of(axis, ("x", "both"), "axis", caller=OF)
-    stack = as_stack(raster, device, of=OF)
-    chosen = as_levels(levels, direction, nodata, stack.dtype, of=OF)
-    grid = as_grid(transform, crs, (stack.rows, stack.columns), of=OF)
+    segments = integer(segments, "segments", caller=CALLER)
+    one_of(cuts, CUTS, "cuts", caller=CALLER)
+    one_of(axis, ("x", "both"), "axis", caller=CALLER)
+    stack = as_stack(raster, device, caller=CALLER)
+    chosen = as_levels(levels, direction, nodata, stack.dtype, caller=CALLER)
+    grid = as_grid(transform, crs, (stack.rows, stack.columns), caller=CALLER)
     least = _least_cells(holes, grid.cell_area)
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
     groups = []
@@ -138,7 +137,7 @@ def _least_cells(holes, cell_area):
         area = math.nan
     if not area >= 0:
         raise InvalidInput(
-            f"The 'holes' parameter of {OF} must be the least area of a hole, 0 or more. Got {holes!r} instead."
+            f"The 'holes' parameter of {CALLER} must be the least area of a hole, 0 or more. Got {holes!r} instead."
         )
     return area / cell_area
 
@@ -148,7 +147,7 @@ def _batches(job, *, cells_at_once=None):
     stack, levels = job.stack, len(job.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = job.session.profile.max_alloc_bytes
-    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), regions_at_once(job.segments, room) // levels)
+    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), job.regions_at_once(job.segments) // levels)
     if cells_at_once is not None:
         maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
     maps = max(maps, 1)

@@ -11,9 +11,10 @@ from typing import Any, overload
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
-from clgeom.region.coverage.contours import twice_area
-from clgeom.region.coverage.holes import Hole
+from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
+from clgeom.region.coverage.runs import Runs
 from clgeom.region.geodesy import shown
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.launch import Phase
@@ -58,7 +59,7 @@ class Grid:
         return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
 
 
-def as_grid(transform, crs, shape, *, of) -> Grid:
+def as_grid(transform, crs, shape, *, caller) -> Grid:
     """The `transform` and `crs` parameters of a public function."""
     if transform is None:
         return Grid(IDENTITY, crs, shape)
@@ -71,8 +72,8 @@ def as_grid(transform, crs, shape, *, of) -> Grid:
     grid = Grid(numbers, crs, shape)
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
         raise InvalidInput(
-            f"The 'transform' parameter of {of} must be 6 finite numbers a, b, c, d, e, f with a e - b d other than 0. "
-            f"Got {shown(transform, 200)} instead."
+            f"The 'transform' parameter of {caller} must be 6 finite numbers a, b, c, d, e, f with a e - b d other "
+            f"than 0. Got {shown(transform, 200)} instead."
         )
     rows, columns = shape
     corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
@@ -81,10 +82,39 @@ def as_grid(transform, crs, shape, *, of) -> Grid:
         told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
     if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
         raise InvalidInput(
-            f"The 'transform' parameter of {of} must put cells at coordinates that float64 holds and tells apart. "
+            f"The 'transform' parameter of {caller} must put cells at coordinates that float64 holds and tells apart. "
             f"Got {shown(transform, 200)} for {rows:,} x {columns:,} cells instead."
         )
     return grid
+
+
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """An area without coverage that coverage encloses: runs of cells that touch with their sides.
+
+    `mask` is the number of its mask and `region` that of the region around it. Islands in it that are of other regions
+    are cut out with it. `runs` are those of all coverage, `owner` their regions.
+    """
+
+    column: np.ndarray
+    top: np.ndarray
+    bottom: np.ndarray
+    mask: int
+    region: int
+    runs: Runs
+    owner: np.ndarray
+
+    @property
+    def cells(self) -> int:
+        return int((self.bottom - self.top + 1).sum())
+
+    def rings(self) -> tuple[np.ndarray, ...]:
+        """Its boundary in columns and rows: the outer ring, then those of islands that are of its region, too."""
+        outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
+        return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
+
+    def _region_of_island(self, ring) -> int:
+        return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +265,7 @@ class CoverageRegion:
             In the map's unit: no vertex left out is farther than this from the new outline (in the direction in which
             cells are longest, where they are not square). Holes stay as they are.
         """
-        tolerance = checked_tolerance(tolerance, of="CoverageRegion.simplify")
+        tolerance = checked_tolerance(tolerance, caller="CoverageRegion.simplify")
         a, b, _, d, e, _ = self.grid.transform
         longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
         return replace(self, outline=self.outline.simplify(tolerance / longest))
@@ -292,9 +322,11 @@ def _strictly_in(rings, at):
     column, row = at.T
     inside = np.zeros(len(at), bool)
     near = np.flatnonzero(
-        (column > rings[0][:, 0].min()) & (column < rings[0][:, 0].max())
-        & (row > rings[0][:, 1].min()) & (row < rings[0][:, 1].max())
-    )  # fmt: skip
+        (column > rings[0][:, 0].min())
+        & (column < rings[0][:, 0].max())
+        & (row > rings[0][:, 1].min())
+        & (row < rings[0][:, 1].max())
+    )
     for i in near.tolist():
         inside[i] = sum(_winds(ring, *at[i].tolist()) for ring in rings) == 1
     return inside
@@ -309,6 +341,23 @@ def _winds(ring, x, y) -> int:
     upright = ring[:, 0] == ends[:, 0]
     beyond = upright & (ring[:, 0] > x) & (low[:, 1] <= y) & (y < high[:, 1])
     return int(np.sign(ends[beyond, 1] - ring[beyond, 1]).sum())
+
+
+@dataclass(frozen=True)
+class Group:
+    """Regions whose chains were made together: region i of `chains` is of `maps`[i], `levels`[i] and `parts`[i].
+
+    `cells` are the numbers of their cells, `holes` those of regions that have some. With axis="both" `across` has for
+    each region (chains, number) of its outline along the other axis.
+    """
+
+    chains: Chains
+    maps: np.ndarray
+    levels: np.ndarray
+    parts: np.ndarray
+    cells: np.ndarray | None = None
+    holes: dict | None = None
+    across: list | None = None
 
 
 class CoverageRegions(Sequence[CoverageRegion]):
@@ -362,10 +411,16 @@ class CoverageRegions(Sequence[CoverageRegion]):
     ) -> CoverageRegions:
         """All regions of the groups that `coverage_regions` made."""
         sizes = [len(group.maps) for group in groups]
-        where = np.stack([np.repeat(np.arange(len(groups)), sizes), np.concatenate([np.arange(n) for n in sizes])
-                          if sizes else np.empty(0, np.int64)]).astype(np.int64)  # fmt: skip
-        keys = [np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
-                for name in ("maps", "levels", "parts")]  # fmt: skip
+        where = np.stack(
+            [
+                np.repeat(np.arange(len(groups)), sizes),
+                np.concatenate([np.arange(n) for n in sizes]) if sizes else np.empty(0, np.int64),
+            ]
+        ).astype(np.int64)
+        keys = [
+            np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
+            for name in ("maps", "levels", "parts")
+        ]
         order = np.lexsort(keys[::-1])
         made = cls(tuple(groups), where[:, order], order, grid, given, direction, phases)
         made.maps, made.levels, made.parts = (key[order] for key in keys)
