@@ -33,6 +33,7 @@ import common
 
 from clgeom import adaptive_region, coverage_regions
 from clgeom.radio import coverage_map, shadowing
+from clgeom.region.arc.study import region_by_kernel
 from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.metrics import as_cells, hull_of, measure
 from clgeom.runtime.device import as_session
@@ -278,7 +279,7 @@ def published_rows(session, n, options):
 
     def call(points, way, profile=False):
         segments, kernel = ways[way]
-        return adaptive_region(points, segments, assume_sorted=True, kernel=kernel, device=session, profile=profile)
+        return region_by_kernel(points, segments, assume_sorted=True, kernel=kernel, device=session, profile=profile)
 
     made, naive = call(points, ""), call(points, "naive ")
     assert made.contains(points[:: max(n // 100_000, 1)]).all()

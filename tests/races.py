@@ -131,12 +131,12 @@ def region(session):
     import numpy as np
 
     from clgeom import conformance
-    from clgeom.region.arc.adaptive import adaptive_region
+    from clgeom.region.arc.study import region_by_kernel
 
     for dtype in conformance.TYPES:
         points = conformance.family_points("unsampled_hull", 700, dtype)
         for segments in (1, 5, 90):
-            found = [adaptive_region(points, segments, kernel=kernel, device=session) for kernel in ("naive", "local")]
+            found = [region_by_kernel(points, segments, kernel=kernel, device=session) for kernel in ("naive", "local")]
             np.testing.assert_array_equal(found[0].upper, found[1].upper)
             assert found[0].contains(points).all()
 

@@ -1,39 +1,61 @@
-// arc/arc_chain.h: Andrew's monotone chain for candidates of ascending x, of which several may share an x: the highest of
-// these counts for an upper side, the lowest for a lower one. The includer has geometry/orient2d.h, point_t, KEEP 0, hood/hood.h, arc/arc_turn.h and
+// arc/arc_chain.h: Andrew's monotone chain of candidates from left to right. The includer has geometry/orient2d.h, point_t,
+// KEEP 0, hood/hood.h, arc/arc_turn.h and
 //
-//   ARC_ID(i)        the number of candidate i
-//   ARC_LOAD(id)     its coordinates
-//   ARC_STACK(k)     the k-th number on the stack
+//   ARC_ID(i)              candidate i as an entry of the stack: its number, say
+//   ARC_LOAD(entry)        its coordinates
+//   ARC_STACK(k)           entry k of the stack; it may be where the candidates' numbers came from
+//   ARC_TURN(side, a, b, c)   optional: what decides orientation; above 0 where a, b, c keeps b
 //
-// Leaves on the stack the corners of candidates `first` .. `first + count - 1`, from left to right, and in `size` how
-// many they are. The stack may be where the numbers came from.
+// Leaves the corners on the stack. Cost: each candidate is pushed once and taken away once at most.
+// Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
+#ifndef ARC_TURN
+#define ARC_TURN(side, a, b, c) arc_turn(side, a, b, c)
+#endif
+
+// The two corners on top of the stack, and how many there are.
+typedef struct {
+    point_t below, top;
+    uint size;
+} chain_t;
+
+#define ARC_POP(chain)                                                                                            \
+    {                                                                                                             \
+        --(chain).size;                                                                                           \
+        (chain).top = (chain).below;                                                                              \
+        if ((chain).size > 1)                                                                                     \
+            (chain).below = ARC_LOAD(ARC_STACK((chain).size - 2));                                                \
+    }
+
+// The chain goes on with a candidate at p, which is right of all before it.
+#define ARC_PUSH(chain, entry, p, side)                                                                           \
+    {                                                                                                             \
+        while ((chain).size > 1 && !IS_CORNER(ARC_TURN(side, (chain).below, (chain).top, p)))                     \
+            ARC_POP(chain)                                                                                        \
+        ARC_STACK((chain).size) = entry;                                                                          \
+        ++(chain).size;                                                                                           \
+        (chain).below = (chain).top;                                                                              \
+        (chain).top = p;                                                                                          \
+    }
+
+// The same where several candidates may share an x: the highest of them counts for an upper side, the lowest for a lower one.
+#define ARC_PUSH_OF_COLUMN(chain, entry, p, side)                                                                 \
+    do {                                                                                                          \
+        if ((chain).size > 0 && (p).x == (chain).top.x) {                                                         \
+            if ((side) ? (p).y <= (chain).top.y : (p).y >= (chain).top.y)                                         \
+                break;                                                                                            \
+            ARC_POP(chain)                                                                                        \
+        }                                                                                                         \
+        ARC_PUSH(chain, entry, p, side)                                                                           \
+    } while (0)
+
+// Candidates `first` .. `first + count - 1`, of which several may share an x; `size` is how many corners they have.
 #define ARC_CHAIN(first, count, side, size)                                                                       \
     {                                                                                                             \
-        point_t below = 0, top = 0;                                                                               \
-        size = 0;                                                                                                 \
+        chain_t chain = {0, 0, 0};                                                                                \
         for (uint k = 0; k < (count); ++k) {                                                                      \
-            const uint id = ARC_ID((first) + k);                                                                  \
-            const point_t p = ARC_LOAD(id);                                                                       \
-            if (size > 0 && p.x == top.x) {                                                                       \
-                if ((side) ? p.y <= top.y : p.y >= top.y)                                                         \
-                    continue;                                                                                     \
-                --size;                                                                                           \
-                top = below;                                                                                      \
-                if (size > 1)                                                                                     \
-                    below = ARC_LOAD(ARC_STACK(size - 2));                                                        \
-            }                                                                                                     \
-            while (size > 1) {                                                                                    \
-                const int turn = arc_turn(side, below, top, p);                                                   \
-                if (IS_CORNER(turn))                                                                              \
-                    break;                                                                                        \
-                --size;                                                                                           \
-                top = below;                                                                                      \
-                if (size > 1)                                                                                     \
-                    below = ARC_LOAD(ARC_STACK(size - 2));                                                        \
-            }                                                                                                     \
-            ARC_STACK(size) = id;                                                                                 \
-            ++size;                                                                                               \
-            below = top;                                                                                          \
-            top = p;                                                                                              \
+            const uint entry = ARC_ID((first) + k);                                                               \
+            const point_t p = ARC_LOAD(entry);                                                                    \
+            ARC_PUSH_OF_COLUMN(chain, entry, p, side);                                                            \
         }                                                                                                         \
+        size = chain.size;                                                                                        \
     }

@@ -1,7 +1,7 @@
 // arc/arc_crossing.h: where two tangents cross, rounded outward. The includer has geometry/orient2d.h, real_t, point_t.
 //
-// A valley: the tangent a -> b touches the segment at b, the tangent c -> d at c, and c is left of b. They cross at an
-// x between c and b, and the outline turns there. The vertex in place of the crossing has
+// A reflex vertex: the tangent a -> b touches the segment at b, the tangent c -> d at c, and c is left of b. They cross at an
+// x between c and b, and the outline turns there. The vertex that stands for the crossing has
 //
 //   x   close to it, by a formula of additions, multiplications and fma alone, which round alike on every device,
 //   y   the least value of the coordinates' type that is on or above both lines at this x (the greatest that is on or

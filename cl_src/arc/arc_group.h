@@ -6,9 +6,9 @@
 
 typedef struct { global const real_t *points; global const uint *corners; } hull_t;
 
-inline point_t arc_corner(const hull_t *hull, uint place)
+inline point_t arc_corner(const hull_t *hull, uint index)
 {
-    return POINT(hull->points, hull->corners[place]);
+    return POINT(hull->points, hull->corners[index]);
 }
 
 #include "arc/arc_chain.h"

@@ -3,12 +3,12 @@
 //   candidates | region 0: segment 0 | segment 1 | ..  | region 1: ..          (x, y), ascending x in a region
 //   cuts       [ first candidate of segment 0 | of segment 1 | .. | how many candidates ]
 //   corners    [ lower side: as candidates, left-justified in each segment .. | upper side .. ]      candidates
-//   ranges     [ lower side: (first, last) place in corners of the side | .. | upper side .. ]       (1, 0): empty
+//   ranges     [ lower side: (first, last) index in corners of the side | .. | upper side .. ]       (1, 0): empty
 //
 // A region has `segments` segments, numbered on from one region to the next. Segments may be empty. Cuts ascend, but of
 // candidates that are wrongly said to be in order they need not: then a segment that would end before it begins is empty.
 
-// Declares begin, end, stride: a work-item's share of `all` numbers, side by side or in steps.
+// Declares begin, end, stride: the share of a work-item of `all` numbers, contiguous or strided.
 #define ARC_SHARE(all, side_by_side)                                                                              \
     const ulong share = ((all) + get_global_size(0) - 1) / get_global_size(0);                                     \
     const ulong begin = (side_by_side) ? min(get_global_id(0) * share, (ulong)(all)) : get_global_id(0);           \
@@ -61,24 +61,25 @@ inline uint arc_previous(global const uint *cuts, uint tile, uint segments)
     return lo;
 }
 
-// What is known of a segment's place in the outline, for each side: the corners that tangents touch, and their far ends.
-#define LINK_Q 0          // place in corners where the tangent from the left touches; its first one without a tangent
+// The links of a segment, for each side: the corners that tangents touch, and the other ends of the tangents.
+#define LINK_Q 0          // index in corners where the tangent from the left touches; its first one without a tangent
 #define LINK_P 1          // where the tangent to the right touches; its last one without a tangent
 #define LINK_FROM 2       // candidate at the other end of the tangent from the left
 #define LINK_TO 3         // candidate at the other end of the tangent to the right
 
-// Vertices of segment and side i (of `segments` of each side): the corners from q to p, or one where the tangents cross
-// (p left of q; as published, both). From 2 * segments on: 1 where a segment is not empty.
-inline uint arc_count(global const uint *cuts, global const uint *links, uint segments, uint i, uint in_valley)
+// Number of vertices of segment and side i (of `segments` of each side): the corners from q to p, or `reflex_vertices` where
+// p is left of q, at a reflex vertex: one, the crossing; as published, both corners. From 2 * segments on: 1 where a segment
+// is not empty.
+inline uint arc_count(global const uint *cuts, global const uint *links, uint segments, uint i, uint reflex_vertices)
 {
     const uint block = (i >= segments) + (i >= 2 * segments), s = i - block * segments, empty = arc_is_empty(cuts, s);
     if (block == 2)
         return !empty;
     const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];      // no matter what, if empty
-    return empty ? 0 : q <= p ? p - q + 1 : in_valley;
+    return empty ? 0 : q <= p ? p - q + 1 : reflex_vertices;
 }
 
-// Offset i of those that arc_offsets leaves, in chunks of so many; of a scan, chunk is greater than all i.
+// Offset i of those that arc_offsets leaves, in chunks of `chunk` numbers; of a scan, chunk is greater than all i.
 inline uint arc_offset(global const uint *offsets, global const uint *sums, uint chunk, uint i)
 {
     uint offset = offsets[i];

@@ -2,9 +2,9 @@
 // real_t, point_t, KEEP 0, hood/hood.h and arc/arc_turn.h, and defines
 //
 //   hull_t                          what corners are read through
-//   arc_corner(hull, place)         the coordinates of a corner
+//   arc_corner(hull, index)         the coordinates of a corner
 //
-// P and Q are ranges of places, of corners from left to right, strictly convex and of ascending x; P is left of Q.
+// P and Q are ranges of indices, of corners from left to right, strictly convex and of ascending x; P is left of Q.
 // Source: Overmars and van Leeuwen, "Maintenance of configurations in the plane" (1981), searched in O(log p log q).
 
 // The corner of Q, of those from lo to hi, on the tangent from p.
@@ -21,7 +21,7 @@ inline uint arc_touch(const hull_t *hull, uint side, point_t p, uint lo, uint hi
     return lo;
 }
 
-// The places (on P, on Q) that the tangent touches; of corners on one line the outer ones.
+// The indices (on P, on Q) of the corners that the tangent touches; of corners on one line the outer ones.
 inline uint2 arc_tangent(const hull_t *hull, uint side, uint2 p_range, uint2 q_range)
 {
     uint lo = p_range.x, hi = p_range.y, from_lo = q_range.x, from_hi = q_range.x;   // where tangents from lo and hi touch

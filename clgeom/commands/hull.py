@@ -47,7 +47,7 @@ def hull(file, columns, by, array, crs, output, picture, trace, collinear, nonfi
     if crs is not None:
         from clgeom.geodesy import as_crs
 
-        as_crs(crs, of="hull")
+        as_crs(crs, caller="hull")
     options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
     if by is None:
         _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_json, options)

@@ -130,4 +130,4 @@ def _check(file, levels, output, picture, comparison, options):
     if options["crs"] is not None:
         from clgeom.geodesy import as_crs
 
-        as_crs(options["crs"], of="region")
+        as_crs(options["crs"], caller="region")

@@ -47,7 +47,7 @@ def _mask(raster, level, options):
     """Return the cells that reach a level."""
     from clgeom.region.coverage.rasters import covered_mask
 
-    return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, of="region")
+    return covered_mask(raster.values, level, direction=options["direction"], nodata=raster.nodata, caller="region")
 
 
 def print_metrics(rows):
@@ -112,7 +112,7 @@ def _area(own, geometry):
 def _earth_area(geometry, crs):
     from clgeom.geodesy import earth_areas
 
-    return float(earth_areas([geometry], crs, of="area_km2")[0])
+    return float(earth_areas([geometry], crs, caller="area_km2")[0])
 
 
 def _holes(geometry):

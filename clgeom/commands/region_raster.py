@@ -89,7 +89,7 @@ def _known_crs(crs, file):
 
     if is_installed("pyproj"):
         try:
-            as_crs(crs, of="region")
+            as_crs(crs, caller="region")
         except InvalidInput as error:
             raise InvalidInput(
                 f"The file '{file}' names a coordinate reference system that is none: {shown(crs)}. "

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.call import recording, unrecorded
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import finish
+from clgeom.runtime.typing import DeviceLike, Shape
 
 KEEPS = ("table", "last", "corner", "decisions")
 LAUNCHES = ("many", "single")
@@ -35,22 +38,22 @@ PATHS = ("splits", "rows", "tiles", "stages")
 
 
 def fill(
-    equation,
-    shape,
+    equation: Equation,
+    shape: Shape,
     *,
-    pattern=None,
-    layout=None,
-    path=None,
-    keep="table",
-    start=0,
-    stop=None,
-    check="auto",
-    values=None,
-    launches="many",
-    device=None,
-    progress=None,
-    profile=False,
-    **parameters,
+    pattern: str | None = None,
+    layout: str | None = None,
+    path: str | None = None,
+    keep: Literal["table", "last", "corner", "decisions"] = "table",
+    start: int = 0,
+    stop: int | None = None,
+    check: bool | Literal["auto"] = "auto",
+    values: Mapping[str, Any] | None = None,
+    launches: Literal["many", "single"] = "many",
+    device: DeviceLike = None,
+    progress: bool | Callable[[float], object] | None = None,
+    profile: bool = False,
+    **parameters: Any,
 ) -> Table:
     """Fill the table of an equation on a device.
 

@@ -99,7 +99,7 @@ def _areas_or_none(geometries, crs):
     if crs is None or not is_installed("pyproj"):
         return [None] * len(geometries)
     try:
-        return (earth_areas(geometries, crs, of="area_km2") / 1e6).tolist()
+        return (earth_areas(geometries, crs, caller="area_km2") / 1e6).tolist()
     except InvalidInput:  # the system cannot express one of them
         if len(geometries) == 1:
             return [None]
@@ -260,7 +260,7 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
     kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
     many = kinds == {"Polygon", "MultiPolygon"}
     kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
-    system = as_crs(crs, of=f"Writing '{path}'").to_wkt() if crs is not None else None
+    system = as_crs(crs, caller=f"Writing '{path}'").to_wkt() if crs is not None else None
     with tempfile.TemporaryDirectory(prefix="clgeom-") as folder, warnings.catch_warnings():
         made = os.path.join(folder, "coverage" + suffix)
         warnings.filterwarnings("ignore", "'crs' was not provided")

@@ -90,9 +90,9 @@ class LonLat:
         self.mapping = self.turn = None
         if crs is not None:
             require("pyproj", caller)
-            system = as_crs(crs, of="to_lonlat")
+            system = as_crs(crs, caller="to_lonlat")
             if not is_plain_geographic(system) or not system.equals(WGS84, ignore_axis_order=True):
-                self.mapping = Mapping(system, caller, target=as_crs(WGS84, of="to_lonlat"))
+                self.mapping = Mapping(system, caller, target=as_crs(WGS84, caller="to_lonlat"))
                 self.turn = turn_of(system)
 
     def __call__(self, geometry) -> dict:

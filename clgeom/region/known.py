@@ -55,7 +55,7 @@ def _rectangle_list(corners):
 
 
 def _rings(region):
-    """The corners of all rings of a region, in order of place."""
+    """The corners of all rings of a region, sorted."""
     shape = region.__geo_interface__
     polygons = [shape["coordinates"]] if shape["type"] == "Polygon" else shape["coordinates"]
     return sorted(tuple(corner) for polygon in polygons for ring in polygon for corner in ring[:-1])

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.arc.result import require_shapely
+from clgeom.optional import require_shapely
 from clgeom.region.coverage.bands import Nested
 from clgeom.region.coverage.contours import mask_polygons
-from clgeom.region.coverage.polygons import CoverageRegion
 from clgeom.region.coverage.rasters import covered_mask
+from clgeom.region.coverage.result import CoverageRegion
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
     """
     from clgeom.region.coverage.regions import coverage_regions
 
-    mask = covered_mask(raster, level, direction=direction, nodata=options.get("nodata"), of="compare")
+    mask = covered_mask(raster, level, direction=direction, nodata=options.get("nodata"), caller="compare")
     exact = mask_polygons(mask)
     rows = [{"shape": "convex hull", **measure(hull_of(mask), mask, polygons=exact).asdict()}]
     for k in segments:

@@ -22,10 +22,6 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
-    "primitives/reduce_tiles": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
     "primitives/scan_totals": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
@@ -242,7 +238,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    "sorting/shellsort/shell_auto_columns": {
+    "sorting/shellsort/shell_auto_subsequences": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
         "any": Policy("group", wg_size=128),
     },
@@ -277,6 +273,9 @@ TABLE: dict[str, dict[str, Policy]] = {
     "region/coverage/coverage_unite": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
+    },
+    "region/coverage/coverage_unite_shares": {  # before coverage_unite where that is serial, in its shape
+        "any": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
     },
     "region/coverage/coverage_roots": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),

@@ -58,16 +58,6 @@ def _extremes(session):
     return "8 directions of 50,021 points"
 
 
-@checks("primitives: reduce_tiles")
-def _reduce(session):
-    from clgeom.primitives.reduce import reduce
-
-    values = np.random.default_rng(1).integers(-1000, 1000, 50_021).astype(np.int32)
-    for op in ("sum", "min", "max", "argmin", "argmax"):
-        _same(reduce(values, op, device=session), getattr(np, op)(values), op)
-    return "5 operators on 50,021 values"
-
-
 @checks("primitives: scan_totals scan_tiles set_value")
 def _scan(session):
     from clgeom.primitives.scan import exclusive_scan, inclusive_scan
@@ -274,7 +264,7 @@ def _radix(session):
 
 @checks(
     "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
-    "shell_auto_columns shell_auto_windows shell_check shell_exchange",
+    "shell_auto_subsequences shell_auto_windows shell_check shell_exchange",
 )
 def _shellsort(session):
     from clgeom.sorting.shellsort.sort import VARIANTS, shellsort
@@ -311,6 +301,7 @@ def _path_loss(session):
 def _region(session):
     from clgeom.hull.convex import convex_hull
     from clgeom.region.arc.adaptive import adaptive_region
+    from clgeom.region.arc.study import region_by_kernel
 
     for dtype in _types(session):
         points = _cloud(5_011, dtype)
@@ -318,15 +309,15 @@ def _region(session):
         _same(adaptive_region(points, 1, device=session).polygon, whole, f"{np.dtype(dtype)}, one segment")
         for axis in ("x", "y"):
             found = [
-                adaptive_region(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
+                region_by_kernel(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
             ]
             assert found[0].contains(points).all(), f"{np.dtype(dtype)}: a region along {axis} lost a point"
             _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
             _same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
         for segments in (5, 70):  # long segments, in several blocks
-            local = adaptive_region(points, segments, kernel="local", device=session)
+            local = region_by_kernel(points, segments, kernel="local", device=session)
             _same(
-                adaptive_region(points, segments, kernel="naive", device=session).upper,
+                region_by_kernel(points, segments, kernel="naive", device=session).upper,
                 local.upper,
                 f"{segments}",
             )
@@ -334,8 +325,8 @@ def _region(session):
 
 
 @checks(
-    "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite "
-    "coverage_roots",
+    "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite_shares "
+    "coverage_unite coverage_roots",
 )
 def _coverage(session):
     from clgeom.region.coverage.regions import coverage_regions

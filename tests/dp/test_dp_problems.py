@@ -1,12 +1,7 @@
 """Problems: known answers, all small ones against exhaustive search, and every solution worked out again."""
 
-import doctest
-import importlib
-import re
-import textwrap
 from fractions import Fraction
 from math import comb, inf
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -504,26 +499,6 @@ def test_numbers_keep_their_values():
     assert numbers([], "x", of="f").shape == (0,)
     with pytest.raises(InvalidInput, match="'x' parameter of f must be at most"):
         numbers(np.array([2**63], np.uint64), "x", of="f")
-
-
-MODULES = ("study.graph", "analysis.infer", *(f"problems.{name}" for name in
-           ("allocation", "chains", "knapsacks", "pascal", "sequences", "ways")))  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_examples_of_docstrings(name):
-    module = importlib.import_module(f"clgeom.dp.{name}")
-    found = doctest.testmod(module)
-    assert found.attempted and not found.failed
-
-
-def test_examples_of_the_page():
-    text = (Path(__file__).parents[2] / "docs" / "dp.rst").read_text(encoding="utf-8")
-    blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", text)
-    names = {}
-    for block in blocks:
-        exec(textwrap.dedent(block), names)  # noqa: S102
-    assert len(blocks) >= 6 and names["table"].corner == 25 and names["found"].best == "NOSE"
 
 
 def test_equations_are_shown():

@@ -8,8 +8,8 @@ import pytest
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import as_crs, cells_area, earth_areas, same_crs
 from clgeom.io.lonlat import LonLat, named_lonlat, to_lonlat
-from clgeom.region.coverage.polygons import as_grid
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.coverage.result import as_grid
 
 pyproj = pytest.importorskip("pyproj", reason="longitude and latitude need pyproj")
 shapely = pytest.importorskip("shapely", reason="polygons are cut by Shapely")
@@ -28,7 +28,7 @@ def box(left, low, right, high, *holes):
 
 
 def km2(geometry, crs):
-    return earth_areas([geometry], crs, of="test")[0] / 1e6
+    return earth_areas([geometry], crs, caller="test")[0] / 1e6
 
 
 # Areas ------------------------------------------------------------------------------------------------------------
@@ -153,13 +153,13 @@ def test_areas_beyond_a_system_are_refused():
 )
 def test_area_of_cells_is_the_sum_of_theirs(crs, transform):
     mask = np.random.default_rng(3).random((50, 60)) < 0.2
-    grid = as_grid(transform, crs, mask.shape, of="test")
+    grid = as_grid(transform, crs, mask.shape, caller="test")
     rows, columns = np.nonzero(mask)
     corners = [
         grid.to_map([(c, r), (c + 1, r), (c + 1, r + 1), (c, r + 1), (c, r)])
         for r, c in zip(rows.tolist(), columns.tolist())
     ]
-    each = earth_areas([{"type": "Polygon", "coordinates": [one]} for one in corners], crs, of="test")
+    each = earth_areas([{"type": "Polygon", "coordinates": [one]} for one in corners], crs, caller="test")
     assert cells_area(mask, grid) == pytest.approx(each.sum(), rel=1e-9)
     assert cells_area(np.zeros((3, 3), bool), grid) == 0
 
@@ -259,8 +259,8 @@ def test_every_cell_is_covered_in_longitude_and_latitude(name, density):
     # no cell's worth is added anywhere: the outline moves by at most 1/40 of a cell
     if not pyproj.CRS(crs).is_geographic:
         for region, shape in zip(found, shapes):
-            own = earth_areas([region.__geo_interface__], crs, of="test")[0]
-            grown = earth_areas([shapely.geometry.mapping(shape)], 4326, of="test")[0]
+            own = earth_areas([region.__geo_interface__], crs, caller="test")[0]
+            grown = earth_areas([shapely.geometry.mapping(shape)], 4326, caller="test")[0]
             around = region.to_shapely().length * resolution / 40 * 3
             assert own * (1 - 1e-8) <= grown <= own * (1 + 1e-8) + around
 
@@ -405,4 +405,4 @@ def test_columns_of_longitude_and_latitude():
 
 
 def test_systems_without_a_way_still_have_areas():
-    assert as_crs('LOCAL_CS["yard"]', of="test").is_engineering
+    assert as_crs('LOCAL_CS["yard"]', caller="test").is_engineering

@@ -14,7 +14,7 @@ import clgeom
 from clgeom import Region, adaptive_region, convex_hull
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.region.arc.chains import chains_of
-from clgeom.region.arc.result import Walk
+from clgeom.region.arc.study import Walk, published_walk, region_by_kernel
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import as_device_points, as_device_values
 from clgeom.runtime.device import Session
@@ -27,16 +27,7 @@ WIDE, FUSED, PLACE = "region/arc/arc_tangents_wide", "region/arc/arc_outline_loc
 FEW = Policy("group", 4)
 SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
 #: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 30.
-SHAPES = (
-    {}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)),
-)  # fmt: skip
-WILD = (
-    "huge",
-    "extremes_of_type",
-    "tiny",
-    "small",
-    "mixed_magnitudes",
-)  # beyond what Shapely's float64 can judge
+SHAPES = ({}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)))
 
 
 def types(session):
@@ -101,9 +92,11 @@ def test_one_segment_is_the_convex_hull(session, name):
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 7)), min_size=1, max_size=40), st.integers(1, 14),
-    st.sampled_from(["count", "width"]), st.sampled_from(DTYPES),
-)  # fmt: skip
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 7)), min_size=1, max_size=40),
+    st.integers(1, 14),
+    st.sampled_from(["count", "width"]),
+    st.sampled_from(DTYPES),
+)
 @settings(max_examples=40)
 def test_any_points_of_a_lattice(points, segments, cuts, dtype):
     region = check(np.array(points, dtype), segments, None, cuts=cuts)
@@ -152,10 +145,10 @@ def test_naive_and_local_kernels_agree(session, name, monkeypatch):
         points = cloud(name, 900, dtype)
         shapes = SHAPES if dtype == np.float32 else SHAPES[:1]
         for segments in (1, 4, 300):
-            naive = adaptive_region(points, segments, kernel="naive", device=session)
+            naive = region_by_kernel(points, segments, kernel="naive", device=session)
             for policies in shapes:
                 with override(policies):
-                    local = adaptive_region(points, segments, kernel="local", device=session)
+                    local = region_by_kernel(points, segments, kernel="local", device=session)
                 assert same(naive, local), (dtype, segments)
             assert same(naive, adaptive_region(points, segments, device=session))
 
@@ -167,10 +160,10 @@ def test_columns_longer_than_segments(session):
     for dtype in types(session)[:1]:
         points = in_order(np.stack([x, rng.integers(0, 50, len(x))], axis=1).astype(dtype))
         for segments in (len(x), len(x) // 4, len(x) // 15):
-            naive = adaptive_region(points, segments, kernel="naive", device=session)
+            naive = region_by_kernel(points, segments, kernel="naive", device=session)
             with override(SHAPES[2 + next(turns) % (len(SHAPES) - 2)]):
                 options = {"kernel": "local", "device": session, "assume_sorted": True}
-                assert same(naive, adaptive_region(points, segments, **options)), (dtype, segments)
+                assert same(naive, region_by_kernel(points, segments, **options)), (dtype, segments)
 
 
 def test_other_devices_and_shapes_agree(session, any_session):
@@ -214,9 +207,24 @@ SIZES = (
 )
 #: Clouds that kernels may get wrong: no order of magnitude, no gap, no direction is what it looks like.
 ADVERSARIAL = (
-    "mixed_magnitudes", "huge", "tiny", "small", "extremes_of_type", "near_line", "columns", "duplicates", "ends",
-    "parabola", "circle", "octagon_edges", "signed_zeros", "far_from_origin", "comb", "vertical", "lattice_star",
-)  # fmt: skip
+    "mixed_magnitudes",
+    "huge",
+    "tiny",
+    "small",
+    "extremes_of_type",
+    "near_line",
+    "columns",
+    "duplicates",
+    "ends",
+    "parabola",
+    "circle",
+    "octagon_edges",
+    "signed_zeros",
+    "far_from_origin",
+    "comb",
+    "vertical",
+    "lattice_star",
+)
 
 
 def adversary(name, n, dtype, seed):
@@ -244,7 +252,7 @@ def test_any_cloud_is_the_same_in_every_setting(any_session, session, seed, size
     segments = data.draw(st.sampled_from((1, 2, 7, size // 16 + 1, size // 4 + 1, size // 3 + 1, size, size + 5)))
     cuts, axis = data.draw(st.sampled_from(["count", "width"])), data.draw(st.sampled_from("xy"))
     options = {"cuts": cuts, "axis": axis}
-    naive = adaptive_region(points, segments, kernel="naive", device=session, **options)
+    naive = region_by_kernel(points, segments, kernel="naive", device=session, **options)
     if axis == "x" and data.draw(st.booleans()):
         points, options = in_order(points), {**options, "assume_sorted": True}
     found = adaptive_region(points, segments, device=any_session, **options)
@@ -339,9 +347,11 @@ def test_pinched_regions_have_parts():
 
 def test_regions_of_lower_dimension():
     for points, kind, parts in (
-        ([], "GeometryCollection", 0), ([(2, 3)], "Point", 1), ([(2, 3), (2, 5), (2, 4)], "LineString", 1),
+        ([], "GeometryCollection", 0),
+        ([(2, 3)], "Point", 1),
+        ([(2, 3), (2, 5), (2, 4)], "LineString", 1),
         ([(1, 1), (2, 2), (3, 3)], "LineString", 1),
-    ):  # fmt: skip
+    ):
         region = adaptive_region(np.array(points, np.float32).reshape(-1, 2), 1)
         assert region.__geo_interface__["type" if kind else ""] == kind and len(region.parts) == parts
         assert region.area == 0.0 and not region.contains((9, 9)) and repr(region).startswith("Region(")
@@ -394,7 +404,7 @@ def test_simplify_keeps_what_is_next_to_nothing(name):
 
 def test_paper_is_the_walk_with_both_contacts(session):
     points = cloud("square", 400, np.float32)
-    walk = adaptive_region(points, 40, join="paper", device=session)
+    walk = published_walk(points, 40, device=session)
     region = adaptive_region(points, 40, device=session)
     assert isinstance(walk, Walk) and walk.segments == region.segments == 40
     back = np.diff(walk.upper[:, 0]) < 0
@@ -436,9 +446,17 @@ def test_many_regions_at_once(session, cuts):
     bound["begins"] = as_device_values(session, starts, of="test").chunks[0].buffer
     for segments in (1, 6, 2000):
         chains = chains_of(
-            session, np.float32, len(lower), lower="low", upper="up", starts="begins", regions=len(sizes),
-            segments=segments, cuts=cuts, **bound,
-        )  # fmt: skip
+            session,
+            np.float32,
+            len(lower),
+            lower="low",
+            upper="up",
+            starts="begins",
+            regions=len(sizes),
+            segments=segments,
+            cuts=cuts,
+            **bound,
+        )
         assert len(chains) == len(sizes) and "8 regions" in repr(chains)
         for r, size in enumerate(sizes):
             low, up = chains[r]
@@ -461,19 +479,20 @@ def test_segments_must_be_a_number_of_them(segments):
         adaptive_region([(0, 0)], segments)
 
 
-@pytest.mark.parametrize("option", ("cuts", "axis", "join", "kernel", "nonfinite"))
+@pytest.mark.parametrize("option", ("cuts", "axis", "kernel", "nonfinite"))
 def test_choices_are_checked(option):
     with pytest.raises(InvalidInput, match=f"'{option}' parameter of adaptive_region must be .*Got 'no'"):
-        adaptive_region([(0, 0)], 1, **{option: "no"})
+        region_by_kernel([(0, 0)], 1, **{"kernel": "auto", option: "no"})
+    if option != "kernel":
+        with pytest.raises(InvalidInput, match=f"'{option}' parameter of adaptive_region must be .*Got 'no'"):
+            adaptive_region([(0, 0)], 1, **{option: "no"})
 
 
 def test_options_that_do_not_go_together():
-    for options, match in (
-        ({"axis": "y", "assume_sorted": True}, "must be 'x' with assume_sorted"),
-        ({"axis": "both", "join": "paper"}, "with join='paper'"),
-    ):  # fmt: skip
-        with pytest.raises(InvalidInput, match=match):
-            adaptive_region([(0, 0)], 1, **options)
+    with pytest.raises(InvalidInput, match="must be 'x' with assume_sorted"):
+        adaptive_region([(0, 0)], 1, axis="y", assume_sorted=True)
+    with pytest.raises(InvalidInput, match="'axis' parameter of published_walk must be one of 'x', 'y'. Got 'both'"):
+        published_walk([(0, 0)], 1, axis="both")
     with pytest.raises(InvalidInput, match="at most 16,777,216 with cuts='width'"):
         adaptive_region([(0, 0)], 1 << 25, cuts="width")
 
@@ -483,15 +502,15 @@ def test_points_claimed_to_be_sorted_are_looked_at(session, kernel):
     options = {"assume_sorted": True, "kernel": kernel, "device": session}
     for n, segments, at in ((600, 3, 377), (600, 200, 378), (5, 1, 4), (600, 1, 1)):
         points = in_order(cloud("square", n, np.float32))
-        adaptive_region(points, segments, **options)
+        region_by_kernel(points, segments, **options)
         swapped = points.copy()
         swapped[[at - 1, at]] = swapped[[at, at - 1]]
         with pytest.raises(InvalidInput, match=f"must be in lexicographic order.* at index {at} after"):
-            adaptive_region(swapped, segments, **options)
+            region_by_kernel(swapped, segments, **options)
         for row in (0, at):
             points[row, 1] = np.inf
             with pytest.raises(InvalidInput, match=rf"must be finite. Got inf at index \[{row}, 1\]"):
-                adaptive_region(points, segments, **options)
+                region_by_kernel(points, segments, **options)
             points[row, 1] = 0 if row else points[row, 0]
 
 
@@ -511,7 +530,7 @@ def test_cuts_of_points_in_disorder_may_descend(session, kernel):
                         override(policies),
                         pytest.raises(InvalidInput, match="must be in lexicographic order"),
                     ):
-                        adaptive_region(rows, segments, cuts=cuts, assume_sorted=True, kernel=kernel, device=session)
+                        region_by_kernel(rows, segments, cuts=cuts, assume_sorted=True, kernel=kernel, device=session)
 
 
 def test_points_that_are_not_finite(session):
@@ -537,14 +556,14 @@ def test_other_types_of_input(session, refused):
 def test_points_beyond_one_allocation(session):
     limited = Session(session.device, max_alloc_bytes=1 << 20)
     points = cloud("normal", 150_000, np.float32)
-    for segments, options in (
-        (1, {}),
-        (50, {"axis": "y"}),
-        (50, {"cuts": "width"}),
-        (700, {"join": "paper"}),
+    for outline, segments, options in (
+        (adaptive_region, 1, {}),
+        (adaptive_region, 50, {"axis": "y"}),
+        (adaptive_region, 50, {"cuts": "width"}),
+        (published_walk, 700, {}),
     ):
-        expected = adaptive_region(points, segments, device=session, **options)
-        assert same(expected, adaptive_region(points, segments, device=limited, **options))
+        expected = outline(points, segments, device=session, **options)
+        assert same(expected, outline(points, segments, device=limited, **options))
     ordered = in_order(points)
     assert same(adaptive_region(ordered, 9), adaptive_region(ordered, 9, assume_sorted=True, device=limited))
     ordered[[140_000, 140_001]] = ordered[[140_001, 140_000]]

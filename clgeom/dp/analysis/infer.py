@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.typing import DeviceLike, Shape
 
 #: Names of the regions around a cell, by the signs of (row - own row, column - own column).
 REGIONS = {
@@ -72,12 +75,20 @@ class Inference:
     proven: bool
     evidence: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         legal = ", ".join(f"{fit.pattern} ({fit.stages:,} stages of {fit.mean:,.4g} cells)" for fit in self.patterns)
         return f"{'proven' if self.proven else 'probed'}: {legal or 'no pattern'}; {self.evidence}"
 
 
-def infer_pattern(equation, shape, *, method="auto", values=None, device=None, **parameters) -> Inference:
+def infer_pattern(
+    equation: Equation,
+    shape: Shape,
+    *,
+    method: Literal["auto", "prove", "probe"] = "auto",
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> Inference:
     """Which of the eight patterns an equation keeps to.
 
     Parameters

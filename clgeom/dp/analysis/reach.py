@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +20,21 @@ from clgeom.errors import InvalidInput, short
 
 @dataclass(frozen=True)
 class Near:
-    """Every read is ``M(i + di, j + dj)`` for one of a few constant offsets."""
+    """Every read is ``M(i + di, j + dj)`` for one of a few constant offsets.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 0, M[i - 1, j - 1] + M[i - 1, j])
+    >>> f.reach
+    Near(offsets=((-1, -1), (-1, 0)))
+    """
 
     offsets: tuple[tuple[int, int], ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         try:
             offsets = sorted({(operator.index(di), operator.index(dj)) for di, dj in self.offsets})
         except (TypeError, ValueError):
@@ -44,13 +55,23 @@ class Row:
     low, high : int, Expr, function of (rows, parameters), or None
         A number; an expression of i and parameters (of traced equations); a function that gives, for an array of rows
         and the parameters by name, an array; None: any column on that side.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> text = "i == 0 ? j : M(i - 1, max(j - w[i], 0))"
+    >>> f = dp.Equation(text, parameters={"w": "int32[]"}, pattern="RUD", reach=dp.Row(-1, high=0))
+    >>> f.reach
+    Row(step=-1, low=None, high=0)
+    >>> dp.fill(f, (3, 4), w=[0, 1, 2]).numpy().tolist()
+    [[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 0]]
     """
 
     step: int
-    low: object = None
-    high: object = None
+    low: Any = None
+    high: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.step not in (-1, 1):
             raise InvalidInput(f"The 'step' parameter of Row must be -1 or 1. Got {short(self.step)} instead.")
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -61,7 +82,7 @@ class Row:
                     f"Got {short(bound)} instead."
                 )
 
-    def bounds(self, rows, values: dict, shape=(0, 0)):
+    def bounds(self, rows: Any, values: dict[str, Any], shape: tuple[int, int] = (0, 0)) -> tuple[Any, Any]:
         """(low, high) for these rows: int64 arrays, None where there is no bound."""
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
@@ -90,6 +111,13 @@ class Split:
 
     `node` is that reduction in the equation; `op` is "min" or "max"; `lo`, `hi` bound k; `term` is None for none;
     `outer` are the constant offsets read outside the reduction.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems.chains import matrix_chain_equation
+    >>> reach = matrix_chain_equation().reach
+    >>> type(reach).__name__, reach.op, reach.left, reach.right
+    ('Split', 'min', 0, 1)
     """
 
     op: str
@@ -104,7 +132,15 @@ class Split:
 
 @dataclass(frozen=True)
 class Far:
-    """Anything else: one launch per stage."""
+    """Anything else: one launch per stage.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> f = dp.Equation("i == 0 ? j : M(i / 2, j)", pattern="RUD", reach=dp.Far())
+    >>> f.reach, f.reach_proven
+    (Far(), False)
+    """
 
 
 def reach_of(*roots: Expr):

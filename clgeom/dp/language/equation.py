@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -13,10 +15,11 @@ from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, users_c
 from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk
-from clgeom.dp.language.parameters import annotated, parameters_of
+from clgeom.dp.language.parameters import Parameter, annotated, parameters_of
 from clgeom.dp.language.trace import CELL_TYPES, Expr
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import DTypeLike
 
 #: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
 NOT_PICKLED = (
@@ -98,20 +101,34 @@ class Equation:
     Near(offsets=((-1, -1), (-1, 0), (0, -1)))
     """
 
-    eager = ()  # nodes that are computed whether the value asks for them or not
+    dtype: np.dtype[Any]
+    parameters: Mapping[str, Parameter]
+    pattern: str | None
+    reach: reaches.Near | reaches.Row | reaches.Split | reaches.Far
+    decisions: int | str | None
+    name: str
+    value: Expr | None
+    decision: Expr | None
+    traced: bool
+    helpers: str
+    body: str
+    is_expression: bool
+    loops: bool
+    reach_proven: bool
+    eager: tuple[Expr, ...] = ()  # nodes that are computed whether the value asks for them or not
 
     def __init__(
         self,
-        what,
+        what: str | Callable[..., Any],
         *,
-        dtype="int32",
-        parameters=None,
-        pattern=None,
-        reach=None,
-        decisions=None,
-        helpers="",
-        name=None,
-    ):
+        dtype: DTypeLike = "int32",
+        parameters: Mapping[str, Any] | None = None,
+        pattern: str | None = None,
+        reach: reaches.Near | reaches.Row | reaches.Far | None = None,
+        decisions: int | Literal["index"] | None = None,
+        helpers: str = "",
+        name: str | None = None,
+    ) -> None:
         self.dtype = _cell_dtype(dtype)
         self.pattern = pattern_name(pattern, of="Equation")
         self.traced, self.helpers = callable(what), helpers
@@ -139,18 +156,18 @@ class Equation:
             self._set_decisions(decisions)
             self._set_reach(reach)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
         return f"<Equation {self.name}({inside}) -> {self.dtype.name}, {self.pattern or 'no pattern'}, {self.reach}>"
 
-    def __getstate__(self):  # neither read-only views nor deep graphs can be pickled
+    def __getstate__(self) -> dict[str, Any]:  # neither read-only views nor deep graphs can be pickled
         state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
         state["parameters"] = dict(self.parameters)
         if self.traced and self.reach_proven:
             del state["reach"]  # it may be of nodes, and follows from them
         return {**state, "nodes": as_rows(self.value, self.decision)}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), _texts={})
         self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
         if "reach" not in state:
@@ -253,7 +270,7 @@ class Equation:
         with trace.deep_enough(self.name):
             return cell.shown_text(self)
 
-    def decision_dtype(self, shape) -> np.dtype | None:
+    def decision_dtype(self, shape: tuple[int, int]) -> np.dtype | None:
         """The smallest type that holds a decision of a table of this shape, None without decisions.
 
         An index is stored as index + 1 (DP_STORED_DECISION in kernels), for -1 stands for none.
@@ -268,7 +285,16 @@ class Equation:
         """The one reduction that a group of work-items can do together, if there is one."""
         return wide_of(*self.roots) if self.traced else None
 
-    def text(self, *, checked=False, trapped=True, split=False, clamped=False, wide=False, wraps=False) -> str:
+    def text(
+        self,
+        *,
+        checked: bool = False,
+        trapped: bool = True,
+        split: bool = False,
+        clamped: bool = False,
+        wide: bool = False,
+        wraps: bool = False,
+    ) -> str:
         """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp/dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -317,8 +343,39 @@ class Equation:
         return cell.recovery_text(self, body, resumed)
 
 
-def equation(function=None, **options):
-    """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``."""
+@overload
+def equation(function: Callable[..., Any]) -> Equation: ...
+@overload
+def equation(
+    *,
+    dtype: DTypeLike = ...,
+    parameters: Mapping[str, Any] | None = ...,
+    pattern: str | None = ...,
+    reach: reaches.Near | reaches.Row | reaches.Far | None = ...,
+    decisions: int | Literal["index"] | None = ...,
+    name: str | None = ...,
+) -> Callable[[Callable[..., Any]], Equation]: ...
+def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``.
+
+    Parameters
+    ----------
+    function : callable, optional
+        The traced function, where the decorator has no parentheses.
+    **options
+        The keyword parameters of `Equation`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(pattern="RUD")
+    ... def f(M, i, j):
+    ...     return dp.where(i == 0, j, M[i - 1, j] + 1)
+    >>> f
+    <Equation f() -> int32, RUD, Near(offsets=((-1, 0),))>
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    """
     if function is not None:
         return Equation(function, **options)
     return lambda function: Equation(function, **options)

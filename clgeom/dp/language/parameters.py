@@ -6,6 +6,7 @@ import inspect
 import keyword
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,18 @@ C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions."""
+    """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> f = dp.Equation("w[j] * scale", parameters={"w": "int32[]", "scale": "int32"})
+    >>> f.parameters["w"].dtype, f.parameters["w"].ndim, f.parameters["scale"].ndim
+    (dtype('int32'), 1, 0)
+    """
 
     name: str
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     ndim: int
 
     @property
@@ -46,7 +55,7 @@ class Parameter:
         """The type of its values in expressions: short integers count as int."""
         return CELL_TYPES.get(self.dtype.name, "int")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.dtype.name + ("", "[]", "[,]")[self.ndim]
 
 

@@ -13,7 +13,9 @@ import math
 import numbers
 import operator
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -71,125 +73,133 @@ class Expr:
     """
 
     __slots__ = ("op", "args", "type", "data")
+    op: str
+    args: tuple[Expr, ...]
+    type: str
+    data: Any
     __hash__ = object.__hash__
     __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
 
-    def __init__(self, op, args, type, data):
+    def __init__(self, op: str, args: tuple[Expr, ...], type: str, data: Any) -> None:
         self.op, self.args, self.type, self.data = op, args, type, data
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inside = ", ".join([*([repr(self.data)] if self.data is not None else []), *map(repr, self.args)])
         return f"{self.op}({inside})" if inside else self.op
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise mistake(
             "An equation cannot branch on a cell or an index with 'if', 'and', 'or', 'not' or a chained comparison: "
             "write dp.where(condition, a, b), and conditions with &, | and ~."
         )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise mistake("A part of an equation cannot be iterated over: write dp.min_over, max_over or sum_over.")
 
-    def __index__(self):
+    def __index__(self) -> int:
         raise mistake("A part of an equation has no value while it is traced: use dp.min_over for range(...).")
 
     __int__ = __float__ = __index__
 
-    def __add__(self, other):
+    def __add__(self, other: Operand) -> Expr:
         return arithmetic("add", self, other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Operand) -> Expr:
         return arithmetic("add", other, self)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Operand) -> Expr:
         return arithmetic("sub", self, other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Operand) -> Expr:
         return arithmetic("sub", other, self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Operand) -> Expr:
         return arithmetic("mul", self, other)
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Operand) -> Expr:
         return arithmetic("mul", other, self)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Operand) -> Expr:
         return divide(self, other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Operand) -> Expr:
         return divide(other, self)
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: Operand) -> Expr:
         return whole("floordiv", self, other)
 
-    def __rfloordiv__(self, other):
+    def __rfloordiv__(self, other: Operand) -> Expr:
         return whole("floordiv", other, self)
 
-    def __mod__(self, other):
+    def __mod__(self, other: Operand) -> Expr:
         return whole("mod", self, other)
 
-    def __rmod__(self, other):
+    def __rmod__(self, other: Operand) -> Expr:
         return whole("mod", other, self)
 
-    def __neg__(self):
+    def __neg__(self) -> Expr:
         return node("neg", number(self))
 
-    def __pos__(self):
+    def __pos__(self) -> Expr:
         return number(self)
 
-    def __abs__(self):
+    def __abs__(self) -> Expr:
         return node("abs", number(self))
 
-    def __lt__(self, other):
+    def __lt__(self, other: Operand) -> Expr:
         return compare("lt", self, other)
 
-    def __le__(self, other):
+    def __le__(self, other: Operand) -> Expr:
         return compare("le", self, other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Operand) -> Expr:
         return compare("gt", self, other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Operand) -> Expr:
         return compare("ge", self, other)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("eq", self, other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("ne", self, other)
 
-    def __and__(self, other):
+    def __and__(self, other: Operand) -> Expr:
         return bitwise("&", self, other)
 
-    def __rand__(self, other):
+    def __rand__(self, other: Operand) -> Expr:
         return bitwise("&", other, self)
 
-    def __or__(self, other):
+    def __or__(self, other: Operand) -> Expr:
         return bitwise("|", self, other)
 
-    def __ror__(self, other):
+    def __ror__(self, other: Operand) -> Expr:
         return bitwise("|", other, self)
 
-    def __xor__(self, other):
+    def __xor__(self, other: Operand) -> Expr:
         return bitwise("^", self, other)
 
-    def __rxor__(self, other):
+    def __rxor__(self, other: Operand) -> Expr:
         return bitwise("^", other, self)
 
-    def __invert__(self):
+    def __invert__(self) -> Expr:
         return inverted(self)
 
-    def __lshift__(self, other):
+    def __lshift__(self, other: Operand) -> Expr:
         return shift("<<", self, other)
 
-    def __rlshift__(self, other):
+    def __rlshift__(self, other: Operand) -> Expr:
         return shift("<<", other, self)
 
-    def __rshift__(self, other):
+    def __rshift__(self, other: Operand) -> Expr:
         return shift(">>", self, other)
 
-    def __rrshift__(self, other):
+    def __rrshift__(self, other: Operand) -> Expr:
         return shift(">>", other, self)
+
+
+#: What an operator of expressions takes.
+Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 
 
 class Cells:

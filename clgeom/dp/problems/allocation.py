@@ -13,6 +13,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
 
@@ -27,10 +28,17 @@ class Allocation:
         inf (or -inf where the most is sought) if nothing is allowed.
     choice : ndarray of int64, or None
         One number for each stage: an amount, a column, a cut; the problem says which. None if nothing is allowed.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.assignment([[4, 1], [2, 3]])
+    >>> found.value, found.choice.tolist()
+    (3.0, [1, 0])
     """
 
     value: int | float
-    choice: np.ndarray | None = field(default=None, repr=False)
+    choice: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
 # Allotment: an amount for each user -----------------------------------------------------------------------------
@@ -51,7 +59,7 @@ ALLOTMENT = Equation(
 )  # fmt: skip
 
 
-def allotment(costs, total, *, device=None) -> Allocation:
+def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Give a number of units to users at the least cost.
 
     Parameters
@@ -69,6 +77,7 @@ def allotment(costs, total, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import allotment
     >>> inf = float("inf")
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
@@ -111,7 +120,7 @@ RELIABILITY = Equation(
 )  # fmt: skip
 
 
-def reliability(costs, rates, budget, *, device=None) -> Allocation:
+def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: DeviceLike = None) -> Allocation:
     """How many parts of each kind, side by side, make a chain of all kinds most reliable within a budget.
 
     Parameters
@@ -131,6 +140,7 @@ def reliability(costs, rates, budget, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import reliability
     >>> round(reliability([30, 15, 20], [0.9, 0.8, 0.5], 105).value, 12)
     0.648
     """
@@ -171,7 +181,7 @@ ASSIGNMENT = Equation(
 MOST_TASKS = 20
 
 
-def assignment(costs, *, device=None) -> Allocation:
+def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Give each row a column of its own at the least cost.
 
     Parameters
@@ -185,6 +195,13 @@ def assignment(costs, *, device=None) -> Allocation:
     -------
     Allocation
         `choice`: the column of each row; ties go to the lowest column of the first row, then of the next.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> found.value, found.choice.tolist()
+    (5.0, [1, 0, 2])
     """
     of = "assignment"
     costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
@@ -214,7 +231,7 @@ CUTS = Equation(
 )  # fmt: skip
 
 
-def covering(sizes, kinds, *, device=None) -> Allocation:
+def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Which sizes of covers to make, so many kinds, that everything has one at least as large at the least total.
 
     Parameters
@@ -233,6 +250,7 @@ def covering(sizes, kinds, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import covering
     >>> covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
@@ -261,7 +279,7 @@ COVERS = Equation(
 )  # fmt: skip
 
 
-def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
+def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
     """As `covering`, as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
 
     Parameters
@@ -279,6 +297,7 @@ def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import covering_as_knapsack
     >>> covering_as_knapsack([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
@@ -290,7 +309,7 @@ def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
     return _walk(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
 
 
-def curve_fitting(x, y, segments, *, device=None) -> Allocation:
+def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
 
     Parameters
@@ -305,6 +324,13 @@ def curve_fitting(x, y, segments, *, device=None) -> Allocation:
     -------
     Allocation
         `choice`: the first point of each piece.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.curve_fitting([0, 1, 2, 3, 4], [0, 1, 2, 1, 0], 2)
+    >>> round(found.value, 9), found.choice.tolist()
+    (0.0, [0, 2])
     """
     of = "curve_fitting"
     x = arguments.numbers(x, "x", of=of, empty=False).astype(float)
@@ -361,7 +387,7 @@ def integer_program_equation(dtype="int64") -> Equation:
     return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
 
 
-def integer_program(profits, rows, limits, *, device=None) -> Allocation:
+def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Whole amounts x, not negative, with the most ``profits @ x`` where ``rows @ x <= limits``.
 
     Parameters
@@ -381,6 +407,7 @@ def integer_program(profits, rows, limits, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import integer_program
     >>> integer_program([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18]).value
     36
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 
 def _matrix_chain(M, i, j, d):
@@ -82,6 +84,13 @@ class MatrixChain:
         The fewest for the whole product.
     splits : ndarray of int64, shape (n - 1, 3), or None
         The products to make: (first matrix, last of the left factor, last matrix), outermost first.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> chain = problems.matrix_chain([10, 100, 5, 50])
+    >>> chain.multiplications, chain.parenthesisation
+    (7500, '((A0 A1) A2)')
     """
 
     multiplications: int
@@ -93,7 +102,7 @@ class MatrixChain:
         return _written(_asked_for(self.splits, "order"), lambda k: f"A{k}", "({} {})")
 
     @property
-    def tree(self):
+    def tree(self) -> Any:
         """The product as nested pairs of matrix numbers."""
         return _nested(_asked_for(self.splits, "order"))
 
@@ -108,6 +117,13 @@ class AlphabeticTree:
         The sum of the leaves' weights times their depths.
     splits : ndarray of int64, shape (n - 1, 3), or None
         The inner nodes: (first leaf, last leaf of the left child, last leaf), from the root down.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> tree = problems.alphabetic_tree([5, 1, 1])
+    >>> tree.cost, tree.codes
+    (9, ('0', '10', '11'))
     """
 
     cost: int | float
@@ -133,13 +149,20 @@ class SearchTree:
         The sum over keys of weight times depth, and over gaps likewise; the root's depth is 1.
     parents : ndarray of int64, shape (n,), or None
         The parent of each key, -1 for the root.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> tree = problems.search_tree([3, 1, 4])
+    >>> tree.cost, tree.parents.tolist()
+    (13, [2, 0, -1])
     """
 
     cost: int | float
     parents: np.ndarray | None = field(default=None, repr=False)
 
 
-def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
+def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = None) -> MatrixChain:
     """In which order to multiply a chain of matrices with the fewest multiplications of numbers.
 
     Parameters
@@ -157,6 +180,7 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import matrix_chain
     >>> chain = matrix_chain([30, 35, 15, 5, 10, 20, 25])
     >>> chain.multiplications, chain.parenthesisation
     (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
@@ -178,7 +202,7 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
     return MatrixChain(int(table.corner), _splits(table, n))
 
 
-def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
+def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike = None) -> AlphabeticTree:
     """The binary tree over leaves in a fixed order with the least sum of weights times depths.
 
     Parameters
@@ -196,6 +220,7 @@ def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import alphabetic_tree
     >>> alphabetic_tree([2, 3, 1, 4]).cost
     20
     """
@@ -209,7 +234,9 @@ def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
     return AlphabeticTree(table.corner.item(), _splits(table, n))
 
 
-def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
+def search_tree(
+    keys: ArrayLike, gaps: ArrayLike | None = None, *, tree: bool = True, device: DeviceLike = None
+) -> SearchTree:
     """The binary search tree with the least expected number of nodes looked at.
 
     Parameters
@@ -229,6 +256,7 @@ def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import search_tree
     >>> round(search_tree([0.15, 0.10, 0.05, 0.10, 0.20], [0.05, 0.10, 0.05, 0.05, 0.05, 0.10]).cost, 12)
     2.75
     """

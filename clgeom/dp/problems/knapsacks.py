@@ -13,6 +13,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
 @lru_cache
@@ -85,14 +86,23 @@ class Knapsack:
         The items chosen, ascending; those that are taken several times are there several times.
     weight : int or None
         Their weight.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.knapsack([25, 24, 15], [18, 15, 10], 25)
+    >>> found.value, found.items.tolist(), found.weight
+    (39, [1, 2], 25)
     """
 
     value: int | float
-    items: np.ndarray | None = field(default=None, repr=False)
+    items: NDArray[np.int64] | None = field(default=None, repr=False)
     weight: int | None = None
 
 
-def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+def knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack:
     """Items of most value whose weights do not exceed the capacity, each taken once at most.
 
     Parameters
@@ -113,6 +123,7 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import knapsack
     >>> knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=25, weight=18)
     """
@@ -128,14 +139,22 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
     return Knapsack(_plain(table.corner), taken, int(weights[taken].sum()))
 
 
-def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+def integer_knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack:
     """Items of most value whose weights do not exceed the capacity, each taken any number of times.
 
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
     of the one before, and so on.
 
+    Parameters
+    ----------
+    values, weights, capacity, items, device
+        As for `knapsack`.
+
     Examples
     --------
+    >>> from clgeom.dp.problems import integer_knapsack
     >>> integer_knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=30, weight=20)
     """

@@ -5,6 +5,8 @@ The study's table has only the names and patterns of these problems; the equatio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clgeom.dp.language.equation import Equation
@@ -14,6 +16,7 @@ from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 INF = float("inf")
 #: Cells that a table may have; what is left of several things together soon needs many.
@@ -38,7 +41,15 @@ DISCOUNTED = Equation(
 )  # fmt: skip
 
 
-def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=None) -> Allocation:
+def discounted_profits(
+    profits: ArrayLike,
+    growth: ArrayLike,
+    stock: IntLike,
+    years: IntLike,
+    *,
+    discount: FloatLike = 1.0,
+    device: DeviceLike = None,
+) -> Allocation:
     """How much to take each year of a stock that grows, as of fish in a lake, for the most profit in today's money.
 
     Parameters
@@ -59,6 +70,7 @@ def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=No
 
     Examples
     --------
+    >>> from clgeom.dp.problems import discounted_profits
     >>> worth = [[2 * x for x in range(5)]] * 5
     >>> discounted_profits(worth, [0, 2, 4, 4, 4], 2, 3, discount=0.75)
     Allocation(value=7.5)
@@ -96,7 +108,7 @@ INVESTMENT = Equation(
 )  # fmt: skip
 
 
-def investment(returns, money, *, device=None) -> Allocation:
+def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
     """How much to invest in each year's offer to have the most money at the end; the rest is kept.
 
     Parameters
@@ -114,6 +126,7 @@ def investment(returns, money, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import investment
     >>> investment([[0, 1, 4, 4], [0, 0, 2, 5]], 3)
     Allocation(value=7)
     """
@@ -148,7 +161,15 @@ PRODUCTION = Equation(
 )  # fmt: skip
 
 
-def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> Allocation:
+def production(
+    demands: ArrayLike,
+    costs: ArrayLike,
+    holding: ArrayLike,
+    *,
+    warehouse: IntLike,
+    stock: IntLike = 0,
+    device: DeviceLike = None,
+) -> Allocation:
     """How much to make in each month at the least cost, when every month has prices of its own; see `inventory`.
 
     Parameters
@@ -169,6 +190,7 @@ def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> A
 
     Examples
     --------
+    >>> from clgeom.dp.problems import production
     >>> production([1, 2], [[0, 3, 4, 5], [0, 4, 8, 12]], [0.5, 0], warehouse=2)
     Allocation(value=6.0)
     """
@@ -209,7 +231,9 @@ DISTRIBUTION = Equation(
 )  # fmt: skip
 
 
-def distribution(demands, costs, stocks, *, device=None) -> Allocation:
+def distribution(
+    demands: ArrayLike, costs: Sequence[ArrayLike], stocks: Sequence[IntLike], *, device: DeviceLike = None
+) -> Allocation:
     """From which of two warehouses to send how much to each customer, at the least cost.
 
     Parameters
@@ -230,6 +254,7 @@ def distribution(demands, costs, stocks, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import distribution
     >>> distribution([2, 1], [[[0, 1, 5], [0, 2, 9]], [[0, 3, 4], [0, 1, 2]]], [2, 2])
     Allocation(value=5.0)
     """
@@ -280,7 +305,9 @@ TRANSPORTATION = Equation(
 )  # fmt: skip
 
 
-def transportation(costs, supplies, demands, *, device=None) -> Allocation:
+def transportation(
+    costs: ArrayLike, supplies: ArrayLike, demands: ArrayLike, *, device: DeviceLike = None
+) -> Allocation:
     """How much to bring from each factory to each customer at the least cost.
 
     Parameters
@@ -298,6 +325,7 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import transportation
     >>> transportation([[2, 3], [1, 4]], [3, 2], [2, 3])
     Allocation(value=11.0)
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, walk_back
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 METHODS = ("auto", "bits", "equation")
 OPERATIONS = ("match", "change", "delete", "insert")
@@ -67,12 +69,19 @@ class CommonSubsequence:
         Where its symbols stand in either sequence, ascending. None if only the length was asked for.
     subsequence : str, bytes or ndarray, or None
         The symbols themselves, of the type of the first sequence.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.lcs("abcbdab", "bdcaba")
+    >>> found.length, found.subsequence, found.a_indices.tolist()
+    (4, 'bcba', [1, 2, 3, 5])
     """
 
     length: int
     a_indices: np.ndarray | None = field(default=None, repr=False)
     b_indices: np.ndarray | None = field(default=None, repr=False)
-    subsequence: object = None
+    subsequence: Any = None
 
 
 @dataclass(frozen=True)
@@ -84,13 +93,27 @@ class Edits:
     distance : int
     operations : tuple of str, or None
         "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> edits = problems.edit_distance("cat", "cart")
+    >>> edits.distance, edits.operations
+    (1, ('match', 'match', 'insert', 'match'))
     """
 
     distance: int
     operations: tuple[str, ...] | None = field(default=None, repr=False)
 
 
-def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubsequence:
+def lcs(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    subsequence: bool = True,
+    method: Literal["auto", "bits", "equation"] = "auto",
+    device: DeviceLike = None,
+) -> CommonSubsequence:
     """Longest common subsequence of two sequences.
 
     Parameters
@@ -111,6 +134,7 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
 
     Examples
     --------
+    >>> from clgeom.dp.problems import lcs
     >>> lcs("abcbdab", "bdcaba")
     CommonSubsequence(length=4, subsequence='bcba')
     """
@@ -124,7 +148,14 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
     return CommonSubsequence(length, rows, columns, _taken(a, rows))
 
 
-def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits:
+def edit_distance(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    operations: bool = True,
+    method: Literal["auto", "bits", "equation"] = "auto",
+    device: DeviceLike = None,
+) -> Edits:
     """Fewest symbols to insert, delete or change to make one sequence into another (Levenshtein's distance).
 
     Parameters
@@ -144,6 +175,7 @@ def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits
 
     Examples
     --------
+    >>> from clgeom.dp.problems import edit_distance
     >>> edit_distance("kitten", "sitting").distance
     3
     """

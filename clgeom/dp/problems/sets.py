@@ -11,6 +11,7 @@ from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 INF = float("inf")
 MOST_THINGS = 20
@@ -37,7 +38,9 @@ PROCESSES = Equation(
 )  # fmt: skip
 
 
-def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocation:
+def process_scheduling(
+    times: ArrayLike, weights: ArrayLike | None = None, due: ArrayLike | None = None, *, device: DeviceLike = None
+) -> Allocation:
     """In which order to run processes one after the other so that they wait least, or are least late.
 
     Parameters
@@ -58,6 +61,7 @@ def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocat
 
     Examples
     --------
+    >>> from clgeom.dp.problems import process_scheduling
     >>> process_scheduling([3, 5, 2]).value  # 2, 5 and 10
     17.0
     """
@@ -98,7 +102,7 @@ SPANNING_TREE = Equation(
 )  # fmt: skip
 
 
-def spanning_tree(lengths, *, device=None) -> Allocation:
+def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """The edges of least length that connect all nodes.
 
     By sets of nodes, so for few of them: an example of a pattern, and no rival of Kruskal's algorithm.
@@ -116,6 +120,7 @@ def spanning_tree(lengths, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import spanning_tree
     >>> spanning_tree([[0, 1, 4], [1, 0, 2], [4, 2, 0]])
     Allocation(value=3.0)
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from clgeom.dp.problems.allocation import Allocation, _walk
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 INF = float("inf")
 
@@ -47,7 +49,7 @@ BOTTLENECK = Equation(
 )
 
 
-def stagecoach(legs, *, device=None) -> Allocation:
+def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
     """The shortest way through layers of towns, from any of the first layer to any of the last.
 
     Parameters
@@ -63,14 +65,28 @@ def stagecoach(legs, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import stagecoach
     >>> stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1, 4], [6, 3], [3, 3]], [[3], [4]]])
     Allocation(value=11.0)
     """
     return _through_layers(STAGECOACH, legs, "stagecoach", device)
 
 
-def bottleneck(legs, *, device=None) -> Allocation:
-    """The way through layers of towns whose longest leg is shortest; see `stagecoach`."""
+def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
+    """The way through layers of towns whose longest leg is shortest; see `stagecoach`.
+
+    Parameters
+    ----------
+    legs, device
+        As for `stagecoach`.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.bottleneck([[[5, 9]], [[7], [1]]])
+    >>> found.value, found.choice.tolist()
+    (7.0, [0, 0, 0])
+    """
     return _through_layers(BOTTLENECK, legs, "bottleneck", device)
 
 
@@ -98,7 +114,14 @@ def _through_layers(equation, legs, of, device):
     return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
 
 
-def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -> Allocation:
+def assembly_line(
+    stations: ArrayLike,
+    transfers: ArrayLike,
+    entry: ArrayLike | None = None,
+    leave: ArrayLike | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Allocation:
     """The quickest way through parallel assembly lines, changing lines after any station.
 
     Parameters
@@ -118,6 +141,7 @@ def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -
 
     Examples
     --------
+    >>> from clgeom.dp.problems import assembly_line
     >>> a = [[7, 9, 3, 4, 8, 4], [8, 5, 6, 4, 5, 7]]
     >>> assembly_line(a, [[2, 3, 1, 3, 4], [2, 1, 2, 2, 1]], [2, 4], [3, 2])
     Allocation(value=38.0)
@@ -165,7 +189,16 @@ INVENTORY = Equation(
 )  # fmt: skip
 
 
-def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None) -> Allocation:
+def inventory(
+    demands: ArrayLike,
+    *,
+    setup: FloatLike,
+    unit: FloatLike,
+    holding: FloatLike,
+    capacity: IntLike,
+    warehouse: IntLike,
+    device: DeviceLike = None,
+) -> Allocation:
     """How much to make in each month at the least cost; the warehouse is empty at the beginning and at the end.
 
     Parameters
@@ -184,6 +217,7 @@ def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None
 
     Examples
     --------
+    >>> from clgeom.dp.problems import inventory
     >>> inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4)
     Allocation(value=20.0)
     """
@@ -217,7 +251,7 @@ DEADLINES = Equation(
 )  # fmt: skip
 
 
-def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
+def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Which jobs, each of a unit of time, to do one after the other by their deadlines for the most profit.
 
     Parameters
@@ -235,6 +269,7 @@ def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import deadline_scheduling
     >>> deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3])
     Allocation(value=40.0)
     """
@@ -280,13 +315,20 @@ class Bets:
         Of reaching the goal with the best bets.
     bets : ndarray of int64, shape (plays, goal + 1)
         The best bet in each play for each number of chips; 0 from the goal on. Ties go to the lowest bet.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> bets = problems.las_vegas(0.5, 2, chips=1, goal=3)
+    >>> bets.probability, bets.bets.shape
+    (0.25, (2, 4))
     """
 
     probability: float
-    bets: np.ndarray = field(repr=False)
+    bets: NDArray[np.int64] = field(repr=False)
 
 
-def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
+def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, device: DeviceLike = None) -> Bets:
     """How to bet for the best chance of having at least `goal` chips after so many plays.
 
     Parameters
@@ -303,6 +345,7 @@ def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import las_vegas
     >>> round(las_vegas(2 / 3, 3, chips=3, goal=5).probability, 12)  # 20/27
     0.740740740741
     """
@@ -337,7 +380,7 @@ REPLACEMENT = Equation(
 )
 
 
-def replacement(costs, *, device=None) -> Allocation:
+def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """When to replace a machine: the cheapest way from time 0 to the end.
 
     Parameters
@@ -351,6 +394,13 @@ def replacement(costs, *, device=None) -> Allocation:
     -------
     Allocation
         `choice`: the times at which a machine is sold; the last is n.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.replacement([[0, 3, 9], [0, 0, 4], [0, 0, 0]])
+    >>> found.value, found.choice.tolist()
+    (7.0, [1, 2])
     """
     costs = arguments.numbers(costs, "costs", of="replacement", ndim=2, infinite=True, empty=False).astype(float)
     if costs.shape[0] != costs.shape[1] or len(costs) < 2:
@@ -394,13 +444,21 @@ class Paths:
         From the source; inf for what cannot be reached.
     before : ndarray of int64, shape (n,)
         The node before each on its shortest path; -1 for the source and for what cannot be reached.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> inf = float("inf")
+    >>> paths = problems.shortest_paths([[0, 1, 9], [inf, 0, 2], [inf, inf, 0]])
+    >>> paths.distances.tolist(), paths.before.tolist()
+    ([0.0, 1.0, 3.0], [-1, 0, 1])
     """
 
-    distances: np.ndarray
-    before: np.ndarray = field(repr=False)
+    distances: NDArray[np.float64]
+    before: NDArray[np.int64] = field(repr=False)
 
 
-def shortest_paths(lengths, source=0, *, device=None) -> Paths:
+def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLike = None) -> Paths:
     """The shortest paths from a node to all others, by any number of edges (Bellman and Ford).
 
     Parameters
@@ -414,6 +472,14 @@ def shortest_paths(lengths, source=0, *, device=None) -> Paths:
     Returns
     -------
     Paths
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> inf = float("inf")
+    >>> found = problems.shortest_paths([[0, 1, 9], [inf, 0, -2], [inf, inf, 0]])
+    >>> found.distances.tolist()
+    [0.0, 1.0, -1.0]
     """
     of = "shortest_paths"
     lengths = arguments.numbers(lengths, "lengths", of=of, ndim=2, infinite=True, empty=False).astype(float)
@@ -446,17 +512,39 @@ FIBONACCI = Equation(_fibonacci, dtype="int64", pattern="CLR", name="fibonacci")
 NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 
-def fibonacci(n, *, device=None) -> int:
-    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits."""
+def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
+    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits.
+
+    Parameters
+    ----------
+    n : int
+        From 0 to 92.
+    device : str, pyopencl.Device or Session, optional
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> problems.fibonacci(10)
+    55
+    """
     n = arguments.whole(n, "n", of="fibonacci", most=92)
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 
 
-def nim(n, most=3, *, device=None) -> int:
+def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
     """How many of n things to take first, 1 to `most` at a time, to take the last one; 0 if that cannot be forced.
+
+    Parameters
+    ----------
+    n : int
+        Up to 2**24.
+    most : int
+        How many may be taken at a time, at least 1.
+    device : str, pyopencl.Device or Session, optional
 
     Examples
     --------
+    >>> from clgeom.dp.problems import nim
     >>> nim(10, 3)
     2
     """

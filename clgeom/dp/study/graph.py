@@ -6,8 +6,10 @@ so nothing here is a way to solve problems: it defines when a pattern is right, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 
 #: Tables with more cells than this are refused: a graph may have an edge for every pair of cells.
 MOST_CELLS = 1 << 16
@@ -41,10 +44,10 @@ class DependencyGraph:
     """
 
     shape: tuple[int, int]
-    starts: np.ndarray
-    targets: np.ndarray
+    starts: NDArray[np.int64]
+    targets: NDArray[np.int64]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, m = self.shape
         return f"DependencyGraph({n} x {m} cells, {self.edges:,} edges, depth {self.depth})"
 
@@ -57,16 +60,16 @@ class DependencyGraph:
     def edges(self) -> int:
         return len(self.targets)
 
-    def dependencies(self, cell) -> np.ndarray:
+    def dependencies(self, cell: tuple[int, int]) -> NDArray[np.int64]:
         """The cells that a cell reads itself, int64 of shape (k, 2), row by row."""
         c = self._number(cell)
         return self._places(self.targets[self.starts[c] : self.starts[c + 1]])
 
-    def all_dependencies(self, cell) -> np.ndarray:
+    def all_dependencies(self, cell: tuple[int, int]) -> NDArray[np.int64]:
         """The cells that a cell's value comes from, directly or not, int64 of shape (k, 2), row by row."""
         return self._places(np.flatnonzero(self._reached(self._number(cell))))
 
-    def generated_by(self, cell) -> np.ndarray:
+    def generated_by(self, cell: tuple[int, int]) -> NDArray[np.int64]:
         """The cells of the graph that a solution generates: the cell and all its dependencies, a mask of the table."""
         c = self._number(cell)
         reached = self._reached(c)
@@ -214,7 +217,13 @@ def graph_of(dependencies, shape) -> DependencyGraph:
 
 
 def dependency_graph(
-    equation, shape, *, values=None, device=None, of="dependency_graph", **parameters
+    equation: Equation | Callable[[int, int], Iterable[tuple[int, int]]],
+    shape: Shape,
+    *,
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    of: str = "dependency_graph",
+    **parameters: Any,
 ) -> DependencyGraph:
     """The dependency graph of an equation on a small table: what every cell reads, each read watched on the device.
 
@@ -252,20 +261,49 @@ def dependency_graph(
     return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[0]
 
 
-def fill_when_ready(equation, shape, *, values=None, device=None, **parameters) -> np.ndarray:
+def fill_when_ready(
+    equation: Equation,
+    shape: Shape,
+    *,
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> NDArray[Any]:
     """Fill a small table without a pattern: in every round all cells whose dependencies are done (Algorithm 3).
 
-    Takes as many rounds as the graph is deep and one more. Parameters and errors are those of `dependency_graph`.
+    Takes as many rounds as the graph is deep and one more. Errors are those of `dependency_graph`.
+
+    Parameters
+    ----------
+    equation, shape, values, device, **parameters
+        As for `dependency_graph`.
 
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1])
+    >>> dp.fill_when_ready(f, (3, 3)).tolist()
+    [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
     of = "fill_when_ready"
     return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[1]
 
 
-def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **parameters) -> np.ndarray:
+def fill_by_stages(
+    equation: Equation,
+    shape: Shape,
+    *,
+    graph: DependencyGraph | None = None,
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> NDArray[Any]:
     """Fill a small table by the minimal stages of its dependency graph (Algorithm 2).
 
     Parameters
@@ -280,6 +318,15 @@ def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **p
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1])
+    >>> dp.fill_by_stages(f, (3, 3)).tolist()
+    [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
     of = "fill_by_stages"
     n, m = check_shape(shape, of)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -14,8 +16,10 @@ from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.dp.patterns import before, offset
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES, c_name
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run, write
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, read, run, write
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import DTypeLike, NDArray
 
 #: Launches of a function that goes on by itself, between two looks whether it is done.
 RESUMED = 4
@@ -219,6 +223,15 @@ class Table:
     decisions : store of decisions, or None
         With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
     phases : tuple of Phase
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> table = dp.fill(dp.Equation("i == 0 ? 1 : M(i - 1, j) * (j + 1)", pattern="RUD"), (4, 3))
+    >>> table
+    <Table 4 x 3 int32, RUD, path='stages', keep='table'>
+    >>> table[3].tolist(), int(table.corner), table.numpy().shape
+    ([1, 8, 27], 27, (4, 3))
     """
 
     equation: Equation
@@ -227,9 +240,9 @@ class Table:
     layout: str
     path: str
     keep: str
-    session: object
-    phases: tuple = ()
-    decisions: object = None
+    session: Session
+    phases: tuple[Phase, ...] = ()
+    decisions: Any = None
     pattern_basis: str = "given"
     _store: CellStore | None = None
     _last: np.ndarray | None = None
@@ -242,7 +255,7 @@ class Table:
     _bounds: object = None
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         return self.equation.dtype
 
     @functools.cached_property
@@ -251,26 +264,26 @@ class Table:
         "possible": they cannot tell."""
         return self._bounds()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, m = self.shape
         pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
         return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
 
-    def __getstate__(self):  # a session and buffers live in their own process
+    def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
         whats = {"table": "numpy()", "decisions": "decisions.numpy()"}
         raise ClgeomError(
             f"A Table lies on its device and cannot be pickled or copied: take its {whats.get(self.keep, self.keep)} "
             "instead."
         )
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         values = self.numpy()
         return values if dtype is None else values.astype(dtype)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, where):
+    def __getitem__(self, where: Any) -> Any:
         """``table[i, j]`` is a cell, ``table[i]`` a row; slices go by way of ``numpy()``."""
         where = where if isinstance(where, tuple) else (where,)
         whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
@@ -288,7 +301,7 @@ class Table:
             raise IndexError(f"{'row' if axis == 0 else 'column'} {at} of a table with {size}")
         return int(at) % size
 
-    def cell(self, i: int, j: int):
+    def cell(self, i: int, j: int) -> Any:
         """The value of a cell, a NumPy scalar."""
         i, j = self._place(0, i), self._place(1, j)
         if self._store is not None:
@@ -299,7 +312,7 @@ class Table:
             return self._last[i if self._last_is_column else j]
         raise self._not_kept(f"cell ({i}, {j})")
 
-    def row(self, i: int) -> np.ndarray:
+    def row(self, i: int) -> NDArray[Any]:
         """The values of a row."""
         i = self._place(0, i)
         if self._store is not None:
@@ -308,7 +321,7 @@ class Table:
             return self._last.copy()
         raise self._not_kept(f"row {i}")
 
-    def column(self, j: int) -> np.ndarray:
+    def column(self, j: int) -> NDArray[Any]:
         """The values of a column."""
         j = self._place(1, j)
         if self._store is not None:
@@ -317,20 +330,20 @@ class Table:
             return self._last.copy()
         raise self._not_kept(f"column {j}")
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> NDArray[Any]:
         """The whole table, shape (n, m)."""
         if self._store is None:
             raise self._not_kept("the whole table")
         return self._store.numpy()
 
     @property
-    def corner(self):
+    def corner(self) -> Any:
         """The cell that answers for the table: (n-1, m-1) for RUD, CLR and NOSE, (0, m-1) for RDU and SONE, (n-1, 0)
         for CRL and NESO, (0, 0) for SENO."""
         return self.cell(*self._corner_at)
 
     @property
-    def last(self) -> np.ndarray:
+    def last(self) -> NDArray[Any]:
         """The row, or for CLR and CRL the column, that was completed last."""
         return self.column(self._last_line) if self._last_is_column else self.row(self._last_line)
 
@@ -339,7 +352,15 @@ class Table:
             f"This table was filled with keep={self.keep!r}, which does not hold {what}: fill it with keep='table'."
         )
 
-    def recover(self, source: str, size: int, *, dtype="int32", helpers: str = "", state=None) -> np.ndarray:
+    def recover(
+        self,
+        source: str,
+        size: int,
+        *,
+        dtype: DTypeLike = "int32",
+        helpers: str = "",
+        state: Sequence[int] | None = None,
+    ) -> NDArray[Any]:
         """Run a function of yours on the device, after the fill: to recover a solution without copying the table.
 
         Parameters

@@ -6,13 +6,16 @@ filled again from the row above it, its decisions are kept, and the walk goes on
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.dp.analysis import bounds, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
 from clgeom.dp.patterns import PATTERNS
@@ -23,6 +26,7 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 
 #: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
 STEPS = 1 << 17
@@ -44,16 +48,24 @@ class Walk:
         Of the first cell.
     """
 
-    cells: np.ndarray
-    decisions: np.ndarray
-    value: object
+    cells: NDArray[np.int64]
+    decisions: NDArray[np.uint8]
+    value: Any
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.decisions)
 
 
 def walk_back(
-    equation, shape, moves, *, band_bytes=BAND_BYTES, check="auto", values=None, device=None, **parameters
+    equation: Equation,
+    shape: Shape,
+    moves: Sequence[tuple[int, int] | None],
+    *,
+    band_bytes: int = BAND_BYTES,
+    check: bool | Literal["auto"] = "auto",
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
 ) -> Walk:
     """Follow the decisions of an equation from the table's corner, with memory for a few rows of it.
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import look_at_order, require_order
-from clgeom.region.arc.chains import CUTS, JOINS, KERNELS, chains_of, outline_of
-from clgeom.region.arc.result import CrossRegion, Region, Walk
+from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
+from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import (
     Chunk,
@@ -32,17 +33,49 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, Nonfinite
 
-OF = "adaptive_region"
+CALLER = "adaptive_region"
 AXES = ("x", "y", "both")
 #: Above this many, k / segments of a width is not exact in float32.
 MOST_WIDTHS = 1 << 24
 
 
+#: How points are cut into segments.
+Cuts: TypeAlias = Literal["count", "width"]
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """The parameters of `adaptive_region` that do not decide what it returns."""
+
+        cuts: Cuts
+        nonfinite: Nonfinite
+        assume_sorted: bool
+        device: DeviceLike
+        profile: bool
+
+
+@overload
 def adaptive_region(
-    points, segments, *, cuts="count", axis="x", join="tangent", nonfinite="raise", assume_sorted=False,
-    kernel="auto", device=None, profile=False,
-):  # fmt: skip
+    points: AnyArray, segments: IntLike, *, axis: Literal["x", "y"] = ..., **options: Unpack[Options]
+) -> Region: ...
+@overload
+def adaptive_region(
+    points: AnyArray, segments: IntLike, *, axis: Literal["both"], **options: Unpack[Options]
+) -> CrossRegion: ...
+def adaptive_region(
+    points: AnyArray,
+    segments: IntLike,
+    *,
+    cuts: Cuts = "count",
+    axis: Literal["x", "y", "both"] = "x",
+    nonfinite: Nonfinite = "raise",
+    assume_sorted: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Region | CrossRegion:
     """Region of points that follows their outline: the union of the convex hulls of neighbouring segments.
 
     Parameters
@@ -58,14 +91,10 @@ def adaptive_region(
     axis : {"x", "y", "both"}
         Segments are side by side along x, or along y. "both": what the two regions have in common, a `CrossRegion`,
         which may have several parts (its polygons need Shapely).
-    join : {"tangent", "paper"}
-        "paper": the tangent walk as published, which may cross itself: a `Walk`, for study.
     nonfinite : {"raise", "drop"}
         What to do with points that have a NaN or infinite coordinate.
     assume_sorted : bool
         The points are in lexicographic order: by x, and by y where x is equal. This is checked.
-    kernel : {"auto", "naive", "local"}
-        How segments' hulls are found: in global memory, or in local memory. Never changes the result.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
     profile : bool
@@ -73,7 +102,7 @@ def adaptive_region(
 
     Returns
     -------
-    Region, CrossRegion or Walk
+    Region or CrossRegion
         A `Region` contains every point. Its vertices are points, and crossings of tangents rounded outward.
 
     Raises
@@ -89,45 +118,71 @@ def adaptive_region(
     >>> import clgeom
     >>> points = [(0, 0), (0, 4), (1, 1), (2, 1), (3, 1), (4, 0), (4, 4)]
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
-    (16.0, 10.0)
+    (16.0, 6.0)
     """
-    segments = integer(segments, "segments", caller=OF)
-    for name, value, choices in (
-        ("cuts", cuts, CUTS), ("axis", axis, AXES), ("join", join, JOINS), ("kernel", kernel, KERNELS),
-    ):  # fmt: skip
-        one_of(value, choices, name, caller=OF)
+    return region_of(
+        points,
+        segments,
+        cuts=cuts,
+        axis=axis,
+        nonfinite=nonfinite,
+        assume_sorted=assume_sorted,
+        device=device,
+        profile=profile,
+    )
+
+
+def region_of(
+    points,
+    segments,
+    *,
+    cuts,
+    axis,
+    nonfinite,
+    assume_sorted,
+    device,
+    profile,
+    join="tangent",
+    kernel="auto",
+    made=Region,
+):
+    """`adaptive_region`, with options that clgeom.region.arc.study compares.
+
+    `join` and `kernel` are those of `chains_of`; `made` is the class of the result.
+    """
+    segments = integer(segments, "segments", caller=CALLER)
+    for name, value, choices in (("cuts", cuts, CUTS), ("axis", axis, AXES), ("kernel", kernel, KERNELS)):
+        one_of(value, choices, name, caller=CALLER)
     if assume_sorted and axis != "x":
-        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
-    if join == "paper" and axis == "both":
-        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' or 'y' with join='paper'. Got 'both' instead.")
+        raise InvalidInput(f"The 'axis' parameter of {CALLER} must be 'x' with assume_sorted. Got {axis!r} instead.")
     if cuts == "width" and segments > MOST_WIDTHS:
         raise InvalidInput(
-            f"The 'segments' parameter of {OF} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
+            f"The 'segments' parameter of {CALLER} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
         )
-    session, points = session_of(points, device), as_given(points, of=OF)
-    left, _ = leave_out(points, nonfinite=nonfinite, of=OF)
-    array = as_device_points(session, left, of=OF)
+    session, points = session_of(points, device), as_given(points, of=CALLER)
+    left, _ = leave_out(points, nonfinite=nonfinite, of=CALLER)
+    array = as_device_points(session, left, of=CALLER)
     options = {"cuts": cuts, "join": join, "kernel": kernel}
     if axis != "both":
-        return _region_along(array, segments, axis, len(points), assume_sorted, options, profile)
-    return CrossRegion(*(_region_along(array, segments, each, len(points), False, options, profile) for each in "xy"))
+        return _region_along(array, segments, axis, len(points), assume_sorted, options, made, profile)
+    return CrossRegion(
+        *(_region_along(array, segments, each, len(points), False, options, made, profile) for each in "xy")
+    )
 
 
-def _region_along(points, segments, axis, n, assume_sorted, options, profile):
+def _region_along(points, segments, axis, n, assume_sorted, options, made, profile):
     """The region of a DeviceArray along one axis."""
     session, dtype = points.session, points.dtype
     facts = {"n": n, "axis": axis, "session": session}
-    empty = np.empty((0, 2), dtype)
     if points.n == 0:
-        made = Walk if options["join"] == "paper" else Region
-        facts = {k: v for k, v in facts.items() if made is Region or k != "session"}
-        return made(empty, empty, segments=0, **facts)
+        return made(np.empty((0, 2), dtype), np.empty((0, 2), dtype), segments=0, **facts)
     with recording(profile) as phases:
         outline = _outline_along(points, segments, axis, assume_sorted, options)
-    return _as_result(outline, tuple(phases), dtype, facts, options)
+    return _as_result(outline, tuple(phases), dtype, facts, made)
 
 
 def _outline_along(points, segments, axis, assume_sorted, options):
+    """The Outline of a DeviceArray along one axis."""
     if len(points.chunks) > 1:
         return _outline_of_chunks(points, segments, axis, assume_sorted, options)
     session, dtype = points.session, points.dtype
@@ -152,12 +207,12 @@ def _outline_along(points, segments, axis, assume_sorted, options):
         **bound,
     )
     if outline.disordered:
-        require_order(points, of=OF)
+        require_order(points, of=CALLER)
     return outline
 
 
-def _as_result(outline, phases, dtype, facts, options):
-    """A Region, or Walk, of an Outline of one region."""
+def _as_result(outline, phases, dtype, facts, made):
+    """What holds the chains of an Outline of one region."""
     facts = {**facts, "segments": int(outline.effective[0]), "phases": phases}
     split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
 
@@ -165,11 +220,9 @@ def _as_result(outline, phases, dtype, facts, options):
         rows = outline.vertices()
         return rows[:split], rows[split:]
 
-    if options["join"] == "paper":
-        return Walk(*fetch(), **{k: v for k, v in facts.items() if k != "session"})
-    if outline.rows is None:
+    if outline.rows is None and made is Region:
         return Region.on_device(fetch, (split, total - split), dtype, **facts)
-    return Region(*fetch(), **facts)
+    return made(*fetch(), **facts)
 
 
 # Points beyond one allocation -----------------------------------------------------------------------------------
@@ -180,25 +233,33 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
     session, dtype = points.session, points.dtype
     rows = points.to_host()
     if dtype.kind == "f" and not np.isfinite(rows).all():
-        refuse_nonfinite(points, of=OF)
+        refuse_nonfinite(points, of=CALLER)
     if assume_sorted:
-        require_order(points, of=OF)
+        require_order(points, of=CALLER)
     if axis == "y":
         rows = rows[:, ::-1]
     if not assume_sorted:
         rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
-        points = to_device(session, rows, of=OF)
+        points = to_device(session, rows, of=CALLER)
     cut = _cuts(rows[:, 0], segments, options["cuts"])
     corners, owners = [], []
     for chunk, part in zip(points.chunks, points.split()):
         begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
         some = np.flatnonzero(begins[1:] > begins[:-1])
-        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=OF)
+        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=CALLER)
         hulls = chains_of(
-            session, dtype, part.n, lower="points[0]", upper="points[0]", segments=1, starts="begins[0]",
-            regions=len(some), kernel=options["kernel"],
-            **part.bindings("points"), **begins.bindings("begins"),
-        )  # fmt: skip
+            session,
+            dtype,
+            part.n,
+            lower="points[0]",
+            upper="points[0]",
+            segments=1,
+            starts="begins[0]",
+            regions=len(some),
+            kernel=options["kernel"],
+            **part.bindings("points"),
+            **begins.bindings("begins"),
+        )
         corners += [hulls.lower, hulls.upper]
         owners += [
             np.repeat(some, np.diff(hulls.lower_offsets)),
@@ -206,18 +267,26 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
         ]
     corners, owners = np.concatenate(corners), np.concatenate(owners)
     order = np.lexsort((corners[:, 1], corners[:, 0]))
-    corners = to_device(session, np.ascontiguousarray(corners[order]), of=OF)
+    corners = to_device(session, np.ascontiguousarray(corners[order]), of=CALLER)
     if len(corners.chunks) > 1:
         raise DeviceLimit(
-            f"The hulls of {OF}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one allocation of "
-            f"{session.profile.name} holds {session.profile.max_alloc_bytes:,}."
+            f"The hulls of {CALLER}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one "
+            f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
         )
     begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
-    begins = to_device(session, begins, of=OF)
+    begins = to_device(session, begins, of=CALLER)
     return outline_of(
-        session, dtype, corners.n, lower="points[0]", upper="points[0]", segments=segments, cut="begins[0]",
-        **options, **corners.bindings("points"), **begins.bindings("begins"),
-    )  # fmt: skip
+        session,
+        dtype,
+        corners.n,
+        lower="points[0]",
+        upper="points[0]",
+        segments=segments,
+        cut="begins[0]",
+        **options,
+        **corners.bindings("points"),
+        **begins.bindings("begins"),
+    )
 
 
 def _cuts(x, segments, cuts):
@@ -248,9 +317,9 @@ def _cuts(x, segments, cuts):
 
 def _in_order(points):
     """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
-    first, wild = look_at_order(points)
-    if wild:
-        refuse_nonfinite(points, of=OF)
+    first, nonfinite_seen = look_at_order(points)
+    if nonfinite_seen:
+        refuse_nonfinite(points, of=CALLER)
     return first >= points.n
 
 

@@ -24,26 +24,26 @@ from clgeom.runtime.tuning import fitting, overridden, select, within_limits
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
 JOINS = ("tangent", "paper")
-#: Segments of at most so many candidates on average are a work-item's, in local memory.
+#: Mean number of candidates up to which one work-item handles a segment, in local memory.
 SHORT = 16
-#: Candidates of a segment for which arc_outline_local is built.
+#: Numbers of candidates of a segment, at most, for which arc_outline_local is built.
 LENGTHS = (4, 8, SHORT)
-#: Tiles that a group looks at for doubt at most, where that leaves so many groups a compute unit. H200, 16M and 64M
-#: points: a group to each tile took 28 and 89 us, with next to no doubt.
+#: Most tiles that one work-group looks at for doubt, and the work-groups a compute unit that must be left. H200, 16M
+#: and 64M points: one work-group a tile took 28 and 89 us, with almost no doubt.
 SPAN, WAVES = 8, 16
-#: Work-groups a compute unit that keep it busy, and tiles that one work-group takes at most.
+#: Work-groups that keep a compute unit busy, and the most tiles that one work-group takes.
 BUSY, LONGEST = 8, 8
-#: Candidates that a block for a work-group has at least.
+#: Fewest candidates of a block of one work-group.
 LEAST = 2048
-#: Local memory of devices on which tiles of long segments of float32 are twice as long: fewer records in all.
+#: Bytes of local memory from which on tiles of long segments of float32 are twice as long: fewer records in all.
 WIDE_LOCAL = 32 << 10
-#: Candidates that one strip of the serial kernel for blocks has.
+#: Candidates of one strip of the serial kernel for blocks.
 STRIP = 32
-#: Up to so many segments one launch sums the numbers of their vertices, in chunks.
+#: Most segments whose numbers of vertices one launch sums, in chunks.
 FEW = 1 << 13
-#: Up to so many segments the vertices are read with the head. A second trip takes a GPU as long as 64 KiB more.
+#: Most segments whose vertices are read with the head. A second read takes as long as 64 KiB more on a GPU.
 AT_ONCE, AT_ONCE_OF_CPU = 1 << 11, 1 << 16
-#: Plans that a session remembers.
+#: Most plans that a session keeps.
 PLANS = 32
 
 
@@ -85,9 +85,20 @@ class Chains:
 
 
 def chains_of(
-    session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", **buffers,
-) -> Chains:  # fmt: skip
+    session,
+    dtype,
+    count,
+    *,
+    lower,
+    upper,
+    segments,
+    starts=None,
+    regions=1,
+    cuts="count",
+    join="tangent",
+    kernel="auto",
+    **buffers,
+) -> Chains:
     """Chains of `regions` regions.
 
     Parameters
@@ -119,9 +130,19 @@ def chains_of(
     Chains
     """
     outline = outline_of(
-        session, dtype, count, lower=lower, upper=upper, segments=segments, starts=starts, regions=regions, cuts=cuts,
-        join=join, kernel=kernel, **buffers,
-    )  # fmt: skip
+        session,
+        dtype,
+        count,
+        lower=lower,
+        upper=upper,
+        segments=segments,
+        starts=starts,
+        regions=regions,
+        cuts=cuts,
+        join=join,
+        kernel=kernel,
+        **buffers,
+    )
     rows = outline.vertices()
     lower_at, upper_at = outline.lower_offsets, outline.upper_offsets
     split = lower_at[-1]
@@ -146,17 +167,40 @@ class Outline:
 
 
 def outline_of(
-    session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", check=False, cut=None, **buffers,
-) -> Outline:  # fmt: skip
+    session,
+    dtype,
+    count,
+    *,
+    lower,
+    upper,
+    segments,
+    starts=None,
+    regions=1,
+    cuts="count",
+    join="tangent",
+    kernel="auto",
+    check=False,
+    cut=None,
+    **buffers,
+) -> Outline:
     """Run the plan of `outline_plan`, and read its head with as many vertices as are likely, in one go.
 
     `check` looks whether candidates are finite and in lexicographic order: `Outline.disordered`.
     """
     options = {
-        "dtype": np.dtype(dtype), "count": count, "lower": lower, "upper": upper, "segments": segments,
-        "starts": starts, "regions": regions, "cuts": cuts, "join": join, "kernel": kernel, "check": check, "cut": cut,
-    }  # fmt: skip
+        "dtype": np.dtype(dtype),
+        "count": count,
+        "lower": lower,
+        "upper": upper,
+        "segments": segments,
+        "starts": starts,
+        "regions": regions,
+        "cuts": cuts,
+        "join": join,
+        "kernel": kernel,
+        "check": check,
+        "cut": cut,
+    }
     plan, out = _made_before(session, **options)
     found, point = run(session, plan, **buffers), 2 * out.dtype.itemsize
     most = AT_ONCE_OF_CPU if session.profile.is_cpu else AT_ONCE
@@ -213,9 +257,21 @@ class Output:
 
 
 def outline_plan(
-    session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", check=False, cut=None,
-):  # fmt: skip
+    session,
+    dtype,
+    count,
+    *,
+    lower,
+    upper,
+    segments,
+    starts=None,
+    regions=1,
+    cuts="count",
+    join="tangent",
+    kernel="auto",
+    check=False,
+    cut=None,
+):
     """Plan from candidates to vertices, and the Output that it leaves. See `chains_of`.
 
     `cut` names a buffer that has the first candidate of each segment already, and how many there are.
@@ -242,11 +298,12 @@ def outline_plan(
 
     number, each = np.uint32(all_segments), np.uint32(segments)
     cutting = step(
-        "arc_cuts", all_segments + 1,
+        "arc_cuts",
+        all_segments + 1,
         (lower, np.uint32(count), lower if starts is None else starts, np.uint32(regions), each, cut, flag, pending),
         {"real": params["real"], "ragged": starts is not None, "by_width": cuts == "width"},
         all_segments * (point + 4),
-    )  # fmt: skip
+    )
     zero, policy = {"value": "uint", "to": "0"}, select(device, "primitives/set_value")
     no_flag, none_pending = (Step("primitives/set_value", policy, (word,), 1, zero) for word in (flag, pending))
     begin = Plan(no_flag, none_pending) if given else Plan(cutting)
@@ -261,31 +318,45 @@ def outline_plan(
             return Plan(no_flag) + made[0], made[1]
     memory = Memory(cut, corners, ranges, links, flag, pending)
     hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, check, kernel)
-    in_valley = np.uint32(2 if join == "paper" else 1)
+    reflex_vertices = np.uint32(2 if join == "paper" else 1)
     if all_segments <= FEW:
         policy, chunks = _shape(device, "region/arc/arc_offsets", dtype, 3 * all_segments + 1)
         sums, chunk = Scratch("outline_sums", np.uint32, chunks), policy.tile
-        args = (cut, number, links, in_valley, offsets, sums)
+        args = (cut, number, links, reflex_vertices, offsets, sums)
         scanning = Plan(Step("region/arc/arc_offsets", policy, args, chunks, bytes_moved=all_segments * 100))
     else:
         sums, chunk = offsets, (1 << 32) - 1
         scanning = Plan(
-            step("arc_counts", 3 * all_segments + 1, (cut, number, links, in_valley, counts), {}, all_segments * 60)
+            step(
+                "arc_counts", 3 * all_segments + 1, (cut, number, links, reflex_vertices, counts), {}, all_segments * 60
+            )
         ) + scan_plan(
-            device, [Piece(counts, 0, counts.count)], np.dtype(np.uint32), [offsets], OPERATORS["sum"],
-            exclusive=True, prefix="outline",
-        )  # fmt: skip
+            device,
+            [Piece(counts, 0, counts.count)],
+            np.dtype(np.uint32),
+            [offsets],
+            OPERATORS["sum"],
+            exclusive=True,
+            prefix="outline",
+        )
     out = Output(
-        None, head, 0, None, (*(() if given else (cut,)), corners, links, offsets, sums, flag),
+        None,
+        head,
+        0,
+        None,
+        (*(() if given else (cut,)), corners, links, offsets, sums, flag),
         (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, sums, np.uint32(chunk), flag),
-        {**params, "paper": join == "paper"}, all_segments, dtype, items=2 * all_segments,
-    )  # fmt: skip
+        {**params, "paper": join == "paper"},
+        all_segments,
+        dtype,
+        items=2 * all_segments,
+    )
     out = emit_plan(device, out, room)
     return begin + hulls + scanning + out.emission, out
 
 
 def emit_plan(device, out, room) -> Output:
-    """The Output with the last launch, which has room for so many vertices."""
+    """The Output with the last launch, which has room for `room` vertices."""
     memory = Scratch("outline_memory", np.uint8, (out.head + room) * 2 * out.dtype.itemsize)
     args = (*out.args, memory, np.uint32(out.head), np.uint32(room), memory)
     policy, groups = _shape(device, out.kernel, out.dtype, out.items)
@@ -314,7 +385,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Memory:
-    """What hulls and tangents are written to; see cl_src/arc_segments.h."""
+    """What hulls and tangents are written to; see cl_src/arc/arc_segments.h."""
 
     cut: object
     corners: Scratch
@@ -324,28 +395,31 @@ class Memory:
     pending: Scratch
 
 
-def _fused_plan(device, of, segments, flag, params, join, head, room):
-    """From candidates of one region to staged vertices in one kernel, and the Output that places them; or None."""
-    longest = ceil_div(of.m, segments)
-    if longest > SHORT or 2 * of.m * of.point_bytes > device.max_alloc_bytes:
+def _fused_plan(device, candidates, segments, flag, params, join, head, room):
+    """From candidates of one region to staged vertices in one kernel, and the Output of their last launch; or None."""
+    longest = ceil_div(candidates.m, segments)
+    if longest > SHORT or 2 * candidates.m * candidates.point_bytes > device.max_alloc_bytes:
         return None
     # few lengths, for each is built; the shorter, the more groups at once
     longest = next(length for length in LENGTHS if longest <= length)
     policy = fitting(
         device,
         "region/arc/arc_outline_local",
-        of.dtype,
-        lambda p: p.wg_size * (4 * longest * of.point_bytes + 64),
+        candidates.dtype,
+        lambda p: p.wg_size * (4 * longest * candidates.point_bytes + 64),
     )
-    scan, place = (select(device, f"region/arc/{name}", of.dtype, of.m) for name in ("arc_tile_offsets", "arc_place"))
+    scan, gather = (
+        select(device, f"region/arc/{name}", candidates.dtype, candidates.m)
+        for name in ("arc_tile_offsets", "arc_place")
+    )
     if policy.variant == "serial" or policy.wg_size < 4:
         return None
-    if scan.wg_size % place.items_per_thread or place.wg_size < place.items_per_thread:
+    if scan.wg_size % gather.items_per_thread or gather.wg_size < gather.items_per_thread:
         return None
     policy = replace(policy, items_per_thread=longest)
     own = policy.wg_size - 2
-    tiles, m = ceil_div(segments, own), np.uint32(of.m)
-    staged = Scratch("outline_staged", of.dtype, 4 * of.m)
+    tiles, m = ceil_div(segments, own), np.uint32(candidates.m)
+    staged = Scratch("outline_staged", candidates.dtype, 4 * candidates.m)
     counts = Scratch("outline_counts", np.uint32, 4 * tiles)
     offsets = Scratch("outline_offsets", np.uint32, 3 * tiles)
     chunks = ceil_div(tiles, scan.wg_size)
@@ -353,65 +427,127 @@ def _fused_plan(device, of, segments, flag, params, join, head, room):
 
     def outlines(exact, alone):
         span = min(max(tiles // (WAVES * device.compute_units), 1), SPAN) if exact and not alone else 1
-        args = (of.lower, m, np.uint32(segments), np.uint32(tiles), staged, counts, flag, np.uint32(alone),
-                np.uint32(span))  # fmt: skip
+        args = (
+            candidates.lower,
+            m,
+            np.uint32(segments),
+            np.uint32(tiles),
+            staged,
+            counts,
+            flag,
+            np.uint32(alone),
+            np.uint32(span),
+        )
         made = {**params, "paper": join == "paper", "exact": exact}
-        moved = of.m * of.point_bytes + 3 * of.point_bytes * segments if alone or not exact else 4 * tiles
+        every = alone or not exact
+        moved = (candidates.m + 3 * segments) * candidates.point_bytes if every else 4 * tiles
         return Step("region/arc/arc_outline_local", policy, args, ceil_div(tiles, span), made, moved)
 
-    if of.dtype == np.float32 and params["filtered"] and device.fp64 and device.denormals:
+    if candidates.dtype == np.float32 and params["filtered"] and device.fp64 and device.denormals:
         plan = Plan(outlines(False, False), outlines(True, False))
     else:
         plan = Plan(outlines(True, True))
     args = (counts, np.uint32(tiles), offsets, sums)
     plan += Plan(Step("region/arc/arc_tile_offsets", scan, args, chunks, bytes_moved=24 * tiles))
     out = Output(
-        None, head, 0, None, (staged, counts, offsets, sums, flag),
-        (staged, m, np.uint32(segments), np.uint32(own), np.uint32(tiles), counts, offsets, sums,
-         np.uint32(scan.wg_size), np.uint32(chunks), flag),
-        {"real": params["real"]}, segments, of.dtype, "region/arc/arc_place", tiles * place.wg_size,
-    )  # fmt: skip
+        None,
+        head,
+        0,
+        None,
+        (staged, counts, offsets, sums, flag),
+        (
+            staged,
+            m,
+            np.uint32(segments),
+            np.uint32(own),
+            np.uint32(tiles),
+            counts,
+            offsets,
+            sums,
+            np.uint32(scan.wg_size),
+            np.uint32(chunks),
+            flag,
+        ),
+        {"real": params["real"]},
+        segments,
+        candidates.dtype,
+        "region/arc/arc_place",
+        tiles * gather.wg_size,
+    )
     out = emit_plan(device, out, room)
     return plan + out.emission, out
 
 
-def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
+def _hulls_plan(device, candidates, segments, of_region, memory, params, check, kernel):
     """Hulls and tangents: a work-item to a segment, in global or local memory, or a work-group to each block of one."""
-    number, each, m = np.uint32(segments), np.uint32(of_region), np.uint32(of.m)
-    moved = of.m * ((1 if of.shared else 2) * of.point_bytes + 8) + 16 * segments
-    naive = select(device, "region/arc/arc_hulls", of.dtype, of.m)
+    number, each, m = np.uint32(segments), np.uint32(of_region), np.uint32(candidates.m)
+    moved = candidates.m * ((1 if candidates.shared else 2) * candidates.point_bytes + 8) + 16 * segments
+    naive = select(device, "region/arc/arc_hulls", candidates.dtype, candidates.m)
     checked = {**params, "check": check}
     serial = naive.variant == "serial"
-    long = of.m > (4 if serial and kernel == "auto" else 1) * SHORT * segments
+    long = candidates.m > (4 if serial and kernel == "auto" else 1) * SHORT * segments
 
     def tangents(own=0, fit=0):
-        policy, groups = _shape(device, "region/arc/arc_tangents", of.dtype, 2 * segments)
+        policy, groups = _shape(device, "region/arc/arc_tangents", candidates.dtype, 2 * segments)
         groups = min(groups, BUSY * device.compute_units) if own else groups  # there is seldom any left
-        args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links,
-                np.uint32(own), np.uint32(fit), memory.pending)  # fmt: skip
-        moved = 0 if own else segments * 2 * (8 + 16 + 8 * (of.point_bytes + 4))
+        args = (
+            candidates.lower,
+            candidates.upper,
+            m,
+            memory.cut,
+            number,
+            each,
+            memory.corners,
+            memory.ranges,
+            memory.links,
+            np.uint32(own),
+            np.uint32(fit),
+            memory.pending,
+        )
+        moved = 0 if own else segments * 2 * (8 + 16 + 8 * (candidates.point_bytes + 4))
         return Plan(Step("region/arc/arc_tangents", policy, args, groups, params, bytes_moved=moved))
 
-    if long and of.shared and kernel != "naive":
-        hulls = _blocks_plan(device, of, segments, memory, checked)
-        policy = select(device, "region/arc/arc_tangents_wide", of.dtype, of.m)
+    if long and candidates.shared and kernel != "naive":
+        hulls = _blocks_plan(device, candidates, segments, memory, checked)
+        policy = select(device, "region/arc/arc_tangents_wide", candidates.dtype, candidates.m)
         if policy.variant == "serial" or segments > FEW:
             return hulls + tangents()
-        args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links)
-        moved = segments * 2 * (8 + 16 + 16 * (of.point_bytes + 4))
+        args = (
+            candidates.lower,
+            candidates.upper,
+            m,
+            memory.cut,
+            number,
+            each,
+            memory.corners,
+            memory.ranges,
+            memory.links,
+        )
+        moved = segments * 2 * (8 + 16 + 16 * (candidates.point_bytes + 4))
         wide = Step("region/arc/arc_tangents_wide", policy, args, 2 * segments, params, bytes_moved=moved)
         return hulls + Plan(wide)
     if kernel == "naive" or long or (kernel == "auto" and serial):
-        policy, groups = _shape(device, "region/arc/arc_hulls", of.dtype, 2 * segments)
-        checked["sieve"] = serial and of.m > 4 * SHORT * segments
-        args = (of.lower, of.upper, m, memory.cut, number, memory.corners, memory.ranges, memory.flag)
+        policy, groups = _shape(device, "region/arc/arc_hulls", candidates.dtype, 2 * segments)
+        checked["sieve"] = serial and candidates.m > 4 * SHORT * segments
+        args = (candidates.lower, candidates.upper, m, memory.cut, number, memory.corners, memory.ranges, memory.flag)
         hulls = Step("region/arc/arc_hulls", policy, args, groups, checked, bytes_moved=2 * moved)
         return Plan(hulls) + tangents()
-    policy = select(device, "region/arc/arc_hulls_local", of.dtype, of.m)
+    policy = select(device, "region/arc/arc_hulls_local", candidates.dtype, candidates.m)
     own = max(policy.wg_size - 1, 1)
-    args = (of.lower, of.upper, m, memory.cut, number, each, memory.corners, memory.ranges, memory.links, memory.flag,
-            memory.pending)  # fmt: skip
-    checked["shared"] = of.shared
+    args = (
+        candidates.lower,
+        candidates.upper,
+        m,
+        memory.cut,
+        number,
+        each,
+        memory.corners,
+        memory.ranges,
+        memory.links,
+        memory.flag,
+        memory.pending,
+    )
+    checked["shared"] = candidates.shared
     hulls = Step(
         "region/arc/arc_hulls_local",
         policy,
@@ -423,14 +559,14 @@ def _hulls_plan(device, of, segments, of_region, memory, params, check, kernel):
     return Plan(hulls) + tangents(own, policy.tile if policy.wg_size > 1 else 0)
 
 
-def _blocks_plan(device, of, segments, memory, params):
+def _blocks_plan(device, candidates, segments, memory, params):
     """Blocks of long segments, as many as keep the device busy; then the segments', if they have several."""
     cut, corners, ranges, flag = memory.cut, memory.corners, memory.ranges, memory.flag
-    points, m = of.lower, np.uint32(of.m)
-    policy = select(device, "region/arc/arc_hulls_blocks", of.dtype, of.m)
-    mean = ceil_div(of.m, segments)
+    points, m = candidates.lower, np.uint32(candidates.m)
+    policy = select(device, "region/arc/arc_hulls_blocks", candidates.dtype, candidates.m)
+    mean = ceil_div(candidates.m, segments)
     serial = policy.variant == "serial"
-    if not serial and mean > policy.tile and of.dtype == np.float32 and device.local_mem_bytes >= WIDE_LOCAL:
+    if not serial and mean > policy.tile and candidates.dtype == np.float32 and device.local_mem_bytes >= WIDE_LOCAL:
         policy = within_limits(replace(policy, wg_size=2 * policy.wg_size), device)
     tile = policy.tile * (STRIP if serial else 1)
     # enough blocks for all compute units, but none too short, nor too long for one work-group
@@ -439,33 +575,38 @@ def _blocks_plan(device, of, segments, memory, params):
     if not serial:
         fan = max(fan, ceil_div(mean, LONGEST * tile))
     blocks = segments * fan
-    moved = of.m * of.point_bytes + 16 * blocks
+    moved = candidates.m * candidates.point_bytes + 16 * blocks
     steps = []
     if fan == 1:
         fine, block_corners, block_ranges = cut, corners, ranges
     else:
         fine = Scratch("block_cuts", np.uint32, blocks + 1)
-        block_corners = Scratch("block_corners", np.uint32, 2 * of.m)
+        block_corners = Scratch("block_corners", np.uint32, 2 * candidates.m)
         block_ranges = Scratch("block_ranges", np.uint32, 4 * blocks)
-        shape, groups = _shape(device, "region/arc/arc_cuts", of.dtype, blocks + 1)
+        shape, groups = _shape(device, "region/arc/arc_cuts", candidates.dtype, blocks + 1)
         args = (points, m, cut, np.uint32(segments), np.uint32(fan), fine, flag, memory.pending)
         ragged = {"real": params["real"], "ragged": True, "by_width": False}
-        steps += [Step("region/arc/arc_cuts", shape, args, groups, ragged, bytes_moved=blocks * (of.point_bytes + 4))]
+        steps += [
+            Step("region/arc/arc_cuts", shape, args, groups, ragged, bytes_moved=blocks * (candidates.point_bytes + 4))
+        ]
     unchecked = {k: v for k, v in params.items() if k != "check"}
     args = (points, m, fine, np.uint32(blocks), block_corners, block_ranges, flag)
     steps += [Step("region/arc/arc_hulls_blocks", policy, args, blocks, params, bytes_moved=moved)]
     if not serial:
         args = (points, m, np.uint32(blocks), block_corners, block_ranges)
-        shape = select(device, "region/arc/arc_corners", of.dtype, of.m)
-        moved = 40 * blocks * (of.point_bytes + 8)
+        shape = select(device, "region/arc/arc_corners", candidates.dtype, candidates.m)
+        moved = 40 * blocks * (candidates.point_bytes + 8)
         steps += [Step("region/arc/arc_corners", shape, args, 2 * blocks, unchecked, moved)]
     if fan == 1:
         return Plan(*steps)
     join = Step(
-        "region/arc/arc_join", select(device, "region/arc/arc_join", of.dtype, of.m),
+        "region/arc/arc_join",
+        select(device, "region/arc/arc_join", candidates.dtype, candidates.m),
         (points, m, cut, np.uint32(segments), np.uint32(fan), block_corners, block_ranges, corners, ranges),
-        2 * segments, unchecked, bytes_moved=blocks * 32 * (of.point_bytes + 8),
-    )  # fmt: skip
+        2 * segments,
+        unchecked,
+        bytes_moved=blocks * 32 * (candidates.point_bytes + 8),
+    )
     return Plan(*steps, join)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clgeom.errors import InvalidInput
-from clgeom.region.arc.result import require_shapely
+from clgeom.optional import require_shapely
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def nested(regions, *, bands=False) -> list[Nested]:
     """The shapes of all levels of each map, each within the one before.
 
     Regions of a higher level need not lie within those of a lower one, though their cells do: their segments are cut
-    in other places. Here the outermost level is the union of its regions, and every further one the union of its own
+    elsewhere. Here the outermost level is the union of its regions, and every further one the union of its own
     within the one before. So shapes nest, and each still covers every cell of its level.
 
     Parameters

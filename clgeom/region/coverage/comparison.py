@@ -26,7 +26,7 @@ def comparison(raster, level, *, direction=">=", segments=COMPARED, device=None)
         A title for each shape, with what it adds as a share of the cells' area, and its polygons as lists of rings.
     """
     nodata = getattr(raster, "nodata", None)
-    mask = covered_mask(raster.values, level, direction=direction, nodata=nodata, of="comparison")
+    mask = covered_mask(raster.values, level, direction=direction, nodata=nodata, caller="comparison")
     if not mask.any():
         raise InvalidInput(f"No cell is {direction} {level:g}: there is nothing to compare.")
     shapes, options = {"convex hull": hull_of(mask)}, {"device": device}

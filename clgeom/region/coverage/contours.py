@@ -56,20 +56,20 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
 
 
 def _simple(ring, corners):
-    """A ring of corner numbers, parted where it comes to one place twice."""
-    places = list(map(tuple, corners[ring].tolist()))
-    if len(set(places)) == len(places):
+    """A ring of corner numbers, split where it comes to one position twice."""
+    positions = list(map(tuple, corners[ring].tolist()))
+    if len(set(positions)) == len(positions):
         return [ring]
     parts, path, seen = [], [], {}
-    for number, place in zip(ring, places):
-        if place in seen:
-            at = seen[place]
+    for number, position in zip(ring, positions):
+        if position in seen:
+            at = seen[position]
             parts.append([other for other, _ in path[at:]])
             for _, left in path[at:]:
                 del seen[left]
             del path[at:]
-        seen[place] = len(path)
-        path.append((number, place))
+        seen[position] = len(path)
+        path.append((number, position))
     return [*parts, [number for number, _ in path]]
 
 
@@ -83,7 +83,7 @@ def trace_runs(column, top, bottom) -> list[np.ndarray]:
     """`trace` of the cells in runs: rows `top` to `bottom` of each column."""
     first_column, first_row = int(column.min()), int(top.min())
     shape = int(bottom.max()) - first_row + 2, int(column.max()) - first_column + 1
-    steps = np.zeros(shape, np.int8)  # a run begins with +1 and ends with -1; no two begin in one place
+    steps = np.zeros(shape, np.int8)  # a run begins with +1 and ends with -1; no two begin in one cell
     np.add.at(steps, (top - first_row, column - first_column), 1)
     np.add.at(steps, (bottom + 1 - first_row, column - first_column), -1)
     mask = np.cumsum(steps, axis=0, dtype=np.int8)[:-1].astype(bool)
@@ -92,7 +92,7 @@ def trace_runs(column, top, bottom) -> list[np.ndarray]:
 
 def mask_polygons(mask: np.ndarray):
     """The cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
-    from clgeom.region.arc.result import require_shapely
+    from clgeom.optional import require_shapely
 
     shapely = require_shapely()
     rings = trace(mask)

@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.job import REAL, Masks
-from clgeom.region.coverage.outlines import Group
+from clgeom.region.coverage.result import Group
 from clgeom.runtime.launch import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -43,16 +43,19 @@ def _chains(masks):
     columns = Step(
         "region/coverage/coverage_columns",
         select(profile, "region/coverage/coverage_columns", REAL, lines),
-        args=(
-            extents, np.uint32(masks.stack.columns), np.uint32(bands), np.uint32(regions), spans, ranks, counts,
-        ),
+        args=(extents, np.uint32(masks.stack.columns), np.uint32(bands), np.uint32(regions), spans, ranks, counts),
         groups=regions,
         bytes_moved=4 * extents.count + 12 * regions * lines,
-    )  # fmt: skip
+    )
     scan = scan_plan(
-        profile, [Piece(counts, 0, regions + 1)], np.dtype(np.uint32), [starts], OPERATORS["sum"], exclusive=True,
+        profile,
+        [Piece(counts, 0, regions + 1)],
+        np.dtype(np.uint32),
+        [starts],
+        OPERATORS["sum"],
+        exclusive=True,
         prefix="coverage",
-    )  # fmt: skip
+    )
     candidates = Step.over(
         profile,
         "region/coverage/coverage_candidates",
@@ -64,9 +67,14 @@ def _chains(masks):
     )
     made = masks.job.run(read + Plan(columns) + scan + Plan(candidates), **buffers)
     return masks.job.chains(
-        regions * lines, masks.job.segments, lower=lower, upper=upper, starts=starts, regions=regions,
+        regions * lines,
+        masks.job.segments,
+        lower=lower,
+        upper=upper,
+        starts=starts,
+        regions=regions,
         **{memory.name: made[memory] for memory in (lower, upper, starts)},
-    )  # fmt: skip
+    )
 
 
 def _extents_plan(masks):
@@ -84,11 +92,23 @@ def _extents_plan(masks):
         buffers[name] = thresholds
         for i, (piece, own_bands, first_band) in enumerate(placed):
             args = (
-                f"raster_{i}", np.uint64(piece.start), np.uint64(stack.rows * stack.columns), np.uint32(piece.maps),
-                np.uint32(piece.first_row), np.uint32(piece.rows), np.uint32(stack.columns), np.uint32(own_bands),
-                np.uint32(first_band), np.uint32(bands), np.uint32(piece.first_map - masks.first_map),
-                np.uint32(len(levels.given)), np.uint32(first_level), name, levels.nodata_or_zero, extents,
-            )  # fmt: skip
+                f"raster_{i}",
+                np.uint64(piece.start),
+                np.uint64(stack.rows * stack.columns),
+                np.uint32(piece.maps),
+                np.uint32(piece.first_row),
+                np.uint32(piece.rows),
+                np.uint32(stack.columns),
+                np.uint32(own_bands),
+                np.uint32(first_band),
+                np.uint32(bands),
+                np.uint32(piece.first_map - masks.first_map),
+                np.uint32(len(levels.given)),
+                np.uint32(first_level),
+                name,
+                levels.nodata_or_zero,
+                extents,
+            )
             moved = piece.rows * stack.dtype.itemsize + 8 * own_bands * params["levels"]
             groups = piece.maps * own_bands * strips
             steps.append(Step(kernel, policy, args, groups, params, piece.maps * stack.columns * moved))

@@ -12,11 +12,15 @@ from clgeom.runtime.arrays import to_device
 from clgeom.runtime.launch import allocate, run, write
 
 #: What messages call the public function.
-OF = "coverage_regions"
+CALLER = "coverage_regions"
 #: Coordinates are columns and rows: exact in float32.
 REAL = np.dtype(np.float32)
-#: Levels that one launch compares: each number costs a build, so a few stand for all.
+#: Numbers of levels that one launch compares: each costs a build, so a few stand for all.
 LEVELS_AT_ONCE = (1, 2, 4, 8)
+#: Candidates and segments of one call of `chains_of`, so that its memory stays modest.
+CANDIDATES_AT_ONCE, SEGMENTS_AT_ONCE = 1 << 24, 1 << 22
+#: Bytes that a segment takes of the largest buffer there.
+SEGMENT_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +55,14 @@ class Job:
         """Chains of at most `count` candidates, as `chains_of` takes them."""
         return chains_of(self.session, REAL, count, segments=segments, cuts=self.cuts, **memory)
 
+    def regions_at_once(self, segments) -> int:
+        """The number of regions of `segments` segments that one call of `chains_of` takes."""
+        room = self.session.profile.max_alloc_bytes // SEGMENT_BYTES
+        return max(min(SEGMENTS_AT_ONCE, room) // segments, 1)
+
     def sent(self, values: np.ndarray):
         """Memory for kernels that only read it."""
-        return to_device(self.session, np.ascontiguousarray(values), of=OF).chunks[0].buffer
+        return to_device(self.session, np.ascontiguousarray(values), of=CALLER).chunks[0].buffer
 
     def written(self, values: np.ndarray):
         """Memory that kernels may write, with these values in it."""
@@ -87,10 +96,10 @@ class Masks:
 
     def pieces(self, *, halo):
         """The raster of these maps, in pieces that fit one allocation, with rows around them."""
-        return self.stack.pieces(self.first_map, self.maps, halo=halo, of=OF)
+        return self.stack.pieces(self.first_map, self.maps, halo=halo, caller=CALLER)
 
     def levels(self, most=LEVELS_AT_ONCE[-1]):
-        """(first, thresholds on the device, template parameters) of levels that one launch takes: at most so many."""
+        """(first, thresholds on the device, template parameters) of levels that one launch takes, at most `most`."""
         thresholds, first = self.job.levels.thresholds, 0
         while first < len(thresholds):
             room = max(min(len(thresholds) - first, most), 1)

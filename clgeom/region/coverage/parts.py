@@ -1,13 +1,25 @@
-"""Regions of connected parts, and of masks with holes: runs of covered cells, joined, then outlined."""
+"""Regions of connected parts, and of masks with holes: runs of covered cells, joined, then outlined.
+
+runs   -> the region of each run: its mask, or its connected part
+region -> its holes, and the corners on each of its grid lines -> chains, regions of like size in one call
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from clgeom.region.coverage.holes import holes_of
-from clgeom.region.coverage.job import Masks
-from clgeom.region.coverage.outlines import Group, lines_of, outlines
+from clgeom.region.arc.chains import Chains
+from clgeom.region.coverage.job import CANDIDATES_AT_ONCE, REAL, Job, Masks
+from clgeom.region.coverage.result import Group, Hole
 from clgeom.region.coverage.runs import Runs, connected, covered_runs
+
+#: Bytes that a candidate takes of the largest buffer of `chains_of`.
+CANDIDATE_BYTES = 16
+#: Numbers of candidates up to which regions share a call: where each is a segment, more segments change nothing.
+SIZE_CLASSES = (4, 16, 64, 256)
+NONE = np.iinfo(np.int32).max
 
 
 def regions_of_runs(masks: Masks, *, parts: bool, least) -> list[Group]:
@@ -46,3 +58,110 @@ def _across(turned: Masks, runs: Runs, owner, parts):
     made = outlines(turned.job, lines_of(there, owner_there, len(mask_there)))
     where = {r: (chains, i) for chains, some in made for i, r in enumerate(some.tolist())}
     return [where[r] for r in number.tolist()]
+
+
+# Holes ----------------------------------------------------------------------------------------------------------
+
+
+def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, list[Hole]]:
+    """Region number -> its holes of at least `least` cells. `owner` are the regions of the runs."""
+    gaps = runs.between()
+    roots = connected(job, gaps, corners=False)
+    side = gaps.column % gaps.width
+    at_edge = (gaps.top == 0) | (gaps.bottom == gaps.rows - 1) | (side == 0) | (side == gaps.width - 1)
+    sizes = np.bincount(roots, gaps.lengths, len(gaps))
+    sizes[roots[at_edge]] = 0
+    chosen = np.flatnonzero((sizes > 0) & (sizes >= least))
+    # a hole's first run has its own surroundings above it: the cells left of the first column are no hole's, and touch
+    above = np.searchsorted(runs.keys, gaps.keys[chosen]) - 1
+    members = np.flatnonzero(np.isin(roots, chosen))
+    members = members[np.argsort(roots[members], kind="stable")]
+    column, top, bottom, mask = (values[members] for values in (side, gaps.top, gaps.bottom, gaps.mask))
+    ends = np.searchsorted(roots[members], chosen, side="right").tolist()
+    found: dict[int, list[Hole]] = {}
+    for begin, end, region in zip([0, *ends], ends, owner[above].tolist()):
+        own = slice(begin, end)
+        hole = Hole(column[own], top[own], bottom[own], int(mask[begin]), region, runs, owner)
+        found.setdefault(region, []).append(hole)
+    return found
+
+
+# From runs to chains --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The grid lines of regions, region after region: at `x`, covered rows from `low` to `high`."""
+
+    x: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    starts: np.ndarray
+
+
+def lines_of(runs: Runs, owner, regions) -> Lines:
+    """Highest and lowest corner on each grid line beside the columns of a region; `owner` are the runs' regions."""
+    order = np.argsort(owner, kind="stable")  # by region, column, row
+    region, column = owner[order], runs.column[order]
+    if len(order) == 0:
+        return Lines(*(np.empty(0, np.int64) for _ in range(3)), np.zeros(regions + 1, np.int64))
+    fresh = np.r_[True, (region[1:] != region[:-1]) | (column[1:] != column[:-1])]
+    begin = np.flatnonzero(fresh)
+    end = np.r_[begin[1:], len(order)] - 1
+    region, column = region[begin], column[begin] % runs.width
+    first, after = runs.top[order[begin]], runs.bottom[order[end]] + 1
+    # a column has a line on its left; one on its right, too, unless that is the left line of the region's next column
+    alone = np.r_[(region[1:] != region[:-1]) | (column[1:] != column[:-1] + 1), True]
+    left = np.arange(len(column)) + np.r_[0, np.cumsum(alone)[:-1]]
+    total = len(column) + int(alone.sum())
+    x, low, high, whose = (np.empty(total, np.int64) for _ in range(4))
+    low[:], high[:] = NONE, -1
+    x[left], x[left + 1] = column, column + 1
+    whose[left] = whose[left + 1] = region
+    low[left], high[left] = first, after
+    low[left + 1] = np.minimum(low[left + 1], first)
+    high[left + 1] = np.maximum(high[left + 1], after)
+    return Lines(x, low, high, np.searchsorted(whose, np.arange(regions + 1)))
+
+
+def outlines(job: Job, lines: Lines) -> list[tuple[Chains, np.ndarray]]:
+    """(chains, numbers of their regions) of all regions, those of like size in one call."""
+    sizes = np.diff(lines.starts)
+    classes = [c for c in SIZE_CLASSES if c < job.segments] if job.cuts == "count" else []
+    made = []
+    for low, high in zip([-1, *classes], [*classes, NONE]):
+        segments = min(job.segments, high)
+        chosen = np.flatnonzero((sizes > low) & (sizes <= high))
+        made += [(_chains(job, lines, some, segments), some) for some in _shares(job, chosen, sizes, segments)]
+    return made
+
+
+def _shares(job, chosen, sizes, segments):
+    """Regions in shares that one call of `chains_of` takes, with no buffer larger than allowed."""
+    if len(chosen) == 0:
+        return
+    candidates = max(min(CANDIDATES_AT_ONCE, job.session.profile.max_alloc_bytes // CANDIDATE_BYTES) // 2, 1)
+    share = np.cumsum(sizes[chosen]) // candidates  # so a share has fewer than two of these, or one region
+    share = np.maximum(share, np.arange(len(chosen)) // job.regions_at_once(segments))
+    yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
+
+
+def _chains(job, lines, regions, segments):
+    """The chains of some regions."""
+    sizes = np.diff(lines.starts)[regions]
+    starts = np.r_[0, np.cumsum(sizes)]
+    pick = np.arange(starts[-1]) + np.repeat(lines.starts[regions] - starts[:-1], sizes)
+    lower, upper = (
+        job.written(np.stack([lines.x[pick], rows[pick]], axis=1).astype(REAL)) for rows in (lines.low, lines.high)
+    )
+    return job.chains(
+        len(pick),
+        segments,
+        regions=len(regions),
+        lower="coverage_lower",
+        upper="coverage_upper",
+        starts="coverage_starts",
+        coverage_lower=lower,
+        coverage_upper=upper,
+        coverage_starts=job.written(starts.astype(np.uint32)),
+    )

@@ -15,9 +15,15 @@ from clgeom.runtime.launch import read
 
 #: Types that kernels read, and the type that a value and a level are compared in.
 THRESHOLDS = {
-    "float32": "float32", "float64": "float64", "int8": "int32", "uint8": "int32", "int16": "int32",
-    "uint16": "int32", "int32": "int64", "uint32": "int64",
-}  # fmt: skip
+    "float32": "float32",
+    "float64": "float64",
+    "int8": "int32",
+    "uint8": "int32",
+    "int16": "int32",
+    "uint16": "int32",
+    "int32": "int64",
+    "uint32": "int64",
+}
 #: float32 counts columns and rows exactly up to here.
 LARGEST_SIDE = 1 << 23
 
@@ -59,7 +65,7 @@ class Stack:
         turned = np.ascontiguousarray(array.swapaxes(1, 2))
         return Stack(self.session, self.dtype, *turned.shape, turned)
 
-    def pieces(self, first_map, maps, *, halo, of):
+    def pieces(self, first_map, maps, *, halo, caller):
         """Some of the maps, in pieces of whole maps, or of whole rows of one map, that are no larger than allowed.
 
         With `halo` a piece's buffer has the rows above and below it, too.
@@ -74,12 +80,12 @@ class Stack:
         if fitting:
             for first in range(first_map, first_map + maps, fitting):
                 count = min(fitting, first_map + maps - first)
-                yield Piece(self._sent(self.array[first : first + count], of), 0, first, count, 0, self.rows)
+                yield Piece(self._sent(self.array[first : first + count], caller), 0, first, count, 0, self.rows)
             return
         rows = limit // row_bytes - 2 * halo
         if rows < 1:
             raise DeviceLimit(
-                f"One row of the raster of {of} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
+                f"One row of the raster of {caller} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
                 f"buffers of {limit:,}."
             )
         for one in range(first_map, first_map + maps):
@@ -87,32 +93,32 @@ class Stack:
                 last = min(first + rows, self.rows)
                 above = halo if first > 0 else 0
                 part = self.array[one, first - above : last + halo]
-                yield Piece(self._sent(part, of), above * self.columns, one, 1, first, last - first)
+                yield Piece(self._sent(part, caller), above * self.columns, one, 1, first, last - first)
 
-    def _sent(self, part, of):
-        return to_device(self.session, part.reshape(-1), of=of).chunks[0].buffer
+    def _sent(self, part, caller):
+        return to_device(self.session, part.reshape(-1), of=caller).chunks[0].buffer
 
 
-def as_stack(raster, device, *, of) -> Stack:
+def as_stack(raster, device, *, caller) -> Stack:
     """The `raster` parameter of a public function as a Stack of one or more maps."""
     session = session_of(raster, device)
     if is_device_array(raster):
-        return _adopted(session, raster, of)
-    array = canonical_raster(raster, of=of)
+        return _adopted(session, raster, caller)
+    array = canonical_raster(raster, caller=caller)
     if array.dtype == np.float64:
-        session.profile.require_fp64(of)
+        session.profile.require_fp64(caller)
     return Stack(session, array.dtype, *array.shape, array)
 
 
-def canonical_raster(raster, *, of) -> np.ndarray:
+def canonical_raster(raster, *, caller) -> np.ndarray:
     """A native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
     try:
         array = np.asarray(np.ma.getdata(raster) if isinstance(raster, np.ma.MaskedArray) else raster)
     except (ValueError, TypeError) as error:  # ragged lists and the like
-        raise InvalidInput(f"The 'raster' parameter of {of} must be an array of numbers. {error}") from error
-    _check_shape(array.shape, of)
+        raise InvalidInput(f"The 'raster' parameter of {caller} must be an array of numbers. {error}") from error
+    _check_shape(array.shape, caller)
     if array.dtype.kind not in "biuf":
-        raise InvalidInput(f"The 'raster' parameter of {of} must hold numbers. Got {array.dtype} instead.")
+        raise InvalidInput(f"The 'raster' parameter of {caller} must hold numbers. Got {array.dtype} instead.")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype == bool:
         array = array.view(np.uint8)
@@ -121,7 +127,7 @@ def canonical_raster(raster, *, of) -> np.ndarray:
     elif array.dtype.name not in THRESHOLDS:
         wide = array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > 1 << 53
         if wide:
-            raise InvalidInput(f"The 'raster' parameter of {of} must hold integers within 2**53.")
+            raise InvalidInput(f"The 'raster' parameter of {caller} must hold integers within 2**53.")
         array = _converted(array, np.float64)
     if np.ma.is_masked(raster):
         unknown = np.ma.getmaskarray(raster)
@@ -135,29 +141,30 @@ def _converted(array, dtype):
         return array.astype(dtype, copy=False)
 
 
-def _adopted(session, raster, of):
-    _check_shape(raster.shape, of)
+def _adopted(session, raster, caller):
+    _check_shape(raster.shape, caller)
     if raster.dtype.name not in THRESHOLDS:
-        return as_stack(fetched(raster), session, of=of)
-    raster = native_array(session, raster, of=of, name="raster")
-    flat = as_device_values(session, raster.reshape(-1), of=of, name="raster", types=THRESHOLDS)
+        return as_stack(fetched(raster), session, caller=caller)
+    raster = native_array(session, raster, of=caller, name="raster")
+    flat = as_device_values(session, raster.reshape(-1), of=caller, name="raster", types=THRESHOLDS)
     maps = raster.shape[0] if raster.ndim == 3 else 1
     return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, flat.chunks[0].buffer)
 
 
-def _check_shape(shape, of):
+def _check_shape(shape, caller):
     if len(shape) not in (2, 3) or 0 in shape:
         raise InvalidInput(
-            f"The 'raster' parameter of {of} must have shape (rows, columns) or (maps, rows, columns), none of them 0. "
-            f"Got {shape} instead."
+            f"The 'raster' parameter of {caller} must have shape (rows, columns) or (maps, rows, columns), none of "
+            f"them 0. Got {shape} instead."
         )
     if max(shape[-2:]) > LARGEST_SIDE:
         raise InvalidInput(
-            f"The 'raster' parameter of {of} must have at most {LARGEST_SIDE:,} rows and columns. Got {shape} instead."
+            f"The 'raster' parameter of {caller} must have at most {LARGEST_SIDE:,} rows and columns. "
+            f"Got {shape} instead."
         )
 
 
-def covered_mask(raster, level, *, direction=">=", nodata=None, of="covered_mask") -> np.ndarray:
+def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_mask") -> np.ndarray:
     """The cells that reach a level, by the comparison that the kernels make.
 
     Parameters
@@ -171,8 +178,8 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, of="covered_mask
     -------
     ndarray of bool, of the raster's shape
     """
-    array = canonical_raster(raster, of=of)
-    levels = as_levels(level, direction, nodata, array.dtype, of=of)
+    array = canonical_raster(raster, caller=caller)
+    levels = as_levels(level, direction, nodata, array.dtype, caller=caller)
     values, threshold = _converted(array, levels.dtype), levels.thresholds[0]
     mask = values <= threshold if levels.below else values >= threshold
     if levels.nodata is not None:
@@ -182,8 +189,8 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, of="covered_mask
 
 def known_values(raster, nodata=None) -> np.ndarray:
     """The values of a raster as float64, NaN where there are none."""
-    array = canonical_raster(raster, of="known_values")
-    absent = as_levels(0, ">=", nodata, array.dtype, of="known_values").nodata
+    array = canonical_raster(raster, caller="known_values")
+    absent = as_levels(0, ">=", nodata, array.dtype, caller="known_values").nodata
     values = _converted(array, np.float64)
     return (values if absent is None else np.where(array == absent, np.nan, values)).reshape(np.shape(raster))
 
@@ -208,32 +215,30 @@ class Levels:
 
     def params(self, value) -> dict:
         """Template parameters of the kernels that compare."""
-        return {
-            "value": value, "threshold": c_name(self.dtype), "below": self.below, "nodata": self.nodata is not None,
-        }  # fmt: skip
+        return {"value": value, "threshold": c_name(self.dtype), "below": self.below, "nodata": self.nodata is not None}
 
     @property
     def nodata_or_zero(self):
         return self.dtype.type(0 if self.nodata is None else self.nodata)
 
 
-def as_levels(levels, direction, nodata, raster_type, *, of) -> Levels:
+def as_levels(levels, direction, nodata, raster_type, *, caller) -> Levels:
     """The `levels`, `direction` and `nodata` parameters of a public function."""
-    one_of(direction, (">=", "<="), "direction", caller=of)
-    unmasked(levels, "levels", caller=of)
+    one_of(direction, (">=", "<="), "direction", caller=caller)
+    unmasked(levels, "levels", caller=caller)
     try:
         given = np.atleast_1d(np.asarray(levels, np.float64))
     except (ValueError, TypeError):
         given = np.empty((0, 0))
     if given.ndim != 1 or len(given) == 0:
-        raise InvalidInput(f"The 'levels' parameter of {of} must be one or more numbers. Got {levels!r} instead.")
+        raise InvalidInput(f"The 'levels' parameter of {caller} must be one or more numbers. Got {levels!r} instead.")
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
-        raise InvalidInput(f"The 'levels' parameter of {of} must be finite. Got {bad} instead.")
+        raise InvalidInput(f"The 'levels' parameter of {caller} must be finite. Got {bad} instead.")
     if len(np.unique(given)) < len(given):
         once, counts = np.unique(given, return_counts=True)
         raise InvalidInput(
-            f"The 'levels' parameter of {of} must name each level once. Got {once[counts > 1][0]} more than once."
+            f"The 'levels' parameter of {caller} must name each level once. Got {once[counts > 1][0]} more than once."
         )
     threshold = np.dtype(THRESHOLDS[raster_type.name])
     if threshold.kind == "f":
@@ -246,16 +251,16 @@ def as_levels(levels, direction, nodata, raster_type, *, of) -> Levels:
         whole = np.floor(given) if direction == "<=" else np.ceil(given)
         low, high = float(info.min) / 2, float(info.max) / 2  # far beyond any value, and whole numbers, both
         thresholds = np.clip(whole, low, high).astype(threshold)
-    return Levels(tuple(given.tolist()), direction == "<=", thresholds, _nodata(nodata, raster_type, of))
+    return Levels(tuple(given.tolist()), direction == "<=", thresholds, _nodata(nodata, raster_type, caller))
 
 
-def _nodata(nodata, raster_type, of):
+def _nodata(nodata, raster_type, caller):
     if nodata is None:
         return None
     try:
         number = float(nodata)
     except (TypeError, ValueError):
-        raise InvalidInput(f"The 'nodata' parameter of {of} must be a number. Got {nodata!r} instead.") from None
+        raise InvalidInput(f"The 'nodata' parameter of {caller} must be a number. Got {nodata!r} instead.") from None
     if math.isnan(number):
         return None  # NaN is never covered
     if raster_type.kind == "f":

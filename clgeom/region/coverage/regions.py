@@ -11,37 +11,39 @@ Everything is decided in columns and rows, which are whole numbers; the transfor
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
-from clgeom.region.coverage.job import OF, Job, Masks
-from clgeom.region.coverage.outlines import CANDIDATES_AT_ONCE, regions_at_once
+from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
-from clgeom.region.coverage.polygons import CoverageRegions, as_grid
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.region.coverage.result import CoverageRegions, as_grid
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.call import recording
+from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
 #: Cells of masks that are looked at together for parts.
 CELLS_AT_ONCE = 1 << 26
 
 
 def coverage_regions(
-    raster,
-    levels,
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
     *,
-    direction=">=",
-    transform=None,
-    crs=None,
-    nodata=None,
-    segments=64,
-    cuts="count",
-    axis="x",
-    parts=True,
-    holes=None,
-    device=None,
-    profile=False,
+    direction: Literal[">=", "<="] = ">=",
+    transform: Any = None,
+    crs: Any = None,
+    nodata: FloatLike | None = None,
+    segments: IntLike = 64,
+    cuts: Literal["count", "width"] = "count",
+    axis: Literal["x", "both"] = "x",
+    parts: bool = True,
+    holes: FloatLike | None = None,
+    device: DeviceLike = None,
+    profile: bool = False,
 ) -> CoverageRegions:
     """Polygons around the cells of a raster that reach a level: valid, covering every cell, of few vertices.
 
@@ -98,13 +100,21 @@ def coverage_regions(
     A region is the union of the convex hulls of neighbouring segments, as for `adaptive_region`, made of the cells'
     corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
+    >>> regions = clgeom.coverage_regions(raster, 5)
+    >>> [(region.cells, region.area) for region in regions]
+    [(3, 3.5), (2, 2.0)]
     """
-    segments = integer(segments, "segments", caller=OF)
-    one_of(cuts, CUTS, "cuts", caller=OF)
-    one_of(axis, ("x", "both"), "axis", caller=OF)
-    stack = as_stack(raster, device, of=OF)
-    chosen = as_levels(levels, direction, nodata, stack.dtype, of=OF)
-    grid = as_grid(transform, crs, (stack.rows, stack.columns), of=OF)
+    segments = integer(segments, "segments", caller=CALLER)
+    one_of(cuts, CUTS, "cuts", caller=CALLER)
+    one_of(axis, ("x", "both"), "axis", caller=CALLER)
+    stack = as_stack(raster, device, caller=CALLER)
+    chosen = as_levels(levels, direction, nodata, stack.dtype, caller=CALLER)
+    grid = as_grid(transform, crs, (stack.rows, stack.columns), caller=CALLER)
     least = _least_cells(holes, grid.cell_area)
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
     groups = []
@@ -127,7 +137,7 @@ def _least_cells(holes, cell_area):
         area = math.nan
     if not area >= 0:
         raise InvalidInput(
-            f"The 'holes' parameter of {OF} must be the least area of a hole, 0 or more. Got {holes!r} instead."
+            f"The 'holes' parameter of {CALLER} must be the least area of a hole, 0 or more. Got {holes!r} instead."
         )
     return area / cell_area
 
@@ -137,7 +147,7 @@ def _batches(job, *, cells_at_once=None):
     stack, levels = job.stack, len(job.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = job.session.profile.max_alloc_bytes
-    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), regions_at_once(job.segments, room) // levels)
+    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), job.regions_at_once(job.segments) // levels)
     if cells_at_once is not None:
         maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
     maps = max(maps, 1)

@@ -77,13 +77,22 @@ def covered_runs(masks: Masks) -> Runs:
             step = Step(
                 kernel,
                 policy,
-                args=("raster", np.uint64(piece.start), np.uint32(piece.maps), np.uint32(piece.first_row),
-                      np.uint32(piece.rows), np.uint32(rows), np.uint32(columns), "thresholds",
-                      job.levels.nodata_or_zero, labels),
+                args=(
+                    "raster",
+                    np.uint64(piece.start),
+                    np.uint32(piece.maps),
+                    np.uint32(piece.first_row),
+                    np.uint32(piece.rows),
+                    np.uint32(rows),
+                    np.uint32(columns),
+                    "thresholds",
+                    job.levels.nodata_or_zero,
+                    labels,
+                ),
                 groups=policy.groups(piece.maps * piece.rows, profile.compute_units),
                 params=params,
                 bytes_moved=cells * (stack.dtype.itemsize + params["levels"]),
-            )  # fmt: skip
+            )
             made = job.run(Plan(step), raster=piece.buffer, thresholds=thresholds)
             flat = as_array(job.session, made[labels], (labels.count,), np.uint8)
             only_begin, only_end, both = partition(flat, 3, device=job.session)
@@ -115,16 +124,23 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
     profile, number, roots = job.session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
     policy = select(profile, "region/coverage/coverage_unite", np.dtype(np.uint32), n)
     groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
-    # few items: each unites its own share of the runs alone, and then only what lies between shares is atomic
+    # few work-items: each unites its own share of the runs alone, and then only what lies between shares is atomic
     serial = policy.variant == "serial"
     share = ceil_div(n, groups) if serial else 1
     args = (
-        "tops", "bottoms", "columns", "starts", number, np.uint32(runs.width), np.int32(corners), np.uint32(share),
+        "tops",
+        "bottoms",
+        "columns",
+        "starts",
+        number,
+        np.uint32(runs.width),
+        np.int32(corners),
+        np.uint32(share),
         "parents",
-    )  # fmt: skip
+    )
     uniting = [
-        Step("region/coverage/coverage_unite", policy, args, groups, {"within": within}, bytes_moved=16 * n)
-        for within in ((True, False) if serial else (False,))
+        Step(f"region/coverage/{name}", policy, args, groups, bytes_moved=16 * n)
+        for name in (("coverage_unite_shares", "coverage_unite") if serial else ("coverage_unite",))
     ]
     rooting = Step.over(
         profile,

@@ -2,7 +2,7 @@
 // arc_corners: of lists of candidates only the corners of their hulls stay; a work-group to a list.
 //
 //   lists   | block 0: c0 c1 c2 ..   | block 1: c0 ..           from left to right, in the memory of corners
-//   ranges  [ (first, last) | ..                                places in the lists; see arc/arc_segments.h
+//   ranges  [ (first, last) | ..                                indices in the lists; see arc/arc_segments.h
 //
 // Each candidate of a short list looks at all others for a line that it is on or below: tests side by side, no barriers
 // between. A list that does not fit in local memory goes through global memory, a strip to a work-item, and merges.
@@ -46,7 +46,7 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void arc_corners(global const real_t *points, const uint m, const uint blocks, global uint *corners, global uint *ranges)
 {
     local real_t x[ROOM], y[ROOM];
-    local uint id[ROOM], values[WG_SIZE], sums[ARC_CHUNKS], parts[3 * WG_SIZE];
+    local uint id[ROOM], values[2 * WG_SIZE], parts[3 * WG_SIZE];
     const uint lid = get_local_id(0), which = get_group_id(0), side = which >= blocks;
     const uint2 range = vload2(which, ranges);
     const uint count = range.y + 1 - range.x;                      // 0 for (1, 0)
@@ -64,7 +64,7 @@ void arc_corners(global const real_t *points, const uint m, const uint blocks, g
         for (uint base = 0; base < count; base += WG_SIZE) {
             const uint k = base + lid, stays = k < count && item_is_corner(x, y, count, k, side);
             uint all;
-            const uint at = size + group_before(stays, lid, values, sums, &all);
+            const uint at = size + group_before(stays, lid, values, &all);
             if (stays)
                 list[at] = id[k];
             size += all;

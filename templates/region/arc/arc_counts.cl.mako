@@ -9,11 +9,11 @@
 #include "arc/arc_segments.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
-void arc_counts(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
+void arc_counts(global const uint *cuts, const uint segments, global const uint *links, const uint reflex_vertices,
                 global uint *counts)
 {
     const uint all = 3 * segments;
     ARC_SHARE(all + 1, ${int(variant == "serial")})
     for (ulong i = begin; i < end; i += stride)
-        counts[i] = i < all ? arc_count(cuts, links, segments, (uint)i, in_valley) : 0;
+        counts[i] = i < all ? arc_count(cuts, links, segments, (uint)i, reflex_vertices) : 0;
 }

@@ -3,7 +3,7 @@
 //
 //   candidates | segment 0      | segment 1 | ..            ascending x; see arc/arc_segments.h
 //   corners    [ c0 c1 c2       | c0 c1     | ..            Andrew's monotone chain, its stack where it ends up
-//   ranges     [ (first, last)  | ..                        places in corners of the side
+//   ranges     [ (first, last)  | ..                        indices in corners of the side
 //
 // group: the naive kernel as published. serial: a work-item walks a share of the segments${", with the sieve of hood/hood_strip.h" if sieve else ""}.
 % if check:
@@ -27,6 +27,35 @@
 #define ARC_STACK(k) corners[k]
 #include "arc/arc_chain.h"
 % endif
+% if check:
+
+// Whether candidates are finite, and in order after the one before.
+inline int item_in_order(global const real_t *points, uint first, uint count)
+{
+    int ordered = 1;
+    for (uint k = first; k < first + count; ++k)
+        ordered &= arc_is_finite(CLGEOM_LOAD2(${real}, points, k)) &
+                   (k == 0 || arc_in_order(CLGEOM_LOAD2(${real}, points, k - (k > 0)), CLGEOM_LOAD2(${real}, points, k)));
+    return ordered;
+}
+% endif
+
+// The corners of candidates from `first` on; returns which of `corners` they are: from .x up to before .y.
+inline uint2 item_hull(global const real_t *points, uint first, uint count, uint side, global uint *corners)
+{
+% if sieve:
+#define X(k) points[2 * (size_t)corners[k]]
+    uint size = item_strip(points, first, count, side, corners);
+    // a hood goes up its last column, or up its first one
+    if (size > 1 && !side && X(size - 2) == X(size - 1))
+        --size;
+    return (uint2)(size > 1 && side && X(0) == X(1) ? 1 : 0, size);
+% else:
+    uint size;
+    ARC_CHAIN(first, count, side, size)
+    return (uint2)(0, size);
+% endif
+}
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void arc_hulls(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
@@ -37,27 +66,11 @@ void arc_hulls(global const real_t *lower, global const real_t *upper, const uin
         const uint side = i >= segments, s = (uint)(side ? i - segments : i);
         global const real_t *points = side ? upper : lower;
         const uint first = cuts[s], count = max(cuts[s + 1], first) - first;       // even in disorder
-        global uint *corners = all_corners + (size_t)side * m + first;
-        uint from = 0;
 % if check:
-        int ordered = cuts[s] <= cuts[s + 1];
-        for (uint k = first; !side && k < first + count; ++k)
-            ordered &= arc_is_finite(CLGEOM_LOAD2(${real}, points, k)) &
-                       (k == 0 || arc_in_order(CLGEOM_LOAD2(${real}, points, k - (k > 0)), CLGEOM_LOAD2(${real}, points, k)));
-        if (!ordered)
+        if (cuts[s] > cuts[s + 1] || (!side && !item_in_order(points, first, count)))
             atomic_or(flag, 1u);
 % endif
-% if sieve:
-        uint size = item_strip(points, first, count, side, corners);
-        // a hood goes up its last column, or up its first one
-        if (size > 1 && !side && points[2 * (size_t)corners[size - 2]] == points[2 * (size_t)corners[size - 1]])
-            --size;
-        if (size > 1 && side && points[2 * (size_t)corners[0]] == points[2 * (size_t)corners[1]])
-            from = 1;
-% else:
-        uint size = 0;
-        ARC_CHAIN(first, count, side, size)
-% endif
-        vstore2(count ? (uint2)(first + from, first + size - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
+        const uint2 found = item_hull(points, first, count, side, all_corners + (size_t)side * m + first);
+        vstore2(count ? (uint2)(first + found.x, first + found.y - 1) : (uint2)(1, 0), (size_t)side * segments + s, ranges);
     }
 }

@@ -52,9 +52,9 @@ inline uint item_chain_local(local const real_t *x, local const real_t *y, uint 
 
 typedef struct { local const real_t *x, *y; local const ushort *stack; } hull_t;
 
-inline point_t arc_corner(const hull_t *hull, uint place)
+inline point_t arc_corner(const hull_t *hull, uint index)
 {
-    const uint id = hull->stack[place];
+    const uint id = hull->stack[index];
     return (point_t)(hull->x[id], hull->y[id]);
 }
 
@@ -66,7 +66,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
                      global uint *links, global uint *flag, global uint *pending)
 {
     local real_t x[CAPACITY], y[CAPACITY];
-    local ushort stack[CAPACITY], sizes[WG_SIZE], places[WG_SIZE];
+    local ushort stack[CAPACITY], sizes[WG_SIZE], firsts[WG_SIZE];
     const uint lid = get_local_id(0), tile = get_group_id(0) * OWN, tile_end = min(tile + OWN, segments);
     const uint halo = arc_halo(cuts, tile_end, segments);         // all between are empty: candidates are side by side
     const uint s = WG_SIZE > 1 && lid == OWN ? halo : min(tile + lid, segments);
@@ -76,7 +76,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
     const int possible = (first <= end) & (!loaded | ((first >= begin) & (end <= begin + all)));   // not so in disorder
     const uint count = possible ? end - first : 0, own = lid < OWN && s < segments;
     const uint region = s / of_region * of_region, region_end = min(region + of_region, segments);
-    places[lid] = first - begin;
+    firsts[lid] = first - begin;
     for (uint side = 0; side < 2; ++side) {
         global const real_t *points = side ? upper : lower;
 % if shared:
@@ -126,7 +126,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
                 link[LINK_P] = first + size - 1;
             else if (loaded && sizes[other] > 0) {                 // next is in the same region
                 const hull_t hull = {x, y, stack};
-                const uint p = places[lid], q = places[other];
+                const uint p = firsts[lid], q = firsts[other];
                 const uint2 touched = arc_tangent(&hull, side, (uint2)(p, p + size - 1), (uint2)(q, q + sizes[other] - 1));
                 global uint *far = link + 4 * (size_t)(next - s);
                 link[LINK_P] = begin + touched.x;

@@ -21,7 +21,7 @@ void arc_join(global const real_t *points, const uint m, global const uint *cuts
               global const uint *block_corners, global const uint *block_ranges, global uint *corners,
               global uint *ranges)
 {
-    local uint values[WG_SIZE], sums[ARC_CHUNKS], parts[3 * WG_SIZE];
+    local uint values[2 * WG_SIZE], parts[3 * WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0) & 1, s = get_group_id(0) / 2, begin = cuts[s];
     const uint room = m - begin;                                      // in disorder blocks may overlap
     global uint *list = corners + (size_t)side * m + begin;
@@ -32,17 +32,18 @@ void arc_join(global const real_t *points, const uint m, global const uint *cuts
         const uint2 range = base + lid < fan ? vload2(first_block + base + lid, block_ranges) : (uint2)(1, 0);
         const uint size = range.y + 1 - range.x;                      // 0 for (1, 0)
         uint all;
-        const uint at = total + group_before(size, lid, values, sums, &all);
+        const uint at = total + group_before(size, lid, values, &all);
         total += all;
         if (size <= LONG)
             for (uint k = 0; k < size && at + k < room; ++k)
                 list[at + k] = from[range.x + k];
         parts[3 * lid] = range.x;
         parts[3 * lid + 1] = at;
+        parts[3 * lid + 2] = size;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint other = 0; other < WG_SIZE; ++other)
-            if (values[other] > LONG)
-                for (uint k = lid; k < values[other] && parts[3 * other + 1] + k < room; k += WG_SIZE)
+            if (parts[3 * other + 2] > LONG)
+                for (uint k = lid; k < parts[3 * other + 2] && parts[3 * other + 1] + k < room; k += WG_SIZE)
                     list[parts[3 * other + 1] + k] = from[parts[3 * other] + k];
         barrier(CLK_LOCAL_MEM_FENCE);
     }

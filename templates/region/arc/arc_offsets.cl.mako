@@ -14,19 +14,19 @@
 #include "arc/arc_before.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void arc_offsets(global const uint *cuts, const uint segments, global const uint *links, const uint in_valley,
+void arc_offsets(global const uint *cuts, const uint segments, global const uint *links, const uint reflex_vertices,
                  global uint *offsets, global uint *sums)
 {
-    local uint values[WG_SIZE], parts[ARC_CHUNKS];
+    local uint values[2 * WG_SIZE];
     const uint all = 3 * segments, lid = get_local_id(0);
     const uint first = min((uint)get_global_id(0) * ${items_per_thread}, all + 1), last = min(first + ${items_per_thread}, all + 1);
     uint sum = 0, chunk;
     for (uint i = first; i < last; ++i) {
-        const uint count = i < all ? arc_count(cuts, links, segments, i, in_valley) : 0;
+        const uint count = i < all ? arc_count(cuts, links, segments, i, reflex_vertices) : 0;
         offsets[i] = sum;                          // of the run, so far
         sum += count;
     }
-    const uint before = group_before(sum, lid, values, parts, &chunk);
+    const uint before = group_before(sum, lid, values, &chunk);
     for (uint i = first; WG_SIZE > 1 && i < last; ++i)
         offsets[i] += before;
     if (lid == 0)

@@ -17,9 +17,9 @@
 #include "arc/arc_segments.h"
 typedef struct { global const real_t *points; global const uint *corners; } hull_t;
 
-inline point_t arc_corner(const hull_t *hull, uint place)
+inline point_t arc_corner(const hull_t *hull, uint index)
 {
-    return CLGEOM_LOAD2(${real}, hull->points, hull->corners[place]);
+    return CLGEOM_LOAD2(${real}, hull->points, hull->corners[index]);
 }
 
 #include "arc/arc_tangent.h"

@@ -16,9 +16,9 @@
 #define WG_SIZE ${wg_size}
 typedef struct { global const real_t *points; global const uint *corners; } hull_t;
 
-inline point_t arc_corner(const hull_t *hull, uint place)
+inline point_t arc_corner(const hull_t *hull, uint index)
 {
-    return CLGEOM_LOAD2(${real}, hull->points, hull->corners[place]);
+    return CLGEOM_LOAD2(${real}, hull->points, hull->corners[index]);
 }
 
 #include "arc/arc_tangent.h"
@@ -47,12 +47,12 @@ void arc_tangents_wide(global const real_t *lower, global const real_t *upper, c
     uint lo = p_range.x, hi = p_range.y, step;               // the first corner of P whose successor is not beyond
     do {
         step = (hi - lo) / WG_SIZE + 1;
-        const uint place = min(lo + lid * step, hi);
-        const point_t from = arc_corner(&hull, place);
+        const uint index = min(lo + lid * step, hi);
+        const point_t from = arc_corner(&hull, index);
         const uint at = arc_touch(&hull, side, from, q_range.x, q_range.y);
-        int stop = place == hi;
+        int stop = index == hi;
         if (!stop) {
-            const int turn = arc_turn(side, from, arc_corner(&hull, at), arc_corner(&hull, place + 1));
+            const int turn = arc_turn(side, from, arc_corner(&hull, at), arc_corner(&hull, index + 1));
             stop = !BEYOND_P(turn);
         }
         stops[lid] = stop;
@@ -62,10 +62,10 @@ void arc_tangents_wide(global const real_t *lower, global const real_t *upper, c
         if (stop && (lid == 0 || !stops[lid - 1])) {
             first = lid;
             if (step == 1) {
-                mine[LINK_P] = place;
+                mine[LINK_P] = index;
                 mine[LINK_TO] = hull.corners[at];
                 theirs[LINK_Q] = at;
-                theirs[LINK_FROM] = hull.corners[place];
+                theirs[LINK_FROM] = hull.corners[index];
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

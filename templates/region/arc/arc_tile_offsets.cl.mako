@@ -16,7 +16,7 @@ void arc_tile_offsets(global const uint *counts, const uint tiles, global uint *
     for (uint which = 0; which < 3; ++which) {
         const size_t at = (size_t)which * tiles + tile;
         uint all;
-        const uint before = group_before_doubled(tile < tiles ? counts[at] : 0, lid, values, &all);
+        const uint before = group_before(tile < tiles ? counts[at] : 0, lid, values, &all);
         if (tile < tiles)
             offsets[at] = before;
         if (lid == 0)

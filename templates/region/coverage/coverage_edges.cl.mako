@@ -1,5 +1,4 @@
 <%page args="value='float', threshold='float', levels=1, below=False, nodata=False, variant='group', wg_size=256, items_per_thread=1"/>\
-<% compare = "<=" if below else ">=" %>\
 // coverage_edges: where the covered runs of every column begin (1), end (2) or both (3); 0 elsewhere.
 //
 //   column   . # # # . # .          labels of one map and level after the other, in the raster's order, so that what
@@ -7,18 +6,18 @@
 //
 // Reads every value three times (twice from the cache), writes a byte a value and level.
 #include "portable.h"
+#define VALUE ${value}
+#define THRESHOLD ${threshold}
+#define BELOW ${int(below)}
+#define NODATA ${int(nodata)}
+#include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
-% if nodata:
-#define COVERED(v, level) ((v) ${compare} (level) && (v) != nodata)
-% else:
-#define COVERED(v, level) ((v) ${compare} (level))
-% endif
 
 // Rows `first_row` .. of each map; `start` is where the first of them is. Rows beside them are there, if the map has them.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void coverage_edges(global const ${value} *restrict raster, const ulong start, const uint maps, const uint first_row,
-                    const uint rows, const uint all_rows, const uint columns, global const ${threshold} *thresholds,
-                    const ${threshold} nodata, global uchar *restrict labels)
+void coverage_edges(global const VALUE *restrict raster, const ulong start, const uint maps, const uint first_row,
+                    const uint rows, const uint all_rows, const uint columns, global const THRESHOLD *thresholds,
+                    const THRESHOLD nodata, global uchar *restrict labels)
 {
     const ulong all = (ulong)maps * rows;
 % if variant == "serial":
@@ -29,16 +28,16 @@ void coverage_edges(global const ${value} *restrict raster, const ulong start, c
 % endif
     for (ulong i = begin; i < end; i += stride) {
         const uint map = i / rows, row = i % rows;
-        global const ${value} *const here = raster + start + i * columns;
+        global const VALUE *const here = raster + start + i * columns;
         const int has_above = first_row + row > 0, has_below = first_row + row + 1 < all_rows;
-        global const ${value} *const above = here - (has_above ? columns : 0);
-        global const ${value} *const below = here + (has_below ? columns : 0);
+        global const VALUE *const above = here - (has_above ? columns : 0);
+        global const VALUE *const below = here + (has_below ? columns : 0);
 % for k in range(levels):
         {
-            const ${threshold} level = thresholds[${k}];
+            const THRESHOLD level = thresholds[${k}];
             global uchar *const out = labels + (((ulong)map * ${levels} + ${k}) * rows + row) * columns;
             for (uint c = ${"0" if variant == "serial" else "get_local_id(0)"}; c < columns; c += ${"1" if variant == "serial" else "WG_SIZE"}) {
-                const ${threshold} v = here[c], u = above[c], w = below[c];
+                const THRESHOLD v = here[c], u = above[c], w = below[c];
                 const uchar begins = !(COVERED(u, level) && has_above), ends = !(COVERED(w, level) && has_below);
                 out[c] = COVERED(v, level) ? (uchar)(begins | ends << 1) : (uchar)0;
             }

@@ -3,85 +3,42 @@
 // coverage_extents: in each column the first and the last row that is covered, for several levels in one read.
 //
 //            | columns ->                                 a map is cut into bands of rows; a group takes WG_SIZE
-//   band 0   | group 0  | group 1  | ..                   columns of one band and walks down, neighbours side by side.
-//   band 1   | group s  | ..                              serial: one item a band, all columns, ${items_per_thread} rows at a time
+//   band 0   | group 0  | group 1  | ..                   columns of one band and walks down, neighbours side by side,
+//   band 1   | group s  | ..                              ${items_per_thread} rows at a time
 //   extents  [ map 0: level 0: band 0: first row of every column, last row of every column | band 1 .. | level 1 .. ]
 //
 // A cell is covered where value ${compare} level; NaN never is. first > last marks a column without any. Reads every
 // value once, writes 2 * columns * bands integers a map and level.
 #include "portable.h"
+#define VALUE ${value}
+#define THRESHOLD ${threshold}
+#define BELOW ${int(below)}
+#define NODATA ${int(nodata)}
+#include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 #define ROWS ${items_per_thread}
-#define LEVELS ${levels}
 #define NONE INT_MAX
-% if nodata:
-#define COVERED(v, level) ((${threshold})(v) ${compare} (level) && (${threshold})(v) != nodata)
-% else:
-#define COVERED(v, level) ((${threshold})(v) ${compare} (level))
-% endif
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void coverage_extents(global const ${value} *restrict raster, const ulong start, const ulong map_stride, const uint maps,
+void coverage_extents(global const VALUE *restrict raster, const ulong start, const ulong map_stride, const uint maps,
                       const uint first_row, const uint rows, const uint columns, const uint bands,
                       const uint first_band, const uint all_bands, const uint first_map, const uint all_levels,
-                      const uint first_level, global const ${threshold} *thresholds, const ${threshold} nodata,
+                      const uint first_level, global const THRESHOLD *thresholds, const THRESHOLD nodata,
                       global int *restrict extents)
 {
-% if variant == "serial":
-    const uint map = get_group_id(0) / bands, band = get_group_id(0) % bands, strip = 0;
-% else:
     const uint strips = (columns + WG_SIZE - 1) / WG_SIZE;
     const uint strip = get_group_id(0) % strips, band = get_group_id(0) / strips % bands,
                map = get_group_id(0) / strips / bands;
-% endif
     const uint share = (rows + bands - 1) / bands, begin = min(band * share, rows), end = min(begin + share, rows);
-    global const ${value} *const values = raster + start + map * map_stride;
+    global const VALUE *const values = raster + start + map * map_stride;
 % for k in range(levels):
-    const ${threshold} level_${k} = thresholds[${k}];
+    const THRESHOLD level_${k} = thresholds[${k}];
     global int *const first_${k} = extents + 2 * (ulong)columns
         * (((ulong)(first_map + map) * all_levels + first_level + ${k}) * all_bands + first_band + band);
     global int *const last_${k} = first_${k} + columns;
 % endfor
-% if variant == "serial":
-    for (uint c = 0; c < columns; ++c) {
-% for k in range(levels):
-        first_${k}[c] = NONE;
-        last_${k}[c] = -1;
-% endfor
-    }
-    uint r = begin;
-    for (; r + ROWS <= end; r += ROWS) {
-        global const ${value} *const row = values + (ulong)r * columns;
-        const int here = first_row + r;
-% for k in range(levels):
-        for (uint c = 0; c < columns; ++c) {   // a loop a level, for compilers that would not keep so many arrays apart
-            int first = first_${k}[c], last = last_${k}[c], top = NONE;
-% for i in range(items_per_thread):
-            const int in_${i} = COVERED(row[c + ${i} * (ulong)columns], level_${k});
-            last = in_${i} ? here + ${i} : last;
-% endfor
-% for i in reversed(range(items_per_thread)):
-            top = in_${i} ? here + ${i} : top;
-% endfor
-            first_${k}[c] = top < first ? top : first;
-            last_${k}[c] = last;
-        }
-% endfor
-    }
-    for (; r < end; ++r) {
-        global const ${value} *const row = values + (ulong)r * columns;
-        const int here = first_row + r;
-% for k in range(levels):
-        for (uint c = 0; c < columns; ++c) {
-            const int covered = COVERED(row[c], level_${k}), first = first_${k}[c], last = last_${k}[c];
-            first_${k}[c] = covered && here < first ? here : first;
-            last_${k}[c] = covered ? here : last;
-        }
-% endfor
-    }
-% else:
     const uint column = strip * WG_SIZE + get_local_id(0);
-    global const ${value} *at = values + (ulong)begin * columns + min(column, columns - 1);
+    global const VALUE *at = values + (ulong)begin * columns + min(column, columns - 1);
 % for k in range(levels):
     int low_${k} = NONE, high_${k} = -1;
 % endfor
@@ -89,7 +46,7 @@ void coverage_extents(global const ${value} *restrict raster, const ulong start,
     for (; r + ROWS <= end; r += ROWS, at += ROWS * (ulong)columns) {
         const int here = first_row + r;
 % for i in range(items_per_thread):
-        const ${threshold} v${i} = at[${i} * (ulong)columns];
+        const THRESHOLD v${i} = at[${i} * (ulong)columns];
 % endfor
 % for i in range(items_per_thread):
 % for k in range(levels):
@@ -115,5 +72,4 @@ void coverage_extents(global const ${value} *restrict raster, const ulong start,
         last_${k}[column] = high_${k};
 % endfor
     }
-% endif
 }

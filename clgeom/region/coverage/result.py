@@ -6,14 +6,20 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import shown
-from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
-from clgeom.region.coverage.contours import twice_area
+from clgeom.optional import require_shapely
+from clgeom.region.arc.chains import Chains
+from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
+from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
+from clgeom.region.coverage.runs import Runs
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.launch import Phase
+from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
@@ -22,9 +28,9 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 class Grid:
     """Where a raster is: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
 
-    transform: tuple
-    crs: object
-    shape: tuple
+    transform: tuple[float, ...]
+    crs: Any
+    shape: tuple[int, int]
 
     @property
     def determinant(self) -> float:
@@ -35,7 +41,7 @@ class Grid:
     def cell_area(self) -> float:
         return abs(self.determinant)
 
-    def to_map(self, corners) -> np.ndarray:
+    def to_map(self, corners: ArrayLike) -> NDArray[np.float64]:
         """Map coordinates of columns and rows, shape (n, 2)."""
         a, b, c, d, e, f = self.transform
         x, y = np.asarray(corners, np.float64).T
@@ -43,7 +49,7 @@ class Grid:
             return np.stack([a * x + c, e * y + f], axis=1)
         return np.stack([a * x + b * y + c, d * x + e * y + f], axis=1)
 
-    def to_cells(self, points) -> np.ndarray:
+    def to_cells(self, points: ArrayLike) -> NDArray[np.float64]:
         """Columns and rows of map coordinates, shape (n, 2)."""
         if self.transform == IDENTITY:
             return np.asarray(points, np.float64)
@@ -54,7 +60,7 @@ class Grid:
         return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
 
 
-def as_grid(transform, crs, shape, *, of) -> Grid:
+def as_grid(transform, crs, shape, *, caller) -> Grid:
     """The `transform` and `crs` parameters of a public function."""
     if transform is None:
         return Grid(IDENTITY, crs, shape)
@@ -67,8 +73,8 @@ def as_grid(transform, crs, shape, *, of) -> Grid:
     grid = Grid(numbers, crs, shape)
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
         raise InvalidInput(
-            f"The 'transform' parameter of {of} must be 6 finite numbers a, b, c, d, e, f with a e - b d other than 0. "
-            f"Got {shown(transform, 200)} instead."
+            f"The 'transform' parameter of {caller} must be 6 finite numbers a, b, c, d, e, f with a e - b d other "
+            f"than 0. Got {shown(transform, 200)} instead."
         )
     rows, columns = shape
     corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
@@ -77,10 +83,39 @@ def as_grid(transform, crs, shape, *, of) -> Grid:
         told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
     if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
         raise InvalidInput(
-            f"The 'transform' parameter of {of} must put cells at coordinates that float64 holds and tells apart. "
+            f"The 'transform' parameter of {caller} must put cells at coordinates that float64 holds and tells apart. "
             f"Got {shown(transform, 200)} for {rows:,} x {columns:,} cells instead."
         )
     return grid
+
+
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """An area without coverage that coverage encloses: runs of cells that touch with their sides.
+
+    `mask` is the number of its mask and `region` that of the region around it. Islands in it that are of other regions
+    are cut out with it. `runs` are those of all coverage, `owner` their regions.
+    """
+
+    column: np.ndarray
+    top: np.ndarray
+    bottom: np.ndarray
+    mask: int
+    region: int
+    runs: Runs
+    owner: np.ndarray
+
+    @property
+    def cells(self) -> int:
+        return int((self.bottom - self.top + 1).sum())
+
+    def rings(self) -> tuple[np.ndarray, ...]:
+        """Its boundary in columns and rows: the outer ring, then those of islands that are of its region, too."""
+        outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
+        return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
+
+    def _region_of_island(self, ring) -> int:
+        return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +135,16 @@ class CoverageRegion:
         How many cells it is of, where they were counted.
     holes : tuple of Hole
         What is cut out.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[0, 5, 5], [0, 5, 0], [0, 0, 0]])
+    >>> region = clgeom.coverage_regions(raster, 5)[0]
+    >>> region.cells, region.area, region.exterior.tolist()
+    (3, 3.5, [[1.0, 0.0], [3.0, 0.0], [3.0, 1.0], [2.0, 2.0], [1.0, 2.0]])
+    >>> region.contains([(1.5, 0.5), (0.5, 2.5)]).tolist()
+    [True, False]
     """
 
     outline: Region | CrossRegion
@@ -109,7 +154,7 @@ class CoverageRegion:
     map: int = 0
     part: int = 0
     cells: int | None = None
-    holes: tuple = ()
+    holes: tuple[Hole, ...] = ()
 
     def __repr__(self) -> str:
         where = f"map {self.map}, part {self.part}: " if self.map or self.part else ""
@@ -144,11 +189,11 @@ class CoverageRegion:
         return sum(found) if self.axis == "both" else found
 
     @property
-    def transform(self) -> tuple:
+    def transform(self) -> tuple[float, ...]:
         return self.grid.transform
 
     @property
-    def crs(self):
+    def crs(self) -> Any:
         return self.grid.crs
 
     @functools.cached_property
@@ -197,7 +242,7 @@ class CoverageRegion:
         corners = np.concatenate(self.rings)
         return (*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
 
-    def contains(self, points) -> np.ndarray:
+    def contains(self, points: ArrayLike) -> Any:
         """Whether points, in map coordinates, are in the region or on its boundary.
 
         Exact without a transform; with one, up to the rounding of the transformed coordinates.
@@ -221,12 +266,12 @@ class CoverageRegion:
             In the map's unit: no vertex left out is farther than this from the new outline (in the direction in which
             cells are longest, where they are not square). Holes stay as they are.
         """
-        tolerance = checked_tolerance(tolerance, of="CoverageRegion.simplify")
+        tolerance = checked_tolerance(tolerance, caller="CoverageRegion.simplify")
         a, b, _, d, e, _ = self.grid.transform
         longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
         return replace(self, outline=self.outline.simplify(tolerance / longest))
 
-    def to_shapely(self, *, cells=False):
+    def to_shapely(self, *, cells: bool = False) -> Any:
         """The region as a valid Shapely geometry: a Polygon, or what holes leave of it.
 
         Parameters
@@ -253,7 +298,7 @@ class CoverageRegion:
         return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
         return self._geometry
 
@@ -266,7 +311,7 @@ class CoverageRegion:
             return {"type": "MultiPolygon", "coordinates": tuple((ring,) for ring in closed)}
         return {"type": "Polygon", "coordinates": tuple(closed)}
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib. Returns the axes."""
         from clgeom.region.coverage.drawn import plot_regions
 
@@ -278,9 +323,11 @@ def _strictly_in(rings, at):
     column, row = at.T
     inside = np.zeros(len(at), bool)
     near = np.flatnonzero(
-        (column > rings[0][:, 0].min()) & (column < rings[0][:, 0].max())
-        & (row > rings[0][:, 1].min()) & (row < rings[0][:, 1].max())
-    )  # fmt: skip
+        (column > rings[0][:, 0].min())
+        & (column < rings[0][:, 0].max())
+        & (row > rings[0][:, 1].min())
+        & (row < rings[0][:, 1].max())
+    )
     for i in near.tolist():
         inside[i] = sum(_winds(ring, *at[i].tolist()) for ring in rings) == 1
     return inside
@@ -297,7 +344,24 @@ def _winds(ring, x, y) -> int:
     return int(np.sign(ends[beyond, 1] - ring[beyond, 1]).sum())
 
 
-class CoverageRegions(Sequence):
+@dataclass(frozen=True)
+class Group:
+    """Regions whose chains were made together: region i of `chains` is of `maps`[i], `levels`[i] and `parts`[i].
+
+    `cells` are the numbers of their cells, `holes` those of regions that have some. With axis="both" `across` has for
+    each region (chains, number) of its outline along the other axis.
+    """
+
+    chains: Chains
+    maps: np.ndarray
+    levels: np.ndarray
+    parts: np.ndarray
+    cells: np.ndarray | None = None
+    holes: dict | None = None
+    across: list | None = None
+
+
+class CoverageRegions(Sequence[CoverageRegion]):
     """Coverage regions in order of map, level and part; each is made when it is asked for.
 
     Parameters
@@ -310,20 +374,54 @@ class CoverageRegions(Sequence):
     direction : {">=", "<="}
     phases : tuple of Phase
         What each launch on the device was and took.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> regions = clgeom.coverage_regions(np.array([[5, 0, 7], [5, 0, 0]]), [5, 7])
+    >>> len(regions), regions.levels.tolist(), regions.areas.tolist()
+    (3, [0, 0, 1], [2.0, 1.0, 1.0])
+    >>> [region.area for region in regions.at_level(7)]
+    [1.0]
     """
 
-    def __init__(self, groups, where, order, grid, given, direction, phases):
+    maps: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    grid: Grid
+    given: tuple[float, ...]
+    direction: str
+    phases: tuple[Phase, ...]
+
+    def __init__(
+        self,
+        groups: Any,
+        where: Any,
+        order: Any,
+        grid: Grid,
+        given: tuple[float, ...],
+        direction: str,
+        phases: tuple[Phase, ...],
+    ) -> None:
         self._groups, self._where, self._order = groups, where, order
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
     @classmethod
-    def of(cls, groups, grid, given, direction, maps, phases):
+    def of(
+        cls, groups: Any, grid: Grid, given: tuple[float, ...], direction: str, maps: Any, phases: tuple[Phase, ...]
+    ) -> CoverageRegions:
         """All regions of the groups that `coverage_regions` made."""
         sizes = [len(group.maps) for group in groups]
-        where = np.stack([np.repeat(np.arange(len(groups)), sizes), np.concatenate([np.arange(n) for n in sizes])
-                          if sizes else np.empty(0, np.int64)]).astype(np.int64)  # fmt: skip
-        keys = [np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
-                for name in ("maps", "levels", "parts")]  # fmt: skip
+        where = np.stack(
+            [
+                np.repeat(np.arange(len(groups)), sizes),
+                np.concatenate([np.arange(n) for n in sizes]) if sizes else np.empty(0, np.int64),
+            ]
+        ).astype(np.int64)
+        keys = [
+            np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
+            for name in ("maps", "levels", "parts")
+        ]
         order = np.lexsort(keys[::-1])
         made = cls(tuple(groups), where[:, order], order, grid, given, direction, phases)
         made.maps, made.levels, made.parts = (key[order] for key in keys)
@@ -332,7 +430,11 @@ class CoverageRegions(Sequence):
     def __len__(self) -> int:
         return self._where.shape[1]
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> CoverageRegion: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[CoverageRegion]: ...
+    def __getitem__(self, index: int | slice) -> CoverageRegion | list[CoverageRegion]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
@@ -360,7 +462,7 @@ class CoverageRegions(Sequence):
         return f"CoverageRegions({len(self):,} regions {self.direction} {levels} of {rows} x {columns} cells)"
 
     @property
-    def areas(self) -> np.ndarray:
+    def areas(self) -> NDArray[np.float64]:
         """The areas of all outlines in the square of the map's unit, holes not left out; shape (n,), float64."""
         if any(group.across is not None for group in self._groups):
             return np.array([region.outline.area * self.grid.cell_area for region in self])
@@ -372,13 +474,13 @@ class CoverageRegions(Sequence):
             start += count
         return found[self._order] * self.grid.cell_area
 
-    def at_level(self, level) -> list[CoverageRegion]:
+    def at_level(self, level: FloatLike) -> list[CoverageRegion]:
         """The regions of one level."""
         if level not in self.given:
             raise InvalidInput(f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead.")
         return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw all regions with Matplotlib. Returns the axes."""
         from clgeom.region.coverage.drawn import plot_regions
 

@@ -1,0 +1,122 @@
+"""What the study of adaptive regions compares: the walk as it was published, and the kernels for segments' hulls.
+
+Nobody needs these to outline points; `adaptive_region` chooses the kernel, and joins without crossings.
+
+Source: the adaptive region construction (ARC) for radio propagation maps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.arc.adaptive import region_of
+from clgeom.region.arc.result import CrossRegion, Region
+
+
+def region_by_kernel(
+    points,
+    segments,
+    *,
+    kernel,
+    cuts="count",
+    axis="x",
+    nonfinite="raise",
+    assume_sorted=False,
+    device=None,
+    profile=False,
+) -> Region | CrossRegion:
+    """`adaptive_region`, with the hulls of segments found by one kernel: the same region.
+
+    Parameters
+    ----------
+    kernel : {"naive", "local", "auto"}
+        In global memory, as published; in local memory; or as `adaptive_region` chooses.
+    points, segments, cuts, axis, nonfinite, assume_sorted, device, profile
+        As for `adaptive_region`.
+    """
+    return region_of(
+        points,
+        segments,
+        cuts=cuts,
+        axis=axis,
+        nonfinite=nonfinite,
+        assume_sorted=assume_sorted,
+        device=device,
+        profile=profile,
+        kernel=kernel,
+    )
+
+
+def published_walk(
+    points,
+    segments,
+    *,
+    cuts="count",
+    axis="x",
+    nonfinite="raise",
+    assume_sorted=False,
+    device=None,
+    profile=False,
+) -> Walk:
+    """The tangent walk around segments as published, which crosses itself at every reflex vertex.
+
+    Parameters
+    ----------
+    axis : {"x", "y"}
+    points, segments, cuts, nonfinite, assume_sorted, device, profile
+        As for `adaptive_region`.
+
+    Returns
+    -------
+    Walk
+        The faces that it goes around are those of the region.
+    """
+    if axis not in ("x", "y"):
+        raise InvalidInput(f"The 'axis' parameter of published_walk must be one of 'x', 'y'. Got {axis!r} instead.")
+    return region_of(
+        points,
+        segments,
+        cuts=cuts,
+        axis=axis,
+        nonfinite=nonfinite,
+        assume_sorted=assume_sorted,
+        device=device,
+        profile=profile,
+        join="paper",
+        made=Walk,
+    )
+
+
+class Walk:
+    """An outline as it was published: tangents walked from hull to hull, crossings and all.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (l, 2) and (u, 2)
+        The walks from left to right. Where two tangents cross, a walk goes on to the contact of the first and back to
+        that of the second.
+    segments : int
+    """
+
+    def __init__(self, lower, upper, *, segments, n=None, axis="x", phases=(), session=None):
+        swap = slice(None, None, 1 if axis == "x" else -1)
+        self.lower, self.upper = lower[:, swap], upper[:, swap]
+        self.segments, self.n, self.axis, self.phases = int(segments), n, axis, tuple(phases)
+
+    @property
+    def ring(self) -> np.ndarray:
+        """The closed walk, which may cross itself; the first vertex is not repeated."""
+        return np.concatenate([self.lower, self.upper[::-1]])
+
+    def __len__(self) -> int:
+        return len(self.lower) + len(self.upper)
+
+    def __repr__(self) -> str:
+        return f"Walk({len(self):,} vertices in {self.segments:,} segments)"
+
+    @property
+    def __geo_interface__(self) -> dict:
+        """The walk as a Polygon, which need not be valid."""
+        ring = [tuple(p) for p in self.ring.tolist()]
+        return {"type": "Polygon", "coordinates": ((*ring, *ring[:1]),)}

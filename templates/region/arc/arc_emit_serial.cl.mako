@@ -1,0 +1,41 @@
+<%page args="real='float', filtered=True, paper=False, variant='serial', wg_size=1, items_per_thread=1"/>\
+// arc_emit: the vertices of all outlines: lower sides, region after region from left to right, then upper sides.
+//
+//   offsets   [ first vertex of segment 0, lower side | 1 | .. | upper side .. | segments not empty before it | .. ]
+//             in chunks, see arc_offsets
+//   vertices  | lower sides ..                | upper sides ..                 |        (x, y)
+//   summary   [ first vertex of region 0, lower side | .. | upper side .. | segments not empty before it | .. | flag ]
+//             regions + 1 of each, in the beginning of the same memory: vertices start at number `head`
+//
+// A work-item to a share of the segments and sides. Vertices from number `room` on are left out, and all of them where flag is set: links may
+// lead anywhere then. Reads links and corners, writes each vertex once.
+#define REAL ${real}
+#define FILTERED ${int(filtered)}
+#define PAPER ${int(paper)}
+#include "geometry/orient2d.h"
+#include "arc/arc_segments.h"
+#include "arc/arc_crossing.h"
+#define POINT(points, id) CLGEOM_LOAD2(${real}, points, id)
+#include "arc/arc_vertices.h"
+#define WG_SIZE ${wg_size}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void arc_emit(global const real_t *lower, global const real_t *upper, const uint m, global const uint *cuts,
+              const uint segments, const uint of_region, global const uint *corners, global const uint *links,
+              global const uint *offsets, global const uint *sums, const uint chunk, global const uint *flag,
+              global real_t *vertices, const uint head, const uint room, global uint *summary)
+{
+    const emission_t all = {lower, upper, corners, links, offsets, sums, m, segments, chunk, vertices, head, room};
+    const uint parts = flag[0] ? 0 : 2 * segments;
+    items_store_summary(&all, of_region, flag[0], summary);
+    ARC_SHARE(parts, 1)
+    for (ulong i = begin; i < end; i += stride) {
+        if (arc_is_empty(cuts, (uint)(i < segments ? i : i - segments)))
+            continue;
+        const part_t part = item_part(&all, i);
+        if (part.q > part.p)
+            item_store_reflex(&all, &part, i);
+        else
+            item_store_corners(&all, &part, 0, 1);
+    }
+}
