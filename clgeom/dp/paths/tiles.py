@@ -99,6 +99,8 @@ class Sweep:
         offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
         bits = bits_of(job)
         policy = select(job.session.profile, KERNEL, job.equation.dtype, n * m)
+        if policy.wg_size == 1:
+            policy = replace(policy, variant="serial")  # groups of one work-item have nothing to hand to each other
         if bits or job.keep == "table":
             policy = replace(policy, wg_size=min(policy.wg_size, WRITERS))
         if bits and job.keep != "table" and policy.wg_size > 1:
@@ -238,8 +240,8 @@ class Sweep:
         return {
             **job.params,
             "equation": job.equation.text(),
-            "loads": held.text if held else "",
-            "cells": held.cells if held else "",
+            "reads": reads_text(self.offsets, self.flips, trapped),
+            "elements": elements_text(held, kinds) if held else "",
             "held": kinds if held else None,
             "cell": c_name(job.equation.dtype),
             "offsets": self.offsets,
@@ -266,6 +268,49 @@ class Sweep:
         launches, first, count = (of[some] for of in (launches, first, last - first + 1))
         which, more, count = in_parts(count, self.together)
         return np.stack([launches[which], first[which] + more], axis=1), count
+
+
+def reads_text(offsets, flips, trapped) -> str:
+    """What a cell's function finds in `tile_sweep`: DP_CONTEXT, M(a, b), and NEAR_OF(r, c), the cells that it is given.
+
+    Each read is the parameter `dp_near0 ..` of its offset. Of reads that are only declared, another one is noted.
+    """
+    context = "".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))
+    given = "".join(f", w[UP + r - {-di}][LEFT + c - {-dj}]" for di, dj in offsets)
+    told = list(enumerate(offsets))
+    choice = f"dp_near{len(offsets) - 1}"
+    if trapped:
+        context, given, choice = (
+            f"{context}, global int *dp_stray",
+            f"{given}, stray",
+            "dp_strayed(dp_stray, i, j, a, b)",
+        )
+    else:
+        told.pop()  # what is none of the others
+    for q, (di, dj) in reversed(told):
+        down, right = (-by if flip else by for by, flip in zip((di, dj), flips))
+        choice = f"(((a) - (i) == {down} && (b) - (j) == {right}) ? dp_near{q} : {choice})"
+    lines = [f"NEAR {context}", "DP_CONTEXT NEAR", f"NEAR_OF(r, c) {given}", f"M(a, b) {choice}"]
+    return "\n".join(f"#define {line}" for line in lines)
+
+
+def elements_text(held, kinds) -> str:
+    """The functions of a cell whose elements of parameters `tile_sweep` holds, and HELD_OF(r, c), what it passes them.
+
+    Elements are read once for all cells that share them, and where no cell asks for them.
+    """
+    context = "".join(f", const {type_name} dp_held{q}" for q, (_, type_name) in enumerate(kinds))
+    given = {"row": "held{q}[r]", "column": "held{q}[c]", "cell": "dp_load{q}(AT(0, r, c) DP_ARGUMENTS)"}
+    passed = "".join(", " + given[kind].format(q=q) for q, (kind, _) in enumerate(kinds))
+    return "\n".join(
+        [
+            held.text,
+            "#undef DP_CONTEXT",
+            f"#define DP_CONTEXT NEAR{context}",
+            held.cells,
+            f"#define HELD_OF(r, c) {passed}",
+        ]
+    )
 
 
 def _depths(offsets):
