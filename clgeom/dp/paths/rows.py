@@ -145,8 +145,8 @@ def fill(job: Job) -> Filled:
     n, m = job.shape
     session, dtype = job.session, job.equation.dtype
     direct = select(session.profile, DIRECT, dtype, n * m)
-    if direct.variant == "group" and direct.tile < 8:
-        direct = replace(direct, items_per_thread=8)  # a byte of decisions has one writer
+    if direct.variant == "group" and direct.tile % 8:
+        direct = replace(direct, items_per_thread=8)  # a byte of choices has one writer
     left, right = reaches_of(job)
     serial = direct.variant == "serial"
     rows = Rows(job, step_of(job) > 0, left, right)
