@@ -4,7 +4,7 @@
 //   item 1   passed -> block s - 1   which has left it in `passed` one step before; the first item takes it from `above`, the
 //   item 2   passed -> block s - 2   lower edge of the strip above, and the last one leaves its own in `below`
 //
-// The includer has STEPS, EDGE (how edges are read: memory that groups of one launch share is volatile), and FLUSH: so many
+// The includer has STEPS, WIDTH and CHUNK (columns whose elements the group loads, and so many an item at once), EDGE (how edges are read: memory that groups of one launch share is volatile), and FLUSH: so many
 // steps the group gathers what it stores, to write it in runs of a row (0: items write their own), with TABLE (1: cells are
 // stored), and BITS of each decision with packed_t, the decisions of a row of a block.
 #define SHIFT (WG_SIZE - 1)      // steps that the last item is late
@@ -12,6 +12,12 @@
 #define EACH_VECTOR(v, lid) const int v = lid; if (v < STEPS * PARTS)
 #else
 #define EACH_VECTOR(v, lid) for (int v = lid; v < STEPS * PARTS; v += WG_SIZE)
+#endif
+
+#if WIDTH == CHUNK * WG_SIZE
+#define EACH_COLUMN(c, lid) for (int c = lid, once = 1; once; once = 0)
+#else
+#define EACH_COLUMN(c, lid) for (int c = lid; c < WIDTH; c += CHUNK * WG_SIZE)
 #endif
 
 // The lower edge of the strip above, as far as the first item needs it in this tile; zeros above the first strip.

@@ -61,6 +61,8 @@ typedef ${cell}${vector} cells_t;
 % if bits:
 typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;
 % endif
+#define WIDTH ${width}         // columns that items of a tile come to, and some more
+#define CHUNK ${chunk}         // of them an item loads at once
 #define EDGE ${edge} cell_t
 #define EDGE_VECTOR ${edge} cells_t
 #include "dp/dp_tile.h"
@@ -68,7 +70,6 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_colum
 % if single:
 #include "dp/dp_tickets.h"
 % endif
-#define WIDTH ${width}         // columns that items of a tile come to, and some more
 <%def name="row_elements()">\
 % for q, (kind, type) in enumerate(held or ()):
 % if kind == "row":
@@ -176,9 +177,9 @@ ${row_elements()}\
         EDGE *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
         global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
 % if shared:
-        for (int c = lid; c < WIDTH; c += ${chunk} * WG_SIZE) {
+        EACH_COLUMN(c, lid) {
             #pragma unroll
-            for (int k = 0; k < ${chunk} * WG_SIZE; k += WG_SIZE) {
+            for (int k = 0; k < CHUNK * WG_SIZE; k += WG_SIZE) {
 % for q, type in shared.items():
                 ((local ${type} *)columns${q})[c + k] = dp_load${q}(0, TABLE_COLUMN((base - SHIFT) * COLUMNS + c + k), n, m DP_ARGUMENTS);
 % endfor
