@@ -26,6 +26,8 @@ KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
 ALL_PLACES = np.uint32(2**32 - 1)
 #: What `faults` holds: first stage with a fault + 1, its first place, then of that cell: kind, row, column.
 FAULTS = 5
+#: What is noted of an undeclared read: whether there was one, then row and column of the cell, and of what it read.
+UNDECLARED = 5
 #: Kinds of faults, as in dp/dp_check.h.
 RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION, QUOTIENT = range(1, 10)
 NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
@@ -226,6 +228,31 @@ def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
         again = replace(whole.step, args=tuple(only))
         kind, a, b = job.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
         raise fault(job, job.pattern.cell(stage - 1, place, *job.shape), kind, a, b)
+
+
+def is_declared(job: Job) -> bool:
+    """Whether what the job's equation reads is only declared: then the paths that rely on it note undeclared reads."""
+    return not job.equation.reach_proven
+
+
+def new_undeclared(job: Job):
+    """Memory for the first undeclared read, as dp/dp_undeclared.h notes it."""
+    buffer = launch.allocate(job.session, 4 * UNDECLARED)
+    launch.write(job.session, buffer, np.zeros(UNDECLARED, np.int32))
+    return buffer
+
+
+def raise_undeclared(job: Job, buffer) -> None:
+    """Raise `DependencyError` if a cell has read what was not declared."""
+    found, *numbers = launch.read(job.session, buffer, np.int32, UNDECLARED).tolist()
+    if found:
+        cell, read = tuple(numbers[:2]), tuple(numbers[2:])
+        error = DependencyError(
+            f"Cell {cell} of {job.equation.name} reads cell {read}, which is beyond the reach declared for it, "
+            f"{job.equation.reach}: {cell} -> {read}."
+        )
+        error.cell, error.read = cell, read
+        raise error
 
 
 def _chunking(store, chunks, shift):

@@ -15,7 +15,7 @@ from clgeom.dp.analysis.reach import Near
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import pieces
 from clgeom.dp.job import Job
-from clgeom.dp.paths import strays, tickets
+from clgeom.dp.paths import stages, tickets
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
@@ -234,7 +234,7 @@ class Sweep:
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template."""
         flip_rows, flip_columns = self.flips
-        trapped = strays.trapped(job)  # then cells beyond the table must not be computed
+        trapped = stages.is_declared(job)  # then cells beyond the table must not be computed
         held = None if trapped else pieces.held(job.equation, inner=not any(self.flips))
         kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
         return {
@@ -281,9 +281,9 @@ def reads_text(offsets, flips, trapped) -> str:
     choice = f"dp_near{len(offsets) - 1}"
     if trapped:
         context, given, choice = (
-            f"{context}, global int *dp_stray",
-            f"{given}, stray",
-            "dp_strayed(dp_stray, i, j, a, b)",
+            f"{context}, global int *dp_undeclared",
+            f"{given}, undeclared",
+            "dp_note_undeclared(dp_undeclared, i, j, a, b)",
         )
     else:
         told.pop()  # what is none of the others
@@ -334,9 +334,9 @@ def fill(job: Job) -> Filled:
     else:
         args += [Scratch("state", dtype, sweep.state)]
     table = decisions = None
-    if strays.trapped(job):
-        buffers["stray"] = strays.new_buffer(job)
-        args += ["stray"]
+    if stages.is_declared(job):
+        buffers["undeclared"] = stages.new_undeclared(job)
+        args += ["undeclared"]
     if sweep.table:
         buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
         table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
@@ -363,8 +363,8 @@ def fill(job: Job) -> Filled:
             stacklevel=4,
         )
         return fill(replace(job, single=False))
-    if strays.trapped(job):
-        strays.raise_first(job, buffers["stray"])
+    if stages.is_declared(job):
+        stages.raise_undeclared(job, buffers["undeclared"])
     last = None if sweep.table else sweep.in_order(result.read(kept))
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)

@@ -1,5 +1,5 @@
 <%page args="equation='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
-<% passed = ", reach, stray" if trapped else "" %>\
+<% passed = ", reach, undeclared" if trapped else "" %>\
 // rows_direct: one row of a table whose cells read only the row before, from global memory.
 //
 //   row above  | ........................ |
@@ -13,9 +13,9 @@
 #include "portable.h"
 #include "dp/dp_math.h"
 % if trapped:
-#include "dp/dp_stray.h"
-#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_stray
-#define M(a, b) dp_row[dp_within(dp_stray, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
+#include "dp/dp_undeclared.h"
+#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_undeclared
+#define M(a, b) dp_row[dp_within(dp_undeclared, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
 % else:
 #define DP_CONTEXT , global const cell_t *dp_row, const int dp_base
 #define M(a, b) dp_row[(b) - dp_base]
@@ -36,7 +36,7 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int part, const int row, const int from, const int to,
                  global const cell_t *restrict above, global cell_t *restrict cells, const int pitch
 % if trapped:
-                 , global const int2 *restrict reaches, global int *stray
+                 , global const int2 *restrict reaches, global int *undeclared
 % endif
 % if bits:
                  , global uchar *restrict decisions, const int decision_pitch

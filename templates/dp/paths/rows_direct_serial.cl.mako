@@ -1,5 +1,5 @@
 <%page args="equation='', loops='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
-<% passed = ", reach, stray" if trapped else "" %>\
+<% passed = ", reach, undeclared" if trapped else "" %>\
 // rows_direct: several rows of a table whose cells read only the row before; a work-item takes `core` columns of them.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|
@@ -15,9 +15,9 @@
 #include "portable.h"
 #include "dp/dp_math.h"
 % if trapped:
-#include "dp/dp_stray.h"
-#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_stray
-#define M(a, b) dp_row[dp_within(dp_stray, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
+#include "dp/dp_undeclared.h"
+#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_undeclared
+#define M(a, b) dp_row[dp_within(dp_undeclared, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
 % else:
 #define DP_CONTEXT , global const cell_t *dp_row, const int dp_base
 #define M(a, b) dp_row[(b) - dp_base]
@@ -48,7 +48,7 @@ ${loops}
 </%def>\
 inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won,
                      const int base, const int begin, const int end, const int i, const int n, const int m
-                     ${", const int2 reach, global int *stray" if trapped else ""} DP_KERNEL_PARAMETERS)
+                     ${", const int2 reach, global int *undeclared" if trapped else ""} DP_KERNEL_PARAMETERS)
 {
 ${columns("dp_cell", "begin", "end")}\
 }
@@ -93,7 +93,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
                  const int from, const int to, const int core, const int guard, const int width, const int keep,
                  global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
 % if trapped:
-                 , global const int2 *restrict reaches, global int *stray
+                 , global const int2 *restrict reaches, global int *undeclared
 % endif
 % if bits:
                  , global uchar *restrict decisions, const int decision_pitch

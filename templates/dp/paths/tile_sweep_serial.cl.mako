@@ -21,7 +21,7 @@
 #include "portable.h"
 #include "dp/dp_near.h"
 % if trapped:
-#include "dp/dp_stray.h"
+#include "dp/dp_undeclared.h"
 % endif
 % if equation:
 ${reads}
@@ -101,7 +101,7 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
                 const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *restrict edges,
                 global cell_t *restrict state
-                ${", global int *stray" if trapped else ""}${", global cell_t *restrict table, const int pitch" if table else ""}
+                ${", global int *undeclared" if trapped else ""}${", global cell_t *restrict table, const int pitch" if table else ""}
                 ${", global cell_t *restrict last_row" if last else ""}   // in whole blocks, in the order of filling
                 ${", global packed_t *restrict decisions, const int decision_pitch" if bits else ""} DP_KERNEL_PARAMETERS)
 {
