@@ -178,7 +178,7 @@ ALSO_PUBLIC = {
     "clgeom.dp.study.graph": ("DependencyGraph",),
     "clgeom.dp.table.walk": ("Walk",),
     "clgeom.errors": ("ClgeomError", "DependencyError", "DeviceLimit", "InvalidInput", "KernelBuildError"),
-    "clgeom.region.arc.result": ("Walk",),
+    "clgeom.region.arc.study": ("Walk", "published_walk", "region_by_kernel"),
     "clgeom.region.coverage.result": ("Grid",),
     "clgeom.region.localize": ("Location",),
     "clgeom.runtime.policies": ("Policy",),

@@ -388,7 +388,7 @@ def _graph(session):
 
 
 @checks(
-    "dp/paths: row_stage column_stage diagonal_stage",
+    "dp/paths: fill_stage",
     "dp/table: read_cells",
 )
 def _stages(session):

@@ -586,7 +586,7 @@ def test_progress_and_cancellation(session):
     """Progress rises to 1; an interrupt ends the fill, and the session goes on."""
     equation, shape = mixed("CLR", "int32"), (5, 3000)
     shares = []
-    with override({"dp/paths/column_stage": StagePolicy("serial", wg_size=1, items_per_thread=1)}):
+    with override({"dp/paths/fill_stage": StagePolicy("serial", wg_size=1, items_per_thread=1)}):
         dp.fill(equation, shape, path="stages", progress=shares.append, device=session)
         assert shares == sorted(shares) and shares[-1] == 1 and len(shares) > 3 and shares[0] < 0.5
         dp.fill(equation, (5, 9), path="stages", progress=True, device=session)
@@ -603,7 +603,7 @@ def test_progress_and_cancellation(session):
 def test_profile(session):
     table = dp.fill(mixed("RUD", "int32"), (40, 37), path="stages", profile=True, device=session)
     (phase,) = table.phases
-    assert phase.name == "row_stage" and phase.seconds > 0
+    assert phase.name == "fill_stage" and phase.seconds > 0
 
 
 def test_recover_says_what_is_wrong(session, capfd):

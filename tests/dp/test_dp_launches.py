@@ -96,8 +96,7 @@ def test_no_launch_is_planned_long(session, equation, shape, values):
     """By what its cells cost: counted here in full, estimated there from a few."""
     equation = dp.Equation(equation, pattern="RUD") if isinstance(equation, str) else equation
     job = job_of(session, equation, shape, values)
-    kernel = stages.KERNELS[job.pattern.kind]
-    policy, units = select(session.profile, kernel), session.profile.compute_units
+    policy, units = select(session.profile, stages.KERNEL), session.profile.compute_units
     planned = stages.launches(job, policy, 0, job.stages)
     _, counts = stages.counts_of(job, 0, job.stages)
     for first, last, low, high, groups in zip(*(of.tolist() for of in planned)):

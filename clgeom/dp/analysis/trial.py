@@ -441,7 +441,7 @@ def _first_stages(job, *, trapped):
     ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
-    policy, buffers = select(session.profile, stages.KERNELS[job.pattern.kind], dtype, ring * width), {}
+    policy, buffers = select(session.profile, stages.KERNEL, dtype, ring * width), {}
     quiet = replace(job, watch=None)
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
