@@ -82,7 +82,7 @@ def fill(
         into. Takes the path "stages".
 
         False: check nothing but what is proven without computing a cell: reads against the pattern, or outside the
-        table where conditions and indices are sums of multiples of i, j and constants.
+        table where conditions and indices are sums (see docs/dp.rst for what exactly is proven).
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
     launches : {"many", "single"}
@@ -110,7 +110,8 @@ def fill(
         The equation reads what its pattern does not allow, or outside the table. Before the fill where it is proven, or
         seen by the check, else with ``check=True``.
     IntegerOverflow
-        With ``check=True``; with "auto" where C divides the least integer by -1.
+        With ``check=True``; with "auto" where C divides the least integer by -1, or a reduction in Python runs beyond
+        int32.
     DeviceLimit
         The table is larger than the device; says what `keep` would need less. Or one launch was asked for, of a device
         that cannot.

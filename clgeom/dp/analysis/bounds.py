@@ -194,5 +194,5 @@ def _part(part, args, known, cells):
             bounds = _join(bounds, (empty, empty))
         return bounds
     if op == "argreduce":
-        return -1, max(args[2][1] - 1, -1)
+        return min(args[1][0], -1), max(args[2][1] - 1, -1)
     return NO

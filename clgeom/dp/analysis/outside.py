@@ -80,7 +80,7 @@ class Reads:
         self.loops = {}
         for part in walk(*nodes.computed):
             if part.op in ("reduce", "argreduce"):
-                self.loops.setdefault(part.args[0], []).append(part.args[1:3])
+                self.loops[part.args[0]] = part.args[1:3]
         self.table = {"i": (0, n - 1), "j": (0, m - 1)}
 
     # --- what is a sum
@@ -130,10 +130,9 @@ class Reads:
         """The lowest and highest value of an index of reductions, whatever the cell; None if that is not known."""
         if index not in self.ranges:
             self.ranges[index] = None
-            ends = [(self.form(lo), self.form(hi)) for lo, hi in self.loops.get(index, ())]
-            if ends and not any(None in pair for pair in ends):
-                low = min(span(lo, self.box_of(lo))[0] for lo, _ in ends)
-                high = max(span(hi, self.box_of(hi))[1] for _, hi in ends)
+            lo, hi = map(self.form, self.loops[index])
+            if lo is not None and hi is not None:
+                low, high = span(lo, self.box_of(lo))[0], span(hi, self.box_of(hi))[1]
                 self.ranges[index] = low, max(high - 1, low)
         return self.ranges[index]
 
@@ -234,12 +233,8 @@ class Reads:
                     continue
                 one, own = {None: 1}, {k: 1}
                 if self.range_of(k) is not None:
-                    inside = way
-                    if k in way.box:  # the index of a loop around this one, which hides that
-                        box = {v: b for v, b in way.box.items() if v is not k}
-                        inside = Way(box, tuple(f for f in way.facts if k not in f), False)
                     bounds = combine(own, low, -1), combine(combine(high, own, -1), one, -1)
-                    stack += [(body, w) for w in self.with_facts(inside, *bounds)]
+                    stack += [(body, w) for w in self.with_facts(way, *bounds)]
                 stack += [(other, w) for other in empty for w in self.with_facts(way, combine(low, high, -1))]
             else:
                 stack += [(arg, way) for arg in part.args]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.dp.analysis.sums import affine, combine
-from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.errors import InvalidInput, short
 
@@ -65,6 +65,9 @@ class Row:
         """(low, high) for these rows: int64 arrays, None where there is no bound."""
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
+        # a function is given whole numbers as Python's, which do not wrap around
+        whole = {name for name, value in values.items() if not np.ndim(value) and np.asarray(value).dtype.kind in "iu"}
+        numbers = {name: int(value) if name in whole else value for name, value in values.items()}
 
         def of(name, bound):
             if bound is None:
@@ -72,7 +75,7 @@ class Row:
             if isinstance(bound, Expr):
                 bound = evaluate(bound, env, made)
             elif callable(bound):
-                found = np.asarray(bound(rows, values))
+                found = np.asarray(bound(rows, numbers))
                 if found.dtype.kind not in "iu" or found.shape not in ((), rows.shape):
                     raise InvalidInput(
                         f"The {name!r} function of Row must give an integer for each row, shape {rows.shape}. "
@@ -211,7 +214,7 @@ def _split(roots, cells):
         return None
     node = nodes[0]
     k, lo, hi, body = node.args[:4]
-    if any(part.data != node.data or _keys(part) != _keys(node) for part in found):
+    if any(loop_of(part) != loop_of(node) for part in found):
         return None
     if any(depends_on(x, ("cell", "index")) for x in (lo, hi)) or len(node.args) > 4:
         return None
@@ -239,10 +242,6 @@ def _split(roots, cells):
     for t in others:
         term = t if term is None else Expr("add", (term, t), widest((term, t)), None)
     return Split(node.data, node, left, right, term, lo, hi, tuple(sorted(set(offsets))))
-
-
-def _keys(part):
-    return tuple(map(id, part.args[:4]))
 
 
 def _in_order(body):

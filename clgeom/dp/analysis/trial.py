@@ -20,13 +20,13 @@ from clgeom.dp.analysis import outside
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import work_of
 from clgeom.dp.job import Job
-from clgeom.dp.language.nodes import NUMPY, ON_ARRAYS, cast
+from clgeom.dp.language.nodes import ON_ARRAYS, applied, host_type
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import LIMITS, deep_enough, neutral, widest
+from clgeom.dp.language.trace import LIMITS, deep_enough, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
-from clgeom.errors import EquationWarning, KernelBuildError
+from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError
 from clgeom.runtime import launch
 from clgeom.runtime.launch import Plan
 from clgeom.runtime.tuning import select
@@ -43,6 +43,8 @@ ENDS, SPREAD = 2, 4
 #: On the device: cells of the first stages, how many of these at the most, memory for them in cells (two long ones are
 #: computed if they fit), and what all cells may cost.
 TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
+#: A kind of fault that is found on the host only: a range of a reduction that its index, of 32 bits, cannot run over.
+END = -1
 #: Trials that a session remembers.
 MOST_REMEMBERED = 4_096
 
@@ -184,6 +186,10 @@ class Trial:
 
         if self.faults:
             kind, cell, a, b = min(self.faults, key=place)
+            if kind == END:
+                raise IntegerOverflow(
+                    f"Cell {cell} of {job.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
+                )
             raise stages.fault(job, cell, kind, a, b)
         if self.doubts:
             kind, cell, a, b = min(self.doubts, key=place)
@@ -219,7 +225,7 @@ class Lanes:
         """(values, whether they are known) of a node in these lanes."""
         op = node.op
         if op == "const":
-            return np.full(len(lanes), node.data, _kind(node)), np.ones(len(lanes), bool)
+            return np.full(len(lanes), node.data, host_type(node)), np.ones(len(lanes), bool)
         if op in ("i", "j"):
             return (self.i if op == "i" else self.j)[lanes], np.ones(len(lanes), bool)
         if op in ("n", "m"):
@@ -232,7 +238,7 @@ class Lanes:
             return self.indices[node][lanes], np.ones(len(lanes), bool)
         if node not in self.made:
             size = len(self.i)
-            self.made[node] = np.zeros(size, _kind(node)), np.zeros(size, bool), np.zeros(size, bool)
+            self.made[node] = np.zeros(size, host_type(node)), np.zeros(size, bool), np.zeros(size, bool)
         values, known, done = self.made[node]
         left = lanes[~done[lanes]]
         if len(left):
@@ -256,35 +262,19 @@ class Lanes:
             return self._cell(*values, known, lanes)
         if op == "load":
             return self._load(node, values, known, lanes)
-        if op in ("which_min", "which_max"):
-            best, at = values[0], np.zeros(len(lanes), np.int64)
-            for place, value in enumerate(values[1:], 1):
-                better = value < best if op == "which_min" else value > best
-                best, at = np.where(better, value, best), np.where(better, place, at)
-            return at, known
-        if op == "cast":
-            found = cast(values[0], node.type).astype(_kind(node))
-            if narrows(node):
-                self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
-            return found, known
         if op in ("floordiv", "mod"):
-            zero = values[1] == 0
-            self._doubt(stages.DIVISION, lanes[known & zero])
-            found = ON_ARRAYS[op](values[0], np.where(zero, 1, values[1]))
-            return self._whole(node, np.where(zero, 0, found), known, lanes), known
+            self._doubt(stages.DIVISION, lanes[known & (values[1] == 0)])
         if op in ("shl", "shr"):
             self._doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
-        type = widest(args)
-        if type in ("float", "double"):
-            values = [v.astype(NUMPY[type]) for v in values]
-        found = ON_ARRAYS[op](*values)
-        if node.type in LIMITS:
-            if node.type == "long" and op in ("add", "sub", "mul", "neg", "shl"):
-                rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values)) if op != "shl" else None
-                far = np.abs(rough) > 2.0**63 if op != "shl" else (found >> np.clip(values[1], 0, 63)) != values[0]
-                self._doubt(stages.OVERFLOW, lanes[known & far])
-            return self._whole(node, found, known, lanes), known
-        return found, known
+        found = applied(node, values)
+        if narrows(node):
+            self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+        if node.type == "long" and op in ("add", "sub", "mul", "neg"):
+            rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values))
+            self._doubt(stages.OVERFLOW, lanes[known & (np.abs(rough) > 2.0**63)])
+        if node.type == "long" and op == "shl":
+            self._doubt(stages.OVERFLOW, lanes[known & ((found >> np.clip(values[1], 0, 63)) != values[0])])
+        return self._whole(node, found, known, lanes), known
 
     def _whole(self, node, values, known, lanes):
         """Integers as their type has them."""
@@ -297,7 +287,7 @@ class Lanes:
     def _choice(self, node, lanes):
         condition, *sides = node.args
         test, sure = self.value(condition, lanes)
-        values, known = np.zeros(len(lanes), _kind(node)), np.zeros(len(lanes), bool)
+        values, known = np.zeros(len(lanes), host_type(node)), np.zeros(len(lanes), bool)
         for side, taken in zip(sides, (sure & test, sure & ~test)):
             at = np.flatnonzero(taken)
             if len(at):
@@ -316,7 +306,11 @@ class Lanes:
     def _reduction(self, node, lanes):
         k, lo, hi, body, *empty = node.args
         (first, sure), (end, other) = self.value(lo, lanes), self.value(hi, lanes)
-        values, known = np.zeros(len(lanes), _kind(node)), sure & other
+        values, known = np.zeros(len(lanes), host_type(node)), sure & other
+        low, high = LIMITS["int"]
+        beyond = known & (first < end) & ((first < low) | (end > high))
+        self.note(END, lanes[beyond], first[beyond], end[beyond])
+        first, end = np.clip(first, low, high), np.clip(end, low, high)
         counts = np.where(known, np.maximum(end - first, 0), 0)
         each = int(max(min(LOOP_CELLS // max(len(lanes), 1), counts.max(initial=0)), 2))
         short = counts <= each
@@ -378,7 +372,7 @@ class Lanes:
             wrong = np.flatnonzero(inside & ((at < 0) | (at >= size)))
             self.note(stages.INDEX, lanes[wrong], at[wrong], np.full(len(wrong), size))
             inside[wrong] = False
-        values, at = np.zeros(len(lanes), _kind(node)), np.flatnonzero(inside)
+        values, at = np.zeros(len(lanes), host_type(node)), np.flatnonzero(inside)
         values[at] = array[tuple(index[at] for index in indices)]
         return values, inside
 
@@ -393,11 +387,6 @@ class Lanes:
 
     def _doubt(self, kind, lanes, a=None):
         self.note(kind, lanes, a, into=self.trial.doubts)
-
-
-def _kind(node):
-    """The type of a node's values here: integers have room to go beyond theirs."""
-    return np.int64 if node.type in LIMITS else NUMPY[node.type]
 
 
 def _places_of_loops(counts, short, each):

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.dp.codegen.text import key_of
 from clgeom.dp.codegen.traps import closing, tokens_of
-from clgeom.dp.language.nodes import depends_on, evaluate
+from clgeom.dp.language.nodes import depends_on, evaluate, loop_of
 from clgeom.dp.language.plain_c import expression_in_c
 from clgeom.dp.language.trace import Expr
 
@@ -110,8 +109,8 @@ def _of_nodes(roots) -> Work:
             k, lo, hi, body, *empty = part.args
             known = not any(depends_on(bound, UNKNOWN) for bound in (lo, hi))
             ends = (lo, hi) if known else (None, None)
-            if key_of(part) not in loops:
-                loops[key_of(part)] = Loop(k, *ends, _of_nodes((body,)))
+            if loop_of(part) not in loops:
+                loops[loop_of(part)] = Loop(k, *ends, _of_nodes((body,)))
             stack += [lo, hi, *empty]
         else:
             stack += part.args

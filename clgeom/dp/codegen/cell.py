@@ -170,7 +170,7 @@ def _range_and_body(equation, wraps):
         writer.exact |= indices_of(*equation.roots)  # the ends of the loop are indices
     asked = text.Block(writer.top)
     test = writer.write(need, writer.top)[0]
-    first, end = (writer.write(bound, asked, plain=True)[0] for bound in (lo, hi))
+    first, end = writer.end(lo, asked), writer.end(hi, asked)
     lines = [
         *writer.top.lines,
         "*dp_lo = *dp_hi = 0;",

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from clgeom.dp.analysis.sums import indices_of, narrows
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.nodes import loop_of, walk
 from clgeom.dp.language.trace import LIMITS, Expr, neutral
 
 SYMBOLS = {
@@ -73,7 +73,7 @@ class Writer:
         for root in roots:
             uses[root] += 1
         self.shared = {part for part in nodes if uses[part] > 1 and not cheap(part)}
-        self.arg_twins = {key_of(part) for part in nodes if part.op == "argreduce"}
+        self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
         self.order = {part: place for place, part in enumerate(nodes)}
         self.sure = {}
         for part in nodes:
@@ -256,14 +256,21 @@ class Writer:
         block.names[part] = (at, ATOM)
         return at, ATOM
 
+    def end(self, expr, block):
+        """An end of a range: the loop's index has 32 bits, so what lies beyond is the nearest there is."""
+        text = self.write(expr, block, plain=True)[0]
+        if expr.type != "long":
+            return text
+        return f"dp_narrow({text}, dp_fault)" if self.checked else f"convert_int_sat({text})"
+
     def reduction(self, part, block):
         k, lo, hi, body = part.args[:4]
-        key = key_of(part)
+        key = loop_of(part)
         counter, total, end = self.name(k.data), self.name("r"), self.name("end")
         at = self.name("at") if key in self.arg_twins else None
         start = literal_of(neutral(part.data, body.type), body.type)
-        first = self.write(lo, block, plain=True)[0]
-        block.lines.append(f"const int {end} = {self.write(hi, block, plain=True)[0]};")
+        first = self.end(lo, block)
+        block.lines.append(f"const int {end} = {self.end(hi, block)};")
         empty = part.args[4] if len(part.args) > 4 else None
         begin = None
         if empty is not None:
@@ -302,7 +309,8 @@ class Writer:
             block.lines += [*indent(none.lines), f"    {total} = {value};", "}"]
         for twin in self.order:
             if twin.op == part.op or at:
-                if twin.op in ("reduce", "argreduce") and key_of(twin) == key and twin.args[4:] == part.args[4:]:
+                same = twin.op in ("reduce", "argreduce") and loop_of(twin) == key
+                if same and list(map(id, twin.args[4:])) == list(map(id, part.args[4:])):
                     block.names[twin] = (total if twin.op == "reduce" else at, ATOM)
         if part not in block.names:
             block.names[part] = (total if part.op == "reduce" else at, ATOM)
@@ -327,10 +335,6 @@ def cheap(part) -> bool:
     return part.op in LEAVES or (
         part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne") and all(a.op in LEAVES for a in part.args)
     )
-
-
-def key_of(part):
-    return (part.data, *map(id, part.args[:4]))
 
 
 def marked(part: str, users: str) -> str:

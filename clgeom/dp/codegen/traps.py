@@ -249,6 +249,11 @@ def _expression(words, at):
     return min(at, len(words))
 
 
+#: Numbers in C: binary, hexadecimal, octal and decimal ones, and floats; the digits that make them more than 0 first.
+NUMBER = re.compile(r"0b([01]+)[ul]*\Z|0x([0-9a-f.]+)(?:p[-+]?\d+)?[ul]*\Z|([\d.]+)(?:e[-+]?\d+)?[ulfh]*\Z")
+
+
 def _is_constant(word):
     """Whether this is a number that is not 0."""
-    return word[:1].isdigit() and re.search(r"[1-9a-fA-F]", word) is not None
+    found = NUMBER.match(word.lower())
+    return found is not None and any(digits and re.search("[1-9a-f]", digits) for digits in found.groups())

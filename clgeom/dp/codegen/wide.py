@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clgeom.dp.codegen.text import key_of
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.nodes import loop_of, walk
 from clgeom.dp.language.trace import Expr
 
 YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
@@ -38,7 +37,7 @@ def wide_of(*roots: Expr) -> Wide | None:
     nodes = [part for part in twins if part.op == "reduce" and part.data in ("min", "max")]
     if len(nodes) != 1 or len(nodes[0].args) > 4:
         return None
-    if any(key_of(part) != key_of(nodes[0]) for part in twins):
+    if any(loop_of(part) != loop_of(nodes[0]) for part in twins):
         return None
     conditions = [needed(root, set(twins)) for root in roots]
     if any(when is None for when in conditions):

@@ -12,7 +12,7 @@ from clgeom.dp.analysis import reach as reaches
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, users_c
-from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk
+from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk, with_own_indices
 from clgeom.dp.language.parameters import annotated, parameters_of
 from clgeom.dp.language.trace import CELL_TYPES, Expr
 from clgeom.dp.patterns import pattern_name
@@ -198,7 +198,7 @@ class Equation:
                 f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that "
                 "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
             )
-        self.value, self.decision = value, decision
+        self.value, self.decision = with_own_indices(value, decision)
 
     def _argument(self, name):
         """What a traced function is given for its argument of this name."""

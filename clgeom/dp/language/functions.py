@@ -110,8 +110,10 @@ def min_over(k, lo, hi, expr, empty=None) -> Expr:
     Parameters
     ----------
     k : Expr or str
-        An index from `index`, or a name for one.
+        An index from `index`, or a name for one: an int32. Each reduction has its own, even where one is written in
+        several, inside each other or one after the other.
     lo, hi : Expr or int
+        Ends of int64 beyond the range of int32 are cut to it; checks of a fill find that (`IntegerOverflow`).
     expr : Expr, or function of k
     empty : number or Expr, optional
         The value of an empty range; the largest of the type by default. NaN never wins.

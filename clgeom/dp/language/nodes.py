@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
-from clgeom.dp.language.trace import FOLD, LIMITS, Expr
+from clgeom.dp.language.trace import FOLD, LIMITS, Expr, mistake, widest
 
 NUMPY = {"bool": np.bool_, "int": np.int32, "long": np.int64, "float": np.float32, "double": np.float64}
 
@@ -50,6 +52,59 @@ def with_args(part: Expr, args) -> Expr:
     return part if same else Expr(part.op, args, part.type, part.data)
 
 
+def loop_of(part: Expr) -> tuple:
+    """What two reductions have in common that are found in one loop: what they take, index, range and expression."""
+    return (part.data, *map(id, part.args[:4]))
+
+
+def with_own_indices(*roots) -> list:
+    """The roots, with an index of its own for each loop. A root may be None.
+
+    Users may write one index in several reductions, inside each other or one after the other; what is said of an index
+    afterwards holds for one range. Raises the error for an index that is read outside of the reductions over it.
+    """
+    free, loops = {}, {}  # indices that a node takes from around it; the loops of each index
+    for part in walk(*roots):
+        below = [free[arg] for arg in part.args]
+        if part.op == "index":
+            free[part] = frozenset((part,))
+        elif part.op in ("reduce", "argreduce"):
+            loops.setdefault(part.args[0], set()).add(loop_of(part))
+            free[part] = frozenset().union(below[1], below[2], below[3] - below[0], *below[4:])
+        else:
+            free[part] = frozenset().union(*below)
+    unbound = next((k for root in roots if root is not None for k in free[root]), None)
+    if unbound is not None:
+        raise mistake(f"The index {unbound.data!r} is read outside of the reductions over it.")
+    if all(len(own) == 1 for own in loops.values()):
+        return list(roots)
+    made, indices = {}, {}
+
+    def key(part, names):
+        return (part, *sorted((id(k), id(own)) for k, own in names.items()))
+
+    def renamed(part, names):
+        """The node, with these names for the indices around it."""
+        names = {k: own for k, own in names.items() if k in free[part]}
+        found = made.get(key(part, names))
+        if found is None:
+            if part.op == "index":
+                found = names[part]
+            elif part.op in ("reduce", "argreduce"):
+                k, lo, hi, body, *empty = part.args
+                used = free[lo] | free[hi] | (free[body] - {k})
+                around = {other: own for other, own in names.items() if other in used}
+                own = indices.setdefault(key(loop_of(part), around), Expr("index", (), k.type, k.data))
+                args = [renamed(lo, names), renamed(hi, names), renamed(body, {**names, k: own})]
+                found = with_args(part, (own, *args, *[renamed(value, names) for value in empty]))
+            else:
+                found = with_args(part, tuple([renamed(arg, names) for arg in part.args]))
+            made[key(part, names)] = found
+        return found
+
+    return [None if root is None else renamed(root, {}) for root in roots]
+
+
 def as_rows(*roots) -> tuple[list, list]:
     """The graph below these as plain values, for pickles, which take no deep ones: a row for each node, operands by
     number before what uses them; and the numbers of the roots, None for None."""
@@ -71,14 +126,15 @@ def from_rows(rows, places) -> list:
 
 
 def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
-    """The expression on the host, for arrays of indices at once; no cells and no reductions in it.
+    """The expression on the host, for arrays of indices at once, in the types of the device; no cells and no reductions
+    in it.
 
     Parameters
     ----------
     env : dict
         "i", "j", "n", "m" as needed, and parameters by name.
     made : dict
-        Keeps the values of nodes, for other expressions in the same `env`.
+        Keeps the values of nodes, for other expressions in the same `env`; has those of indices of reductions.
 
     Notes
     -----
@@ -94,24 +150,40 @@ def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
 def _evaluated(part, args, env):
     op = part.op
     if op == "const":
-        return part.data
+        return np.asarray(part.data, host_type(part))
     if op in ("i", "j", "n", "m"):
         return np.asarray(env[op], np.int64)
     if op == "parameter":
-        return env[part.data]
+        return np.asarray(env[part.data]).astype(host_type(part))
     if op == "load":
-        return _element(np.asarray(env[part.data]), args)
-    if op == "cast":
-        return cast(np.asarray(args[0]), part.type)
-    if op in ("floordiv", "mod"):
-        return FOLD[op](args[0], np.where(np.asarray(args[1]) == 0, 1, args[1]))
-    if op not in ON_ARRAYS:
+        return _element(np.asarray(env[part.data]), args).astype(host_type(part))
+    if op in ("and", "or", "where"):
+        return ON_ARRAYS[op](*args)
+    found = applied(part, args)
+    return found.astype(np.int32).astype(np.int64) if part.type == "int" and op in WRAPPED else found
+
+
+def host_type(part):
+    """The NumPy type of a node's values on the host: integers have room to go beyond their own type."""
+    return np.int64 if part.type in LIMITS else NUMPY[part.type]
+
+
+def applied(part: Expr, values) -> np.ndarray:
+    """What an operator without branches gives, as the device computes it: floats in the widest type of the operands,
+    0 for a division of integers by zero. A result of 32 bits has not wrapped around yet."""
+    op = part.op
+    if op not in ON_ARRAYS and op != "cast":
         raise ValueError(f"{op} cannot be evaluated on the host")
+    if op == "cast":
+        return cast(values[0], part.type).astype(host_type(part))
+    type = widest(part.args)
+    if type in ("float", "double"):
+        values = [v.astype(NUMPY[type]) for v in values]
     with np.errstate(all="ignore"):
-        found = ON_ARRAYS[op](*args)
-    if part.type == "int" and op in ("add", "sub", "mul", "neg", "abs", "shl"):
-        return np.asarray(found).astype(np.int32).astype(np.int64)  # it wraps around
-    return found
+        if op in ("floordiv", "mod"):
+            zero = values[1] == 0
+            return np.where(zero, 0, ON_ARRAYS[op](values[0], np.where(zero, 1, values[1])))
+        return np.asarray(ON_ARRAYS[op](*values))
 
 
 def cast(values, type) -> np.ndarray:
@@ -139,19 +211,43 @@ def _shifted(left):
     return apply
 
 
+def _first_best(better):
+    """The place of the first value that no later one beats, compared as the device compares: NaN beats nothing."""
+
+    def apply(*values):
+        best, at = np.asarray(values[0]), np.zeros(np.broadcast_shapes(*map(np.shape, values)), np.int64)
+        for place, value in enumerate(values[1:], 1):
+            wins = better(value, best)
+            best, at = np.where(wins, value, best), np.where(wins, place, at)
+        return at
+
+    return apply
+
+
 ON_ARRAYS = {
-    **FOLD, "shl": _shifted(True), "shr": _shifted(False), "bitnot": np.invert, "div": np.divide,
-    "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
-    "or": np.logical_or, "not": np.logical_not, "where": np.where,
-    "which_min": lambda *values: np.argmin(np.broadcast_arrays(*values), axis=0),
-    "which_max": lambda *values: np.argmax(np.broadcast_arrays(*values), axis=0),
-    "min": lambda a, b: np.where(b < a, b, a), "max": lambda a, b: np.where(b > a, b, a),
-}  # fmt: skip
+    **FOLD,
+    "shl": _shifted(True),
+    "shr": _shifted(False),
+    "bitnot": np.invert,
+    "div": np.divide,
+    "neg": np.negative,
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "where": np.where,
+    "which_min": _first_best(operator.lt),
+    "which_max": _first_best(operator.gt),
+    "min": lambda a, b: np.where(b < a, b, a),
+    "max": lambda a, b: np.where(b > a, b, a),
+}
+#: Operators whose result may go beyond the type of integers, where it wraps around.
+WRAPPED = frozenset(("add", "sub", "mul", "neg", "abs", "shl", "floordiv"))
 
 
 def _element(array, indices):
-    """Elements of a parameter; integers as int64, which does not wrap around."""
+    """Elements of a parameter."""
     if array.size == 0:
         return np.zeros(np.broadcast_shapes(*map(np.shape, indices)), array.dtype)
-    inside = tuple(np.minimum(np.maximum(at, 0), size - 1) for at, size in zip(indices, array.shape))
-    return array[inside].astype(np.int64) if array.dtype.kind in "iu" else array[inside]
+    return array[tuple(np.minimum(np.maximum(at, 0), size - 1) for at, size in zip(indices, array.shape))]

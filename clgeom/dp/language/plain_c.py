@@ -162,10 +162,18 @@ class _Reader:
             op = BINARY[level][self.tokens[self.at].group(3)]
             self.at += 1
             right = self.binary(level + 1)
+            self.check_constants(op, left, right)
             make = trace.logical if op in ("and", "or") else trace.compare if level in (2, 3) else trace.arithmetic
             left = make(op, left, right) if level < 2 else make(op, trace.number(left), trace.number(right))
-            left = _whole(left)  # two constants may have made a longer one
+            left = _whole(left)
         return left
+
+    def check_constants(self, op, left, right):
+        """Leave a sum or product of constants that goes beyond 32 bits to C, where it may be anything."""
+        if op in ("add", "sub", "mul") and left.op == right.op == "const":
+            low, high = trace.LIMITS["int"]
+            if not low <= trace.FOLD[op](left.data, right.data) <= high:
+                raise _Beyond
 
     def unary(self):
         if self.is_next("-"):

@@ -413,20 +413,30 @@ FOLD = {
 }  # fmt: skip
 
 
+def folded(op, a, b, type) -> Expr:
+    """The constant that two integer constants make, wrapped around in its type as on the device."""
+    low, high = LIMITS[type]
+    return node("const", type=type, data=low + (FOLD[op](a.data, b.data) - low) % (high - low + 1))
+
+
 def arithmetic(op, a, b) -> Expr:
     """A sum, difference or product; what is added to an index is one number."""
     a, b = operands(a, b)
-    if a.op == b.op == "const" and a.type in LIMITS and b.type in LIMITS:
-        return constant(FOLD[op](a.data, b.data))
     if op == "mul" and widest((a, b)) == "int" and cell_type() in ("long", "double"):
         a, b = convert(a, "long"), convert(b, "long")  # i * j may pass 32 bits where the cells need not
-    if op in ("add", "sub") and b.op == "const" and b.type in LIMITS:
+    type = widest((a, b))
+    if type not in LIMITS:
+        return node(op, a, b)
+    if a.op == b.op == "const":
+        return folded(op, a, b, type)
+    if op in ("add", "sub") and b.op == "const" and a.type == type:
         step = b.data if op == "add" else -b.data
-        if step == 0 and TYPES.index(b.type) <= TYPES.index(a.type):
+        if step == 0:
             return a
         if a.op in ("add", "sub") and a.args[1].op == "const" and a.args[0].op in ("i", "j", "index"):
-            step += a.args[1].data if a.op == "add" else -a.args[1].data  # i - 1 + 1 is i
-            return arithmetic("add", a.args[0], step) if step else a.args[0]
+            both = step + (a.args[1].data if a.op == "add" else -a.args[1].data)  # i - 1 + 1 is i
+            if LIMITS[type][0] < both <= LIMITS[type][1]:
+                return arithmetic("add", convert(a.args[0], type), constant(both, type))
         if step < 0 and op == "add" and step > LIMITS["int"][0]:
             return node("sub", a, constant(-step, b.type))
     return node(op, a, b)
@@ -450,7 +460,7 @@ def whole(op, a, b) -> Expr:
     if b.op == "const" and b.data == 0:
         raise mistake("Division by zero.")
     if a.op == b.op == "const":
-        return constant(FOLD[op](a.data, b.data))
+        return folded(op, a, b, widest((a, b)))
     return node(op, a, b)
 
 
@@ -458,6 +468,7 @@ def compare(op, a, b) -> Expr:
     """A comparison."""
     a, b = operands(a, b)
     if a.op == b.op == "const":
+        a, b = (convert(value, widest((a, b))) for value in (a, b))
         return constant(FOLD[op](a.data, b.data))
     return node(op, a, b, type="bool")
 
@@ -484,7 +495,7 @@ def bitwise(symbol, a, b) -> Expr:
         )
     a, b = operands(a, b)
     if a.op == b.op == "const":
-        return constant(FOLD[BITS[symbol]](a.data, b.data))
+        return folded(BITS[symbol], a, b, widest((a, b)))
     return node(BITS[symbol], a, b)
 
 
@@ -511,9 +522,9 @@ def shift(symbol, a, b) -> Expr:
     if b.op == "const" and b.data < 0:
         raise mistake(f"'{symbol}' takes a count that is not negative. Got {b.data} instead.")
     op = {"<<": "shl", ">>": "shr"}[symbol]
-    if a.op == b.op == "const" and b.data < 64:
-        return constant(FOLD[op](a.data, b.data))
     type = "long" if op == "shl" and cell_type() in ("long", "double") else widest((a, b))  # as products
+    if a.op == b.op == "const" and b.data < 64:
+        return folded(op, a, b, type)
     return node(op, convert(a, type), convert(b, type))
 
 
