@@ -10,7 +10,7 @@
 
 from importlib import import_module
 
-from clgeom.dp.analysis.reach import Far, Near, Row, Split
+from clgeom.dp.analysis.dependences import Far, Near, Row, Split
 from clgeom.dp.filling import fill
 from clgeom.dp.language.equation import Equation, equation
 from clgeom.dp.language.functions import (
@@ -40,14 +40,14 @@ _LATER = {
     "fill_when_ready": "study.graph",
     "infer_pattern": "analysis.infer",
     "problems": "problems",
-    "walk_back": "table.walk",
+    "traceback": "table.traceback",
 }
 
 __all__ = [
     "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split", "Table",
     "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "fill", "fill_by_stages",
     "fill_when_ready", "index", "infer_pattern",
-    "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "walk_back", "where", "which_max",
+    "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "traceback", "where", "which_max",
     "which_min",
 ]  # fmt: skip
 

@@ -141,7 +141,7 @@ def fill(
     """
     if not isinstance(equation, Equation):
         raise InvalidInput(f"The first parameter of fill must be a dp.Equation. Got {type(equation).__name__} instead.")
-    shape = check_shape(shape, of="fill")
+    shape = check_shape(shape, caller="fill")
     layout = _one_of("layout", layout if layout is None else str(layout).upper(), LAYOUTS)
     keep, path = _one_of("keep", keep, KEEPS), _one_of("path", path, PATHS)
     if keep is None:
@@ -157,8 +157,8 @@ def fill(
         )
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
-    given = given_values(values, parameters, of="fill")
-    held = check_values(equation, given, of="fill")
+    given = given_values(values, parameters, caller="fill")
+    held = check_values(equation, given, caller="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)
     if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
@@ -169,7 +169,7 @@ def fill(
     chosen = PATTERNS[name]
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
-    arguments, buffers = bind(session, equation, held, of="fill")
+    arguments, buffers = bind(session, equation, held, caller="fill")
     with _watching(progress) as watch:
         job = Job(
             equation, shape, chosen, layout, keep, start, stop, check != "auto" and bool(check), session, held,
@@ -179,7 +179,7 @@ def fill(
         hold_to_table(job)
         if isinstance(check, str):
             trial.check(job)
-        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+        with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             filled = path_module.fill(job)
         if progress:
             finish(session)

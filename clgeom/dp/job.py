@@ -104,7 +104,7 @@ def build_options(session) -> tuple:
     return ("-cl-fp32-correctly-rounded-divide-sqrt",) if rounded else ()
 
 
-def check_shape(shape, *, of: str) -> tuple[int, int]:
+def check_shape(shape, *, caller: str) -> tuple[int, int]:
     """Rows and columns of a table, at least one of each."""
     try:
         n, m = shape
@@ -112,51 +112,55 @@ def check_shape(shape, *, of: str) -> tuple[int, int]:
         n = m = None
     if not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in (n, m)):
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be integers (rows, columns). Got {short(shape)} instead."
+            f"The 'shape' parameter of {caller} must be integers (rows, columns). Got {short(shape)} instead."
         )
     if n < 1 or m < 1:
-        raise InvalidInput(f"The 'shape' parameter of {of} must have at least one cell. Got {short(shape)} instead.")
+        raise InvalidInput(
+            f"The 'shape' parameter of {caller} must have at least one cell. Got {short(shape)} instead."
+        )
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. "
+            f"The 'shape' parameter of {caller} must have below 2**31 rows and columns together. "
             f"Got {short(shape)} instead."
         )
     return int(n), int(m)
 
 
-def given_values(values, parameters: dict, *, of: str) -> dict:
+def given_values(values, parameters: dict, *, caller: str) -> dict:
     """The parameters of an equation, from the `values` parameter of a function and from its keywords."""
     if values is not None and not isinstance(values, Mapping):
         raise InvalidInput(
-            f"The 'values' parameter of {of} must be a dictionary of parameters by name. "
+            f"The 'values' parameter of {caller} must be a dictionary of parameters by name. "
             f"Got {type(values).__name__} instead."
         )
     return {**(values or {}), **parameters}
 
 
-def check_values(equation: Equation, given: dict, *, of: str) -> dict:
+def check_values(equation: Equation, given: dict, *, caller: str) -> dict:
     """The parameters as arrays and numbers of the types that the equation declares."""
     missing = [name for name in equation.parameters if name not in given]
     if missing:
         p = equation.parameters[missing[0]]
-        raise InvalidInput(f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
-    return some_values(equation, given, of=of)
+        raise InvalidInput(f"{caller} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
+    return some_values(equation, given, caller=caller)
 
 
-def some_values(equation: Equation, given: dict, *, of: str) -> dict:
+def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
     """As `check_values`, for those parameters that are given."""
     extra = [name for name in given if name not in equation.parameters]
     if extra:
         known = ", ".join(equation.parameters) or "none"
         raise InvalidInput(f"{equation.name} has no parameter {extra[0]!r}. It has: {known}.")
-    return {name: _value(p, given[name], of=of) for name, p in equation.parameters.items() if name in given}
+    return {name: _value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given}
 
 
-def _value(p: Parameter, value, *, of):
+def _value(p: Parameter, value, *, caller):
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got):
-        return InvalidInput(f"The {p.name!r} parameter of {of} must be {what} of {p.dtype.name}. Got {got} instead.")
+        return InvalidInput(
+            f"The {p.name!r} parameter of {caller} must be {what} of {p.dtype.name}. Got {got} instead."
+        )
 
     if isinstance(value, (str, bytes, bytearray)) and p.ndim == 1 and p.dtype == np.uint8:
         try:
@@ -206,7 +210,7 @@ def _value(p: Parameter, value, *, of):
     return held
 
 
-def bind(session, equation: Equation, values: dict, *, of: str) -> tuple[tuple, dict]:
+def bind(session, equation: Equation, values: dict, *, caller: str) -> tuple[tuple, dict]:
     """Kernel arguments for the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
     arguments, buffers = [], {}
     for p in equation.parameters.values():
@@ -215,10 +219,10 @@ def bind(session, equation: Equation, values: dict, *, of: str) -> tuple[tuple, 
             arguments.append(value)
             continue
         flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
-        held = to_device(session, flat, of=of)
+        held = to_device(session, flat, of=caller)
         if len(held.chunks) > 1:
             raise DeviceLimit(
-                f"The {p.name!r} parameter of {of} has {flat.nbytes:,} bytes, and {session.profile.name} allows "
+                f"The {p.name!r} parameter of {caller} has {flat.nbytes:,} bytes, and {session.profile.name} allows "
                 f"{session.profile.max_alloc_bytes:,} in one buffer."
             )
         buffers[f"dp_{p.name}"] = held.chunks[0].buffer

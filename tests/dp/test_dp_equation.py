@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clgeom import dp
-from clgeom.dp.analysis.reach import Far, Near, Row, Split
+from clgeom.dp.analysis.dependences import Far, Near, Row, Split
 from clgeom.dp.codegen.text import marked, users_line
 from clgeom.errors import InvalidInput
 

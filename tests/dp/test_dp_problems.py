@@ -499,11 +499,11 @@ def test_bad_input(call, message):
 
 
 def test_numbers_keep_their_values():
-    assert numbers(np.array([1, 2], np.uint64), "x", of="f").dtype == np.int64
-    assert numbers([1, 2.5], "x", of="f").tolist() == [1, 2.5]
-    assert numbers([], "x", of="f").shape == (0,)
+    assert numbers(np.array([1, 2], np.uint64), "x", caller="f").dtype == np.int64
+    assert numbers([1, 2.5], "x", caller="f").tolist() == [1, 2.5]
+    assert numbers([], "x", caller="f").shape == (0,)
     with pytest.raises(InvalidInput, match="'x' parameter of f must be at most"):
-        numbers(np.array([2**63], np.uint64), "x", of="f")
+        numbers(np.array([2**63], np.uint64), "x", caller="f")
 
 
 MODULES = ("study.graph", "analysis.infer", *(f"problems.{name}" for name in

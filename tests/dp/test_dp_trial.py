@@ -274,7 +274,7 @@ def test_nothing_right_is_refused(session, monkeypatch, call):
 
     for module in (allocation, chains, knapsacks, pascal, plans, sequences, sets, ways):
         monkeypatch.setattr(module, "fill", fill)
-    monkeypatch.setattr(sequences, "walk_back", lambda *a, **k: seen.append(1) or dp.walk_back(*a, **k))
+    monkeypatch.setattr(sequences, "traceback", lambda *a, **k: seen.append(1) or dp.traceback(*a, **k))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CALLS[call]()

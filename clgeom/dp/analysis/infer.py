@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.dp.analysis.bounds import indices_fit
-from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.codegen.text import Block, Writer
 from clgeom.dp.job import check_shape, given_values, some_values
@@ -118,13 +118,13 @@ def infer_pattern(equation, shape, *, method="auto", values=None, device=None, *
         raise InvalidInput(
             f"The first parameter of infer_pattern must be a dp.Equation. Got {type(equation).__name__} instead."
         )
-    n, m = check_shape(shape, of="infer_pattern")
+    n, m = check_shape(shape, caller="infer_pattern")
     if method not in ("auto", "prove", "probe"):
         raise InvalidInput(
             f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
         )
-    given = given_values(values, parameters, of="infer_pattern")
-    parameters = some_values(equation, given, of="infer_pattern")
+    given = given_values(values, parameters, caller="infer_pattern")
+    parameters = some_values(equation, given, caller="infer_pattern")
     nodes = nodes_of(equation)
     provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
     given = len(parameters) == len(equation.parameters)
@@ -401,7 +401,7 @@ def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset,
 
     n, m = shape
     small = min(n, PROBED_SIDE), min(m, PROBED_SIDE)
-    graph = dependency_graph(equation, small, values=parameters, device=device, of="infer_pattern")
+    graph = dependency_graph(equation, small, values=parameters, device=device, caller="infer_pattern")
     cells = _spread(n, m)
     masks = probe_cells(equation, shape, cells, seeds=SEEDS, values=parameters, device=device)
     seen = int(np.bitwise_or.reduce(masks))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from clgeom.dp.analysis.reach import Split
+from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text, traps
 from clgeom.dp.language.nodes import walk

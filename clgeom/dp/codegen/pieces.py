@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from clgeom.dp.analysis.reach import offset
+from clgeom.dp.analysis.dependences import offset
 from clgeom.dp.analysis.sums import indices_of, simplify
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from clgeom.dp.analysis import reach as reaches
+from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, users_c
@@ -128,7 +128,7 @@ class Equation:
             self.name = name or "equation"
             self.parameters = MappingProxyType(parameters_of(parameters or {}))
             self.body, self.is_expression = users_c.body_and_kind(what)
-            self.helpers = users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
+            self.helpers = users_c.c_text(helpers, caller="Equation", name="helpers", empty=True)
             traps.check_arrays(self.body, self.helpers, self.parameters)
         else:
             raise InvalidInput(
@@ -154,7 +154,7 @@ class Equation:
         self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), _texts={})
         self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
         if "reach" not in state:
-            self.reach = reaches.reach_of(*self.roots)
+            self.reach = dependences.dependences_of(*self.roots)
 
     @property
     def roots(self) -> tuple[Expr, ...]:
@@ -227,22 +227,22 @@ class Equation:
         self.decisions = decisions
 
     def _set_reach(self, declared):
-        if declared is not None and not isinstance(declared, (reaches.Near, reaches.Row, reaches.Far)):
+        if declared is not None and not isinstance(declared, (dependences.Near, dependences.Row, dependences.Far)):
             raise InvalidInput(
                 f"The 'reach' parameter of Equation must be a Near, a Row or Far(). Got {declared!r} instead."
             )
         if self.traced:
-            found = reaches.reach_of(*self.roots)
+            found = dependences.dependences_of(*self.roots)
             self.loops = any(p.op in ("reduce", "argreduce") for p in walk(*self.roots))
         else:
             found = users_c.near_of(self.body)
             self.loops = users_c.has_loop(self.body + self.helpers)
-        self.reach_proven = found is not None and not isinstance(found, reaches.Far)
+        self.reach_proven = found is not None and not isinstance(found, dependences.Far)
         if declared is not None and not self.reach_proven:
             self.reach = declared
         else:
-            self.reach = found or reaches.Far()
-            if isinstance(declared, reaches.Far):
+            self.reach = found or dependences.Far()
+            if isinstance(declared, dependences.Far):
                 self.reach, self.reach_proven = declared, False
 
     # --- what kernels take of it

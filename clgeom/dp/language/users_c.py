@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 
-from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.codegen.text import users_line
 from clgeom.errors import InvalidInput, KernelBuildError
 from clgeom.runtime.messages import first_error
@@ -46,19 +46,21 @@ def uncommented(source: str) -> str:
 # Checks -----------------------------------------------------------------------------------------------------------
 
 
-def c_text(source, *, of, name, empty=False) -> str:
+def c_text(source, *, caller, name, empty=False) -> str:
     """C of a user, checked; `empty`: there may be none."""
     if not isinstance(source, str):
         raise InvalidInput(
-            f"The '{name}' parameter of {of} must be OpenCL C text. Got {type(source).__name__} instead."
+            f"The '{name}' parameter of {caller} must be OpenCL C text. Got {type(source).__name__} instead."
         )
     source = source.replace("\r\n", "\n")
     strange = STRANGE.search(source)
     if strange is not None:  # compilers and we may not agree on where a line ends
-        raise InvalidInput(f"The '{name}' parameter of {of} must be text without the character {strange.group()!a}.")
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must be text without the character {strange.group()!a}."
+        )
     bare = uncommented(source)
     if not bare.strip() and not empty:
-        raise InvalidInput(f"The '{name}' parameter of {of} must not be empty.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must not be empty.")
     lines = source.split("\n")
     for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
         if line.rstrip().endswith("\\"):
@@ -69,7 +71,7 @@ def c_text(source, *, of, name, empty=False) -> str:
         if found := pattern.search(bare):
             number = bare.count("\n", 0, found.start()) + 1
             raise InvalidInput(f"Line {number} of an equation: {words.format(shown(lines[number - 1]))}")
-    _check_length(bare, of=of, name=name)
+    _check_length(bare, caller=caller, name=name)
     stack = []
     for number, line in enumerate(bare.split("\n"), 1):
         for mark in line:
@@ -91,7 +93,7 @@ def shown(line):
     return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
 
 
-def _check_length(bare, *, of, name):
+def _check_length(bare, *, caller, name):
     """Refuse what compilers die of."""
     total = longest = here = 0
     for found in TOKENS.finditer(bare):
@@ -103,14 +105,14 @@ def _check_length(bare, *, of, name):
     ):
         if count > most:
             raise InvalidInput(
-                f"The '{name}' parameter of {of} must have at most {most:,} words and marks {where}, for compilers end "
-                f"or hang on more. Got {count:,} instead: write a loop."
+                f"The '{name}' parameter of {caller} must have at most {most:,} words and marks {where}, for compilers "
+                f"end or hang on more. Got {count:,} instead: write a loop."
             )
 
 
 def body_and_kind(source) -> tuple[str, bool]:
     """The text of an equation, and whether it is an expression; else it is statements, the last a return."""
-    source = body = c_text(source, of="Equation", name="what")
+    source = body = c_text(source, caller="Equation", name="what")
     bare = uncommented(source)
     if re.search(r"\breturn\b", bare):
         return body, False
@@ -185,7 +187,7 @@ def _arguments(bare, at):
 
 
 @contextlib.contextmanager
-def users_errors(source: str, *, of: str):
+def users_errors(source: str, *, name: str):
     """Turn a kernel that does not compile into an error that shows the user's own line, and what is said of it."""
     try:
         yield
@@ -197,6 +199,8 @@ def users_errors(source: str, *, of: str):
             where, number = users_line(error.source, said)
             line = shown(source.splitlines()[number - 1]) if where == "equation" else ""
             place = f": line {number} of the {where}{': ' * bool(line)}{line}"
-        failure = KernelBuildError(f"{of} does not compile{place}. The compiler said: {first_error(said or error.log)}")
+        failure = KernelBuildError(
+            f"{name} does not compile{place}. The compiler said: {first_error(said or error.log)}"
+        )
         failure.source, failure.log, failure.in_users_text = error.source, error.log, said is not None
         raise failure from error

@@ -73,15 +73,15 @@ def allotment(costs, total, *, device=None) -> Allocation:
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
     """
-    costs = arguments.numbers(costs, "costs", of="allotment", ndim=2, infinite=True, empty=False).astype(float)
-    total = arguments.whole(total, "total", of="allotment", most=arguments.INT32 - 1)
+    costs = arguments.numbers(costs, "costs", caller="allotment", ndim=2, infinite=True, empty=False).astype(float)
+    total = arguments.whole(total, "total", caller="allotment", most=arguments.INT32 - 1)
     users = len(costs)
     shape, upto = (users + 1, total + 1), costs.shape[1] - 1
     table = fill(ALLOTMENT, shape, c=costs, upto=upto, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, total), users, lambda i, j, x: (i + 1, j - x))
+    return follow_choices(table, table.corner, (0, total), users, lambda i, j, x: (i + 1, j - x))
 
 
-def _walk(table, value, cell, steps, move) -> Allocation:
+def follow_choices(table, value, cell, steps, move) -> Allocation:
     """Follow the decisions from a cell."""
     value = value.item() if isinstance(value, np.generic) else value
     if value in (INF, -INF):
@@ -134,12 +134,12 @@ def reliability(costs, rates, budget, *, device=None) -> Allocation:
     >>> round(reliability([30, 15, 20], [0.9, 0.8, 0.5], 105).value, 12)
     0.648
     """
-    of = "reliability"
-    costs = arguments.whole_numbers(costs, "costs", of=of, least=1, empty=False)
-    rates = arguments.numbers(rates, "rates", of=of, least=0, size=(len(costs), "as many numbers as 'costs'"))
+    caller = "reliability"
+    costs = arguments.whole_numbers(costs, "costs", caller=caller, least=1, empty=False)
+    rates = arguments.numbers(rates, "rates", caller=caller, least=0, size=(len(costs), "as many numbers as 'costs'"))
     if rates.max() > 1:
-        raise arguments.wrong(of, "rates", "at most 1", rates.max())
-    budget = arguments.whole(budget, "budget", of=of, most=arguments.INT32 - 1)
+        raise arguments.wrong(caller, "rates", "at most 1", rates.max())
+    budget = arguments.whole(budget, "budget", caller=caller, most=arguments.INT32 - 1)
     if costs.sum() > budget:
         return Allocation(0.0)
     works = 1 - (1 - rates[:, None].astype(float)) ** np.arange(budget // costs.min() + 1)
@@ -186,14 +186,14 @@ def assignment(costs, *, device=None) -> Allocation:
     Allocation
         `choice`: the column of each row; ties go to the lowest column of the first row, then of the next.
     """
-    of = "assignment"
-    costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    caller = "assignment"
+    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(costs)
     if costs.shape != (n, n) or n > MOST_TASKS:
-        raise arguments.wrong(of, "costs", f"square, with {MOST_TASKS} rows at most", f"shape {costs.shape}")
+        raise arguments.wrong(caller, "costs", f"square, with {MOST_TASKS} rows at most", f"shape {costs.shape}")
     bit = np.array([1 << k for k in range(n)], np.int32)
     table = fill(ASSIGNMENT, (n + 1, 1 << n), c=costs, bit=bit, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
+    return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
 
 
 # Cuts: covers and curves ----------------------------------------------------------------------------------------
@@ -236,9 +236,9 @@ def covering(sizes, kinds, *, device=None) -> Allocation:
     >>> covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
-    sizes = np.sort(arguments.numbers(sizes, "sizes", of="covering", least=0, empty=False).astype(float))
+    sizes = np.sort(arguments.numbers(sizes, "sizes", caller="covering", least=0, empty=False).astype(float))
     n = len(sizes)
-    kinds = arguments.whole(kinds, "kinds", of="covering", least=1, most=n)
+    kinds = arguments.whole(kinds, "kinds", caller="covering", least=1, most=n)
     costs = np.zeros((n + 1, n + 1))
     costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
     found = _parts(costs, kinds, device)
@@ -282,12 +282,12 @@ def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
     >>> covering_as_knapsack([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
-    of = "covering_as_knapsack"
-    sizes = np.sort(arguments.numbers(sizes, "sizes", of=of, least=0, empty=False).astype(float))
+    caller = "covering_as_knapsack"
+    sizes = np.sort(arguments.numbers(sizes, "sizes", caller=caller, least=0, empty=False).astype(float))
     n = len(sizes)
-    kinds = arguments.whole(kinds, "kinds", of=of, least=1, most=n)
+    kinds = arguments.whole(kinds, "kinds", caller=caller, least=1, most=n)
     table = fill(COVERS, (kinds + 1, n + 1), size=sizes, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
+    return follow_choices(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
 
 
 def curve_fitting(x, y, segments, *, device=None) -> Allocation:
@@ -306,13 +306,13 @@ def curve_fitting(x, y, segments, *, device=None) -> Allocation:
     Allocation
         `choice`: the first point of each piece.
     """
-    of = "curve_fitting"
-    x = arguments.numbers(x, "x", of=of, empty=False).astype(float)
-    y = arguments.numbers(y, "y", of=of, size=(len(x), "as many numbers as 'x'")).astype(float)
+    caller = "curve_fitting"
+    x = arguments.numbers(x, "x", caller=caller, empty=False).astype(float)
+    y = arguments.numbers(y, "y", caller=caller, size=(len(x), "as many numbers as 'x'")).astype(float)
     n = len(x)
     if (np.diff(x) < 0).any():
-        raise arguments.wrong(of, "x", "in ascending order", "others")
-    segments = arguments.whole(segments, "segments", of=of, least=1, most=n)
+        raise arguments.wrong(caller, "x", "in ascending order", "others")
+    segments = arguments.whole(segments, "segments", caller=caller, least=1, most=n)
     return _parts(_fit_errors(x, y), segments, device)
 
 
@@ -384,24 +384,26 @@ def integer_program(profits, rows, limits, *, device=None) -> Allocation:
     >>> integer_program([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18]).value
     36
     """
-    of = "integer_program"
-    profits = arguments.whole_numbers(profits, "profits", of=of, empty=False)
+    caller = "integer_program"
+    profits = arguments.whole_numbers(profits, "profits", caller=caller, empty=False)
     n = len(profits)
-    limits = arguments.whole_numbers(limits, "limits", of=of, least=0, empty=False)
+    limits = arguments.whole_numbers(limits, "limits", caller=caller, least=0, empty=False)
     rows = arguments.whole_numbers(
         rows,
         "rows",
-        of=of,
+        caller=caller,
         ndim=2,
         least=0,
         size=((len(limits), n), f"a table of {len(limits)} x {n} numbers"),
     )
     free = ~(rows > 0).any(axis=0) & (profits > 0)
     if free.any():
-        raise arguments.wrong(of, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
+        raise arguments.wrong(
+            caller, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}"
+        )
     columns = int(np.prod([int(limit) + 1 for limit in limits], dtype=object))
     if columns > 1 << 26:
-        raise InvalidInput(f"The 'limits' parameter of {of} is too large: {columns:,} combinations may be left.")
+        raise InvalidInput(f"The 'limits' parameter of {caller} is too large: {columns:,} combinations may be left.")
     strides = np.concatenate([np.cumprod((limits + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
     left = np.arange(columns)[:, None] // strides % (limits + 1)
     upto = np.zeros((n + 1, columns), np.int32)
@@ -410,8 +412,8 @@ def integer_program(profits, rows, limits, *, device=None) -> Allocation:
         if uses.any():
             upto[k] = (left[:, uses] // rows[uses, k]).min(axis=1)
     if int(upto.max()) * sum(abs(int(p)) for p in profits) > arguments.INT64:
-        raise InvalidInput(f"The 'profits' parameter of {of} is too large: the sums may not fit 64 bits.")
+        raise InvalidInput(f"The 'profits' parameter of {caller} is too large: the sums may not fit 64 bits.")
     step = np.minimum((rows * strides[:, None]).sum(axis=0), columns)  # what never fits is never taken
     given = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
     table = fill(integer_program_equation(), (n + 1, columns), **given, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, columns - 1), n, lambda i, j, x: (i + 1, j - x * int(step[i])))
+    return follow_choices(table, table.corner, (0, columns - 1), n, lambda i, j, x: (i + 1, j - x * int(step[i])))

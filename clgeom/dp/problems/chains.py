@@ -161,7 +161,7 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
     >>> chain.multiplications, chain.parenthesisation
     (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
     """
-    dims = arguments.whole_numbers(dims, "dims", of="matrix_chain", least=1)
+    dims = arguments.whole_numbers(dims, "dims", caller="matrix_chain", least=1)
     n = len(dims) - 1
     if n < 1:
         raise arguments.wrong("matrix_chain", "dims", "at least two numbers", len(dims))
@@ -199,9 +199,9 @@ def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
     >>> alphabetic_tree([2, 3, 1, 4]).cost
     20
     """
-    weights = arguments.numbers(weights, "weights", of="alphabetic_tree", least=0, empty=False)
+    weights = arguments.numbers(weights, "weights", caller="alphabetic_tree", least=0, empty=False)
     n = len(weights)
-    equation = alphabetic_tree_equation(_sum_type(weights, n, of="alphabetic_tree", name="weights"))
+    equation = alphabetic_tree_equation(_sum_type(weights, n, caller="alphabetic_tree", name="weights"))
     sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
     if not tree:
         return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
@@ -232,12 +232,12 @@ def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
     >>> round(search_tree([0.15, 0.10, 0.05, 0.10, 0.20], [0.05, 0.10, 0.05, 0.05, 0.05, 0.10]).cost, 12)
     2.75
     """
-    of = "search_tree"
-    keys = arguments.numbers(keys, "keys", of=of, least=0)
+    caller = "search_tree"
+    keys = arguments.numbers(keys, "keys", caller=caller, least=0)
     n = len(keys)
     gaps = np.zeros(n + 1, np.int64) if gaps is None else gaps
-    gaps = arguments.numbers(gaps, "gaps", of=of, least=0, size=(n + 1, "one number more than 'keys'"))
-    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, of=of, name="keys")
+    gaps = arguments.numbers(gaps, "gaps", caller=caller, least=0, size=(n + 1, "one number more than 'keys'"))
+    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, caller=caller, name="keys")
     equation = search_tree_equation(dtype)
     p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
     shape = n + 1, n + 1
@@ -247,12 +247,12 @@ def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
     return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))
 
 
-def _sum_type(weights, depth, *, of, name):
+def _sum_type(weights, depth, *, caller, name):
     """int64 for whole numbers whose weighted sums fit, else float64."""
     if weights.dtype.kind == "f":
         return "float64"
     if sum(map(int, weights)) * (depth + 1) > arguments.INT64:
-        raise InvalidInput(f"The '{name}' parameter of {of} is too large: the cost may not fit 64 bits.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} is too large: the cost may not fit 64 bits.")
     return "int64"
 
 

@@ -116,7 +116,7 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
     >>> knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=25, weight=18)
     """
-    values, weights, capacity, dtype = _arguments(values, weights, capacity, of="knapsack")
+    values, weights, capacity, dtype = _arguments(values, weights, capacity, caller="knapsack")
     if not len(values):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
     equation, shape = knapsack_equation(dtype), (len(values) + 1, capacity + 1)
@@ -139,8 +139,8 @@ def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> K
     >>> integer_knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=30, weight=20)
     """
-    of = "integer_knapsack"
-    values, weights, capacity, dtype = _arguments(values, weights, capacity, of=of, least=1, many=True)
+    caller = "integer_knapsack"
+    values, weights, capacity, dtype = _arguments(values, weights, capacity, caller=caller, least=1, many=True)
     if not len(values):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
     equation, shape = integer_knapsack_equation(dtype), (len(values) + 1, capacity + 1)
@@ -152,17 +152,17 @@ def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> K
     return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), int(counts @ weights))
 
 
-def _arguments(values, weights, capacity, *, of, least=0, many=False):
-    values = arguments.numbers(values, "values", of=of, least=0)
+def _arguments(values, weights, capacity, *, caller, least=0, many=False):
+    values = arguments.numbers(values, "values", caller=caller, least=0)
     weights = arguments.whole_numbers(
-        weights, "weights", of=of, least=least, size=(len(values), "as many numbers as 'values'")
+        weights, "weights", caller=caller, least=least, size=(len(values), "as many numbers as 'values'")
     )
-    capacity = arguments.whole(capacity, "capacity", of=of, most=arguments.INT32 - 1)
+    capacity = arguments.whole(capacity, "capacity", caller=caller, most=arguments.INT32 - 1)
     if values.dtype.kind == "f":
         return values, weights, capacity, "float64"
     bound = sum(map(int, values)) * (max(capacity, 1) if many else 1)
     if bound > arguments.INT64:
-        raise InvalidInput(f"The 'values' parameter of {of} is too large: the best value may not fit 64 bits.")
+        raise InvalidInput(f"The 'values' parameter of {caller} is too large: the best value may not fit 64 bits.")
     return values, weights, capacity, "int32" if bound <= arguments.INT32 else "int64"
 
 

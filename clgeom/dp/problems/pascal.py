@@ -60,8 +60,8 @@ def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
     >>> binomial(33, 16)
     Binomial(n=33, k=16, value=1166803110)
     """
-    n = arguments.whole(n, "n", of="binomial", most=arguments.INT32 - 1)
-    k = arguments.whole(k, "k", of="binomial", most=arguments.INT32 - 1)
+    n = arguments.whole(n, "n", caller="binomial", most=arguments.INT32 - 1)
+    k = arguments.whole(k, "k", caller="binomial", most=arguments.INT32 - 1)
     if dtype not in ("int32", "int64"):
         raise arguments.wrong("binomial", "dtype", "'int32' or 'int64'", repr(dtype))
     if k > n:
@@ -89,10 +89,10 @@ def pascal_triangle(rows, *, dtype="int64", device=None) -> np.ndarray:
     ndarray of `dtype`, shape (rows, rows)
         Element (i, j) is C(i, j).
     """
-    of = "pascal_triangle"
+    caller = "pascal_triangle"
     if dtype not in ("int32", "int64"):
-        raise arguments.wrong(of, "dtype", "'int32' or 'int64'", repr(dtype))
-    rows = arguments.whole(rows, "rows", of=of, least=1)
+        raise arguments.wrong(caller, "dtype", "'int32' or 'int64'", repr(dtype))
+    rows = arguments.whole(rows, "rows", caller=caller, least=1)
     if rows > {"int32": 34, "int64": 67}[dtype]:
         raise InvalidInput(f"The row {rows - 1} of Pascal's triangle does not fit {dtype}.")
     return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()

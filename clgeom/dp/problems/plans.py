@@ -10,7 +10,7 @@ import numpy as np
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
@@ -63,22 +63,22 @@ def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=No
     >>> discounted_profits(worth, [0, 2, 4, 4, 4], 2, 3, discount=0.75)
     Allocation(value=7.5)
     """
-    of = "discounted_profits"
-    profits = arguments.numbers(profits, "profits", of=of, ndim=2, empty=False).astype(float)
+    caller = "discounted_profits"
+    profits = arguments.numbers(profits, "profits", caller=caller, ndim=2, empty=False).astype(float)
     m = len(profits)
     if profits.shape != (m, m):
-        raise arguments.wrong(of, "profits", "square", f"shape {profits.shape}")
+        raise arguments.wrong(caller, "profits", "square", f"shape {profits.shape}")
     growth = arguments.whole_numbers(
-        growth, "growth", of=of, least=0, size=(m, "as many numbers as 'profits' has rows")
+        growth, "growth", caller=caller, least=0, size=(m, "as many numbers as 'profits' has rows")
     )
     if growth.max() >= m:
-        raise arguments.wrong(of, "growth", f"at most {m - 1}, the last row of 'profits'", growth.max())
-    stock = arguments.whole(stock, "stock", of=of, most=m - 1)
-    years = arguments.whole(years, "years", of=of, least=1, most=1 << 20)
-    discount = float(arguments.numbers([discount], "discount", of=of)[0])
+        raise arguments.wrong(caller, "growth", f"at most {m - 1}, the last row of 'profits'", growth.max())
+    stock = arguments.whole(stock, "stock", caller=caller, most=m - 1)
+    years = arguments.whole(years, "years", caller=caller, least=1, most=1 << 20)
+    discount = float(arguments.numbers([discount], "discount", caller=caller)[0])
     given = {"p": profits, "grown": growth.astype(np.int32), "discount": discount}
     table = fill(DISCOUNTED, (years + 1, m), **given, keep="decisions", device=device)
-    return _walk(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
+    return follow_choices(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
 
 
 def _investment(M, i, j, back, offered, n, m):
@@ -117,18 +117,20 @@ def investment(returns, money, *, device=None) -> Allocation:
     >>> investment([[0, 1, 4, 4], [0, 0, 2, 5]], 3)
     Allocation(value=7)
     """
-    of = "investment"
-    returns = arguments.whole_numbers(returns, "returns", of=of, ndim=2, least=0, empty=False)
-    money = arguments.whole(money, "money", of=of, most=MOST_CELLS)
+    caller = "investment"
+    returns = arguments.whole_numbers(returns, "returns", caller=caller, ndim=2, least=0, empty=False)
+    money = arguments.whole(money, "money", caller=caller, most=MOST_CELLS)
     years, offered = len(returns), returns.shape[1] - 1
     gains = np.maximum(returns - np.arange(offered + 1), 0).max(axis=1)
     most_money = money + sum(map(int, gains))
     if (years + 1) * (most_money + 1) > MOST_CELLS:
-        raise InvalidInput(f"The 'returns' parameter of {of} is too large: there may be {most_money:,} in the end.")
+        raise InvalidInput(f"The 'returns' parameter of {caller} is too large: there may be {most_money:,} in the end.")
     # a return beyond all that there can be is as good as that
     back = np.minimum(returns, most_money).astype(np.int32)
     table = fill(INVESTMENT, (years + 1, most_money + 1), back=back, offered=offered, keep="decisions", device=device)
-    return _walk(table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x])))
+    return follow_choices(
+        table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x]))
+    )
 
 
 def _production(M, i, j, c, demand, holding, capacity, n, m):
@@ -172,21 +174,25 @@ def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> A
     >>> production([1, 2], [[0, 3, 4, 5], [0, 4, 8, 12]], [0.5, 0], warehouse=2)
     Allocation(value=6.0)
     """
-    of = "production"
-    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    caller = "production"
+    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     months = len(demands)
     if demands.max() > 1 << 20:
-        raise arguments.wrong(of, "demands", f"at most {1 << 20:,}", demands.max())
-    costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
+        raise arguments.wrong(caller, "demands", f"at most {1 << 20:,}", demands.max())
+    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     if len(costs) != months:
-        raise arguments.wrong(of, "costs", "a row for each of 'demands'", f"{len(costs)} rows")
-    holding = arguments.numbers(holding, "holding", of=of, size=(months, "as many numbers as 'demands'")).astype(float)
-    warehouse = arguments.whole(warehouse, "warehouse", of=of, most=1 << 20)
-    stock = arguments.whole(stock, "stock", of=of, most=warehouse)
+        raise arguments.wrong(caller, "costs", "a row for each of 'demands'", f"{len(costs)} rows")
+    holding = arguments.numbers(
+        holding, "holding", caller=caller, size=(months, "as many numbers as 'demands'")
+    ).astype(float)
+    warehouse = arguments.whole(warehouse, "warehouse", caller=caller, most=1 << 20)
+    stock = arguments.whole(stock, "stock", caller=caller, most=warehouse)
     given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding}
     shape = months + 1, warehouse + 1
     table = fill(PRODUCTION, shape, **given, capacity=costs.shape[1] - 1, keep="decisions", device=device)
-    return _walk(table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i])))
+    return follow_choices(
+        table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i]))
+    )
 
 
 # Customers ------------------------------------------------------------------------------------------------------
@@ -233,31 +239,31 @@ def distribution(demands, costs, stocks, *, device=None) -> Allocation:
     >>> distribution([2, 1], [[[0, 1, 5], [0, 2, 9]], [[0, 3, 4], [0, 1, 2]]], [2, 2])
     Allocation(value=5.0)
     """
-    of = "distribution"
-    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    caller = "distribution"
+    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     n = len(demands)
     if int(demands.sum()) > arguments.INT32:
-        raise arguments.wrong(of, "demands", "together below 2**31", int(demands.sum()))
+        raise arguments.wrong(caller, "demands", "together below 2**31", int(demands.sum()))
     if not arguments.several(costs) or len(costs) != 2:
-        raise arguments.wrong(of, "costs", "two tables", repr(costs)[:60])
+        raise arguments.wrong(caller, "costs", "two tables", repr(costs)[:60])
     first, other = (
-        arguments.numbers(part, f"costs[{w}]", of=of, ndim=2, infinite=True, empty=False).astype(float)
+        arguments.numbers(part, f"costs[{w}]", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
         for w, part in enumerate(costs)
     )
     for w, part in enumerate((first, other)):
         if len(part) != n or part.shape[1] <= demands.max():
             expected = f"a row for each of {n} customers, up to {demands.max()} pieces"
-            raise arguments.wrong(of, f"costs[{w}]", expected, f"shape {part.shape}")
+            raise arguments.wrong(caller, f"costs[{w}]", expected, f"shape {part.shape}")
     if not arguments.several(stocks) or len(stocks) != 2:
-        raise arguments.wrong(of, "stocks", "two numbers", repr(stocks)[:60])
-    stocks = [arguments.whole(s, f"stocks[{w}]", of=of) for w, s in enumerate(stocks)]
+        raise arguments.wrong(caller, "stocks", "two numbers", repr(stocks)[:60])
+    stocks = [arguments.whole(s, f"stocks[{w}]", caller=caller) for w, s in enumerate(stocks)]
     served = int(demands.sum())
     if sum(stocks) < served:
         return Allocation(INF)
     here = min(stocks[0], served)  # the first warehouse cannot send more
     given = {"a": first, "b": other, "demand": demands.astype(np.int32), "served": served, "other": stocks[1]}
     table = fill(DISTRIBUTION, (n + 1, here + 1), **given, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
+    return follow_choices(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
 
 
 def _transportation(M, i, j, c, place, refill, upto, width, n):
@@ -301,16 +307,16 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
     >>> transportation([[2, 3], [1, 4]], [3, 2], [2, 3])
     Allocation(value=11.0)
     """
-    of = "transportation"
-    costs = arguments.numbers(costs, "costs", of=of, ndim=2, empty=False).astype(float)
+    caller = "transportation"
+    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, empty=False).astype(float)
     rows, columns = costs.shape
     supplies = arguments.whole_numbers(
-        supplies, "supplies", of=of, least=0, size=(rows, f"{rows} numbers, one for each row of 'costs'")
+        supplies, "supplies", caller=caller, least=0, size=(rows, f"{rows} numbers, one for each row of 'costs'")
     )
     demands = arguments.whole_numbers(
         demands,
         "demands",
-        of=of,
+        caller=caller,
         least=0,
         size=(columns, f"{columns} numbers, one for each column of 'costs'"),
     )
@@ -320,7 +326,7 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
     width = int(supplies.max()) + 1
     cells = width * int(np.prod([int(d) + 1 for d in demands], dtype=object))
     if cells * (rows * columns + 1) > MOST_CELLS:
-        raise InvalidInput(f"The 'demands' parameter of {of} is too large: a row would have {cells:,} cells.")
+        raise InvalidInput(f"The 'demands' parameter of {caller} is too large: a row would have {cells:,} cells.")
     place = width * np.concatenate([np.cumprod((demands + 1)[:0:-1])[::-1], [1]])
     refill = np.full((rows, columns), -1)
     refill[:-1, -1] = supplies[1:]
@@ -337,5 +343,5 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
         new = refill.flat[i]
         return i + 1, left if new < 0 else left - left % width + int(new)
 
-    found = _walk(table, table.last[start], (0, start), steps, move)
+    found = follow_choices(table, table.last[start], (0, start), steps, move)
     return Allocation(found.value, found.choice.reshape(rows, columns))

@@ -10,7 +10,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
 from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.tables import fill, walk_back
+from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
 
@@ -114,7 +114,7 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
     >>> lcs("abcbdab", "bdcaba")
     CommonSubsequence(length=4, subsequence='bcba')
     """
-    codes, session = _arguments(a, b, method, device, of="lcs")
+    codes, session = _arguments(a, b, method, device, caller="lcs")
     length, way = _way(session, "lcs", LCS, *codes, wanted=subsequence, method=method)
     if not subsequence:
         return CommonSubsequence(length)
@@ -147,17 +147,17 @@ def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits
     >>> edit_distance("kitten", "sitting").distance
     3
     """
-    codes, session = _arguments(a, b, method, device, of="edit_distance")
+    codes, session = _arguments(a, b, method, device, caller="edit_distance")
     distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=operations, method=method)
     return Edits(distance, None if way is None else tuple(OPERATIONS[step] for step in way.tolist()))
 
 
-def _arguments(a, b, method, device, *, of):
+def _arguments(a, b, method, device, *, caller):
     if method not in METHODS:
-        raise arguments.wrong(of, "method", f"one of {', '.join(METHODS)}", repr(method))
-    codes = arguments.alike(arguments.sequence(a, "a", of=of), arguments.sequence(b, "b", of=of))
+        raise arguments.wrong(caller, "method", f"one of {', '.join(METHODS)}", repr(method))
+    codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
     if sum(map(len, codes)) > arguments.INT32 - 2:
-        raise InvalidInput(f"The sequences of {of} must have fewer than 2^31 symbols together.")
+        raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
     return codes, as_session(device)
 
 
@@ -180,10 +180,10 @@ def _way(session, problem, equation, a, b, *, wanted, method):
     if not wanted:
         return int(fill(equation, shape, a=a, b=b, keep="corner", device=session).corner), None
     band = min(1 << 28, session.profile.max_alloc_bytes // 2)
-    walk = walk_back(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
-    i, j = walk.cells[-1]  # at the edge of the table, where one way is left
-    inside = walk.decisions[: len(walk) - 1] if i == 0 or j == 0 else walk.decisions
-    return int(walk.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
+    path = traceback(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
+    i, j = path.cells[-1]  # at the edge of the table, where one way is left
+    inside = path.decisions[: len(path) - 1] if i == 0 or j == 0 else path.decisions
+    return int(path.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
 
 
 def _taken(a, indices):

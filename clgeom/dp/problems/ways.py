@@ -9,7 +9,7 @@ import numpy as np
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import max_over, maximum, min_over, minimum, where, which_max
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
@@ -74,18 +74,19 @@ def bottleneck(legs, *, device=None) -> Allocation:
     return _through_layers(BOTTLENECK, legs, "bottleneck", device)
 
 
-def _through_layers(equation, legs, of, device):
+def _through_layers(equation, legs, caller, device):
     if isinstance(legs, (str, bytes)) or not np.iterable(legs):
-        raise arguments.wrong(of, "legs", "a sequence of tables", repr(legs)[:60])
+        raise arguments.wrong(caller, "legs", "a sequence of tables", repr(legs)[:60])
     legs = [
-        arguments.numbers(leg, f"legs[{k}]", of=of, ndim=2, infinite=True, empty=False) for k, leg in enumerate(legs)
+        arguments.numbers(leg, f"legs[{k}]", caller=caller, ndim=2, infinite=True, empty=False)
+        for k, leg in enumerate(legs)
     ]
     if not legs:
-        raise arguments.wrong(of, "legs", "at least one table", "none")
+        raise arguments.wrong(caller, "legs", "at least one table", "none")
     for k, (one, other) in enumerate(zip(legs, legs[1:])):
         if one.shape[1] != other.shape[0]:
             expected = f"tables that fit: legs[{k}] leads to {one.shape[1]} towns"
-            raise arguments.wrong(of, "legs", expected, f"{other.shape[0]} rows in legs[{k + 1}]")
+            raise arguments.wrong(caller, "legs", expected, f"{other.shape[0]} rows in legs[{k + 1}]")
     towns = max(max(leg.shape) for leg in legs)
     costs = np.full((len(legs), towns, towns), INF)
     for k, leg in enumerate(legs):
@@ -94,7 +95,7 @@ def _through_layers(equation, legs, of, device):
     table = fill(equation, shape, c=costs, keep="decisions", device=device)
     first = table.last[: len(legs[0])]
     start = int(first.argmin())
-    found = _walk(table, first[start], (0, start), len(legs), lambda i, j, x: (i + 1, x))
+    found = follow_choices(table, first[start], (0, start), len(legs), lambda i, j, x: (i + 1, x))
     return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
 
 
@@ -122,16 +123,16 @@ def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -
     >>> assembly_line(a, [[2, 3, 1, 3, 4], [2, 1, 2, 2, 1]], [2, 4], [3, 2])
     Allocation(value=38.0)
     """
-    of = "assembly_line"
-    stations = arguments.numbers(stations, "stations", of=of, ndim=2, empty=False).astype(float)
+    caller = "assembly_line"
+    stations = arguments.numbers(stations, "stations", caller=caller, ndim=2, empty=False).astype(float)
     lines, n = stations.shape
     ends = []
     for name, value in (("entry", entry), ("leave", leave)):
         value = np.zeros(lines) if value is None else value
-        ends.append(arguments.numbers(value, name, of=of, size=(lines, f"{lines} numbers, one for each line")))
+        ends.append(arguments.numbers(value, name, caller=caller, size=(lines, f"{lines} numbers, one for each line")))
     transfers = np.asarray(transfers, float).reshape(lines, 0) if n == 1 and np.size(transfers) == 0 else transfers
     transfers = arguments.numbers(
-        transfers, "transfers", of=of, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
+        transfers, "transfers", caller=caller, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
     )
     legs = []
     for k in range(n - 1):
@@ -140,7 +141,7 @@ def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -
         legs.append(stations[:, k, None] + change)
     legs.append((stations[:, -1] + ends[1])[:, None])
     legs[0] = legs[0] + np.asarray(ends[0], float)[:, None]
-    found = _through_layers(STAGECOACH, legs, of, device)
+    found = _through_layers(STAGECOACH, legs, caller, device)
     return Allocation(found.value, found.choice[:-1])
 
 
@@ -187,20 +188,20 @@ def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None
     >>> inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4)
     Allocation(value=20.0)
     """
-    of = "inventory"
-    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    caller = "inventory"
+    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     costs = {
-        name: float(arguments.numbers([value], name, of=of)[0])
+        name: float(arguments.numbers([value], name, caller=caller)[0])
         for name, value in (("setup", setup), ("unit", unit), ("holding", holding))
     }
-    capacity = arguments.whole(capacity, "capacity", of=of, most=1 << 20)
-    warehouse = arguments.whole(warehouse, "warehouse", of=of, most=1 << 20)
+    capacity = arguments.whole(capacity, "capacity", caller=caller, most=1 << 20)
+    warehouse = arguments.whole(warehouse, "warehouse", caller=caller, most=1 << 20)
     if demands.max() > 1 << 20:
-        raise arguments.wrong(of, "demands", f"at most {1 << 20:,}", demands.max())
+        raise arguments.wrong(caller, "demands", f"at most {1 << 20:,}", demands.max())
     given = {"demand": demands.astype(np.int32), "capacity": capacity, **costs}
     table = fill(INVENTORY, (len(demands) + 1, warehouse + 1), **given, keep="decisions", device=device)
     value = table.last[0]
-    return _walk(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
+    return follow_choices(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
 
 
 def _deadlines(M, i, j, p, d, n):
@@ -238,16 +239,16 @@ def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
     >>> deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3])
     Allocation(value=40.0)
     """
-    of = "deadline_scheduling"
-    profits = arguments.numbers(profits, "profits", of=of, least=0, empty=False).astype(float)
+    caller = "deadline_scheduling"
+    profits = arguments.numbers(profits, "profits", caller=caller, least=0, empty=False).astype(float)
     deadlines = arguments.whole_numbers(
-        deadlines, "deadlines", of=of, least=0, size=(len(profits), "as many numbers as 'profits'")
+        deadlines, "deadlines", caller=caller, least=0, size=(len(profits), "as many numbers as 'profits'")
     )
     n = len(profits)
     order = np.argsort(deadlines, kind="stable")
     d = np.minimum(deadlines[order], n).astype(np.int32)
     table = fill(DEADLINES, (n + 1, n + 2), p=profits[order], d=d, keep="decisions", device=device)
-    found = _walk(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
+    found = follow_choices(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
     return Allocation(found.value, order[found.choice.astype(bool)])
 
 
@@ -306,11 +307,11 @@ def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
     >>> round(las_vegas(2 / 3, 3, chips=3, goal=5).probability, 12)  # 20/27
     0.740740740741
     """
-    of = "las_vegas"
-    p = arguments.fraction(p, "p", of=of)
-    plays = arguments.whole(plays, "plays", of=of, most=1 << 20)
-    goal = arguments.whole(goal, "goal", of=of, least=1, most=1 << 20)
-    chips = min(arguments.whole(chips, "chips", of=of), goal)
+    caller = "las_vegas"
+    p = arguments.fraction(p, "p", caller=caller)
+    plays = arguments.whole(plays, "plays", caller=caller, most=1 << 20)
+    goal = arguments.whole(goal, "goal", caller=caller, least=1, most=1 << 20)
+    chips = min(arguments.whole(chips, "chips", caller=caller), goal)
     table = fill(LAS_VEGAS, (plays + 1, goal + 1), p=p, keep="decisions", device=device)
     return Bets(float(table.last[chips]), table.decisions.numpy()[:plays].astype(np.int64))
 
@@ -352,7 +353,7 @@ def replacement(costs, *, device=None) -> Allocation:
     Allocation
         `choice`: the times at which a machine is sold; the last is n.
     """
-    costs = arguments.numbers(costs, "costs", of="replacement", ndim=2, infinite=True, empty=False).astype(float)
+    costs = arguments.numbers(costs, "costs", caller="replacement", ndim=2, infinite=True, empty=False).astype(float)
     if costs.shape[0] != costs.shape[1] or len(costs) < 2:
         raise arguments.wrong("replacement", "costs", "square, with at least two rows", f"shape {costs.shape}")
     n = len(costs) - 1
@@ -415,12 +416,12 @@ def shortest_paths(lengths, source=0, *, device=None) -> Paths:
     -------
     Paths
     """
-    of = "shortest_paths"
-    lengths = arguments.numbers(lengths, "lengths", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    caller = "shortest_paths"
+    lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(lengths)
     if lengths.shape != (n, n) or (lengths == -INF).any():
-        raise arguments.wrong(of, "lengths", "square, without -inf", f"shape {lengths.shape}")
-    source = arguments.whole(source, "source", of=of, most=n - 1)
+        raise arguments.wrong(caller, "lengths", "square, without -inf", f"shape {lengths.shape}")
+    source = arguments.whole(source, "source", caller=caller, most=n - 1)
     # one column more than paths have edges: if anything is shorter there, a circle makes it so
     last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
     if not np.array_equal(last[:, n - 1], last[:, n]):
@@ -448,7 +449,7 @@ NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 def fibonacci(n, *, device=None) -> int:
     """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits."""
-    n = arguments.whole(n, "n", of="fibonacci", most=92)
+    n = arguments.whole(n, "n", caller="fibonacci", most=92)
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 
 
@@ -460,7 +461,7 @@ def nim(n, most=3, *, device=None) -> int:
     >>> nim(10, 3)
     2
     """
-    n = arguments.whole(n, "n", of="nim", most=1 << 24)
-    most = arguments.whole(most, "most", of="nim", least=1)
+    n = arguments.whole(n, "n", caller="nim", most=1 << 24)
+    most = arguments.whole(most, "most", caller="nim", least=1)
     wins = fill(NIM, (1, n + 1), upto=most, device=device).numpy()[0]
     return next((x for x in range(1, min(n, most) + 1) if not wins[n - x]), 0)

@@ -214,7 +214,7 @@ def graph_of(dependencies, shape) -> DependencyGraph:
 
 
 def dependency_graph(
-    equation, shape, *, values=None, device=None, of="dependency_graph", **parameters
+    equation, shape, *, values=None, device=None, caller="dependency_graph", **parameters
 ) -> DependencyGraph:
     """The dependency graph of an equation on a small table: what every cell reads, each read watched on the device.
 
@@ -249,7 +249,7 @@ def dependency_graph(
     """
     if callable(equation):
         return graph_of(equation, shape)
-    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[0]
+    return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[0]
 
 
 def fill_when_ready(equation, shape, *, values=None, device=None, **parameters) -> np.ndarray:
@@ -261,8 +261,8 @@ def fill_when_ready(equation, shape, *, values=None, device=None, **parameters) 
     -------
     ndarray of the equation's type, of the table's shape
     """
-    of = "fill_when_ready"
-    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[1]
+    caller = "fill_when_ready"
+    return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[1]
 
 
 def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **parameters) -> np.ndarray:
@@ -281,16 +281,16 @@ def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **p
     -------
     ndarray of the equation's type, of the table's shape
     """
-    of = "fill_by_stages"
-    n, m = check_shape(shape, of)
-    given = given_values(values, parameters, of=of)
-    cells = Cells(equation, (n, m), given, device, of)
+    caller = "fill_by_stages"
+    n, m = check_shape(shape, caller)
+    given = given_values(values, parameters, caller=caller)
+    cells = Cells(equation, (n, m), given, device, caller)
     if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
         raise InvalidInput(
-            f"The 'graph' parameter of {of} must be the DependencyGraph of a {n} x {m} table. "
+            f"The 'graph' parameter of {caller} must be the DependencyGraph of a {n} x {m} table. "
             f"Got {short(graph)} instead."
         )
-    graph = graph or dependency_graph(equation, shape, values=given, device=device, of=of)
+    graph = graph or dependency_graph(equation, shape, values=given, device=device, caller=caller)
     order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
     table, zeros = cells.empty_table(), np.zeros(n * m, np.uint32)
     buffers = {"table": table, "cells": cells.upload(order), "done": cells.upload(zeros)}
@@ -303,12 +303,12 @@ def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **p
     return read(cells.session, table, equation.dtype, n * m).reshape(n, m)
 
 
-def probe_cells(equation, shape, numbers, *, seeds, values, device=None, of="infer_pattern") -> np.ndarray:
+def probe_cells(equation, shape, numbers, *, seeds, values, device=None, caller="infer_pattern") -> np.ndarray:
     """In which regions cells read whose neighbours hold made-up values; bit 3 * row + column of a mask for each.
 
     `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
     """
-    cells = Cells(equation, shape, values, device, of)
+    cells = Cells(equation, shape, values, device, caller)
     masks = Scratch("masks", np.uint32, len(numbers))
     buffers = {"cells": cells.upload(numbers.astype(np.uint64))}
     return cells.launch("probe", buffers, len(numbers), round=seeds, masks=masks).read(masks)
@@ -317,16 +317,16 @@ def probe_cells(equation, shape, numbers, *, seeds, values, device=None, of="inf
 class Cells:
     """An equation bound to a device, to be computed cell by cell."""
 
-    def __init__(self, equation, shape, parameters, device, of):
+    def __init__(self, equation, shape, parameters, device, caller):
         if not isinstance(equation, Equation):
             raise InvalidInput(
-                f"The first parameter of {of} must be a dp.Equation. Got {type(equation).__name__} instead."
+                f"The first parameter of {caller} must be a dp.Equation. Got {type(equation).__name__} instead."
             )
         self.equation, self.shape, self.session = equation, shape, as_session(device)
         if equation.dtype == np.float64 and not self.session.profile.fp64:
-            raise DeviceLimit(f"{of} needs float64, which {self.session.profile.name} cannot compute.")
-        values = check_values(equation, parameters, of=of)
-        self.arguments, self.bound = bind(self.session, equation, values, of=of)
+            raise DeviceLimit(f"{caller} needs float64, which {self.session.profile.name} cannot compute.")
+        values = check_values(equation, parameters, caller=caller)
+        self.arguments, self.bound = bind(self.session, equation, values, caller=caller)
 
     def upload(self, values):
         buffer = allocate(self.session, values.nbytes)
@@ -359,7 +359,7 @@ class Cells:
 
         plan = Plan(*map(step, rounds if round is None else (round,)))
         equation = self.equation
-        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+        with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
 
 
@@ -367,10 +367,10 @@ class Cells:
 FIRST_CAPACITY, ROUNDS = 16, 32
 
 
-def _watch(equation, shape, parameters, device, of):
+def _watch(equation, shape, parameters, device, caller):
     """The graph of an equation, and its table, by rounds of Algorithm 3."""
-    n, m = check_shape(shape, of)
-    cells, total = Cells(equation, (n, m), parameters, device, of), n * m
+    n, m = check_shape(shape, caller)
+    cells, total = Cells(equation, (n, m), parameters, device, caller), n * m
     capacity = FIRST_CAPACITY
     while True:
         zeros = np.zeros(total, np.uint32)
@@ -389,7 +389,7 @@ def _watch(equation, shape, parameters, device, of):
             break
         capacity = int(counts.max())
         if 4 * total * capacity > cells.session.profile.max_alloc_bytes:
-            raise InvalidInput(f"The 'shape' parameter of {of} is too large: a cell reads {capacity:,} others.")
+            raise InvalidInput(f"The 'shape' parameter of {caller} is too large: a cell reads {capacity:,} others.")
     reads = read(cells.session, buffers["reads"], np.uint32, total * capacity).reshape(total, capacity)
     sources = np.repeat(np.arange(total), counts)
     pairs = np.unique(sources * total + reads[np.arange(capacity) < counts[:, None]])
@@ -414,7 +414,7 @@ def _raise_outside(cells, buffers, unready="") -> np.ndarray:
     return counts
 
 
-def check_shape(shape, of="dependency_graph") -> tuple[int, int]:
+def check_shape(shape, caller="dependency_graph") -> tuple[int, int]:
     """Rows and columns as integers; `InvalidInput` if there are none, or too many for a graph."""
     try:
         n, m = (int(size) if int(size) == size else -1 for size in shape)
@@ -422,11 +422,11 @@ def check_shape(shape, of="dependency_graph") -> tuple[int, int]:
         n = m = -1
     if n < 1 or m < 1:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {short(shape)} instead."
+            f"The 'shape' parameter of {caller} must be (rows, columns), both at least 1. Got {short(shape)} instead."
         )
     if n * m > MOST_CELLS:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must have {MOST_CELLS:,} cells at most: the graph is for looking at small "
-            f"tables. Got {n} x {m} instead."
+            f"The 'shape' parameter of {caller} must have {MOST_CELLS:,} cells at most: the graph is for looking at "
+            f"small tables. Got {n} x {m} instead."
         )
     return n, m

@@ -370,8 +370,8 @@ class Table:
         One work-item runs the function: a step takes some 10 to 100 ns on a CPU and up to a microsecond on a GPU. A
         desktop may end a launch that takes longer than a few seconds.
         """
-        body = c_text(source, of="recover", name="source")
-        helpers = c_text(helpers, of="recover", name="helpers", empty=True)
+        body = c_text(source, caller="recover", name="source")
+        helpers = c_text(helpers, caller="recover", name="helpers", empty=True)
         bare = uncommented(source)
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":
@@ -428,7 +428,7 @@ class Table:
             buffers["state"] = allocate(self.session, state.nbytes)
             write(self.session, buffers["state"], state)
             write(self.session, buffers["count"], np.array([-1], np.int32))
-        with users_errors(source, of="recover"):
+        with users_errors(source, name="recover"):
             result = run(self.session, Plan(step), **buffers)
             while (written := int(result.read(count)[0])) == -1 and resumed:
                 result = run(self.session, Plan(*[step] * RESUMED), **buffers)

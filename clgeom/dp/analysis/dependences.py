@@ -110,7 +110,7 @@ class Far:
     """Anything else: one launch per stage."""
 
 
-def reach_of(*roots: Expr):
+def dependences_of(*roots: Expr):
     """The reach that the nodes of a traced equation prove."""
     cells = [part for part in walk(*roots) if part.op == "cell"]
     offsets = [(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells]
