@@ -63,7 +63,8 @@ def fill(
     layout : {"ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE"}, optional
         How the table lies in memory; the path's choice by default.
     path : {"stages", "tiles", "rows", "splits"}, optional
-        How it is filled; the fastest that the equation's reach allows by default. The values are the same.
+        For tests and studies: how it is filled. The fastest that the equation's dependences allow by default; the
+        values are the same on each.
     keep : {"table", "last", "corner", "decisions"}
         What is held: all cells (and decisions, of an equation that has them); the row (for CLR and CRL the column)
         completed last; one cell, see `Table.corner`; or the decisions alone, with the row completed last.

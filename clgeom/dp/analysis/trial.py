@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clgeom.dp.analysis import outside
+from clgeom.dp.analysis.borders import borders
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import work_of
 from clgeom.dp.job import Job
@@ -116,8 +116,8 @@ def _places(count):
 def _spread(job, nodes):
     """Rows and columns of cells all over the table, and next to borders of conditions, of stages that are filled."""
     lines = []
-    *borders, (own_i, own_j) = outside.borders(job, nodes)
-    for size, more in zip(job.shape, borders):
+    *found, (own_i, own_j) = borders(job, nodes)
+    for size, more in zip(job.shape, found):
         ends = np.arange(min(ENDS + 1, size))
         between = np.linspace(0, size - 1, SPREAD + 2).astype(np.int64)
         lines.append(np.unique(np.concatenate([ends, between, size - 1 - ends, more])))

