@@ -44,12 +44,38 @@ _LATER = {
 }
 
 __all__ = [
-    "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split", "Table",
-    "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "fill", "fill_by_stages",
-    "fill_when_ready", "index", "infer_pattern",
-    "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "traceback", "where", "which_max",
+    "LAYOUTS",
+    "PATTERNS",
+    "Equation",
+    "Far",
+    "Near",
+    "Parameter",
+    "Row",
+    "Split",
+    "Table",
+    "absolute",
+    "argmax_over",
+    "argmin_over",
+    "cast",
+    "dependency_graph",
+    "equation",
+    "fill",
+    "fill_by_stages",
+    "fill_when_ready",
+    "index",
+    "infer_pattern",
+    "max_over",
+    "maximum",
+    "min_over",
+    "minimum",
+    "problems",
+    "sqrt",
+    "sum_over",
+    "traceback",
+    "where",
+    "which_max",
     "which_min",
-]  # fmt: skip
+]
 
 
 def __getattr__(name):

@@ -131,10 +131,15 @@ class Pattern:
     def reads(self) -> str:
         """Where cells may read, in words."""
         return {
-            "RUD": "rows above", "RDU": "rows below", "CLR": "columns to the left", "CRL": "columns to the right",
-            "NOSE": "up, left and between", "SENO": "down, right and between",
-            "SONE": "down, left and between", "NESO": "up, right and between",
-        }[self.name]  # fmt: skip
+            "RUD": "rows above",
+            "RDU": "rows below",
+            "CLR": "columns to the left",
+            "CRL": "columns to the right",
+            "NOSE": "up, left and between",
+            "SENO": "down, right and between",
+            "SONE": "down, left and between",
+            "NESO": "up, right and between",
+        }[self.name]
 
 
 PATTERNS = {

@@ -40,13 +40,16 @@ def in_a_loop(M, i, j):
 PROVEN = {
     "far left": (far_left, (3, 5000), (1, 49), (0, -1)),
     "far left in C": (
-        "i==0 ? j+1 : j<49 ? M(i-1,j) : M(i-1,j)+M(i-1,j-50)", (3, 5000), (1, 49), (0, -1),
+        "i==0 ? j+1 : j<49 ? M(i-1,j) : M(i-1,j)+M(i-1,j-50)",
+        (3, 5000),
+        (1, 49),
+        (0, -1),
     ),
     "inner corner": (inner_corner, (3000, 3000), (40, 40), (-1, 40)),
     "right edge": (right_edge, (4, 4000), (1, 3971), (0, 4000)),
     "one row": (one_row, (4000, 300), (1777, 299), (1776, 300)),
     "in a loop": (in_a_loop, (50, 3000), (1, 11), (0, -1)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("path", ("stages", "rows", None))
@@ -130,22 +133,38 @@ class Random:
         self.code = compile(f"where_(i == 0, lambda: 1, lambda: {value(3)})", "equation", "eval")
 
     def traced(self, M, i, j, m):
-        return eval(self.code, {
-            "i": i, "j": j, "m": m, "read": lambda a, b: M[a, b], "not_": lambda a: ~a,
-            "and_": lambda a, b: a & b(), "or_": lambda a, b: a | b(),
-            "where_": lambda c, a, b: where(c, a(), b()),
-        })  # fmt: skip
+        return eval(
+            self.code,
+            {
+                "i": i,
+                "j": j,
+                "m": m,
+                "read": lambda a, b: M[a, b],
+                "not_": lambda a: ~a,
+                "and_": lambda a, b: a & b(),
+                "or_": lambda a, b: a | b(),
+                "where_": lambda c, a, b: where(c, a(), b()),
+            },
+        )
 
     def outside(self):
         """All (cell, read) that are outside the table."""
         n, m = self.shape
         for i, j in itertools.product(range(n), range(m)):
             reads = []
-            eval(self.code, {
-                "i": i, "j": j, "m": m, "read": lambda *read, to=reads: to.append(read), "not_": lambda a: not a,
-                "and_": lambda a, b: a and b(), "or_": lambda a, b: a or b(),
-                "where_": lambda c, a, b: a() if c else b(),
-            })  # fmt: skip
+            eval(
+                self.code,
+                {
+                    "i": i,
+                    "j": j,
+                    "m": m,
+                    "read": lambda *read, to=reads: to.append(read),
+                    "not_": lambda a: not a,
+                    "and_": lambda a, b: a and b(),
+                    "or_": lambda a, b: a or b(),
+                    "where_": lambda c, a, b: a() if c else b(),
+                },
+            )
             yield from (((i, j), (a, b)) for a, b in reads if not (0 <= a < n and 0 <= b < m))
 
 
@@ -191,21 +210,32 @@ class Loops:
 
     def traced(self, M, i, j):
         k = dp.index("k")
-        return eval(self.code, {
-            "i": i, "j": j, "read": lambda a, b: M[a, b], "where_": lambda c, a, b: where(c, a(), b()),
-            "over_": lambda lo, hi, body: dp.sum_over(k, dp.cast(lo, "int32"), dp.cast(hi, "int32"), body(k)),
-        })  # fmt: skip
+        return eval(
+            self.code,
+            {
+                "i": i,
+                "j": j,
+                "read": lambda a, b: M[a, b],
+                "where_": lambda c, a, b: where(c, a(), b()),
+                "over_": lambda lo, hi, body: dp.sum_over(k, dp.cast(lo, "int32"), dp.cast(hi, "int32"), body(k)),
+            },
+        )
 
     def outside(self):
         """All (cell, read) that are outside the table."""
         n, m = self.shape
         for i, j in itertools.product(range(n), range(m)):
             reads = []
-            eval(self.code, {
-                "i": i, "j": j, "read": lambda *read, to=reads: to.append(read) or 0,
-                "where_": lambda c, a, b: a() if c else b(),
-                "over_": lambda lo, hi, body: sum(body(k) for k in range(lo, hi)),
-            })  # fmt: skip
+            eval(
+                self.code,
+                {
+                    "i": i,
+                    "j": j,
+                    "read": lambda *read, to=reads: to.append(read) or 0,
+                    "where_": lambda c, a, b: a() if c else b(),
+                    "over_": lambda lo, hi, body: sum(body(k) for k in range(lo, hi)),
+                },
+            )
             yield from (((i, j), (a, b)) for a, b in reads if not (0 <= a < n and 0 <= b < m))
 
 

@@ -51,9 +51,14 @@ def test_other_corner_and_an_end(session):
     assert list(map(tuple, found.cells.tolist())) == list(way(decisions, 0, 49, moves))
 
 
-@pytest.mark.parametrize("pattern, moves", (
-    ("RUD", ((-1, 0), (-1, 1))), ("RDU", ((1, 0), (1, 1))), ("SONE", ((0, -1), (0, -2))),
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "pattern, moves",
+    (
+        ("RUD", ((-1, 0), (-1, 1))),
+        ("RDU", ((1, 0), (1, 1))),
+        ("SONE", ((0, -1), (0, -2))),
+    ),
+)
 def test_from_the_corner_of_the_pattern(session, pattern, moves):
     """Which need not be the cell that reads alone would call the last."""
 

@@ -21,9 +21,16 @@ from clgeom.runtime.policies import ceil_div
 
 #: Names of the regions around a cell, by the signs of (row - own row, column - own column).
 REGIONS = {
-    (-1, -1): "up-left", (-1, 0): "up", (-1, 1): "up-right", (0, -1): "left", (0, 0): "itself", (0, 1): "right",
-    (1, -1): "down-left", (1, 0): "down", (1, 1): "down-right",
-}  # fmt: skip
+    (-1, -1): "up-left",
+    (-1, 0): "up",
+    (-1, 1): "up-right",
+    (0, -1): "left",
+    (0, 0): "itself",
+    (0, 1): "right",
+    (1, -1): "down-left",
+    (1, 0): "down",
+    (1, 1): "down-right",
+}
 SIGNS = frozenset((-1, 0, 1))
 
 
@@ -341,9 +348,12 @@ def _facts(condition, holds, facts):
             return (combine(more, one, -1),)
         return (combine(less, one, -1),) if _holds(less, facts) else ()
     return {
-        "lt": (combine(less, one, -1),), "le": (less,), "gt": (combine(more, one, -1),), "ge": (more,),
+        "lt": (combine(less, one, -1),),
+        "le": (less,),
+        "gt": (combine(more, one, -1),),
+        "ge": (more,),
         "eq": (more, less),
-    }[op]  # fmt: skip
+    }[op]
 
 
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}

@@ -137,7 +137,11 @@ def _compared(op, a, b, known) -> bool | None:
     low, high = range_of(combine(a, b, -1), known)
     apart, equal = low > 0 or high < 0, low == high == 0
     holds, fails = {
-        "lt": (high < 0, low >= 0), "le": (high <= 0, low > 0), "gt": (low > 0, high <= 0),
-        "ge": (low >= 0, high < 0), "eq": (equal, apart), "ne": (apart, equal),
-    }[op]  # fmt: skip
+        "lt": (high < 0, low >= 0),
+        "le": (high <= 0, low > 0),
+        "gt": (low > 0, high <= 0),
+        "ge": (low >= 0, high < 0),
+        "eq": (equal, apart),
+        "ne": (apart, equal),
+    }[op]
     return True if holds else False if fails else None

@@ -174,7 +174,8 @@ def held(equation, *, flip: bool) -> Held | None:
         for k, load in enumerate(names)
     ]
     functions += [
-        "#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
+        "#undef DP_CONTEXT",
+        f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
         cell_function(equation, body, name="dp_cell_held"),
-    ]  # fmt: skip
+    ]
     return Held("\n".join(functions), tuple(load.type for load in names))

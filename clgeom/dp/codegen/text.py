@@ -11,9 +11,18 @@ from clgeom.dp.language.nodes import loop_of, walk
 from clgeom.dp.language.trace import LIMITS, Expr, neutral
 
 SYMBOLS = {
-    "add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
-    "ge": (">=", 5), "eq": ("==", 4), "ne": ("!=", 4), "and": ("&&", 3), "or": ("||", 2),
-}  # fmt: skip
+    "add": ("+", 6),
+    "sub": ("-", 6),
+    "mul": ("*", 7),
+    "lt": ("<", 5),
+    "le": ("<=", 5),
+    "gt": (">", 5),
+    "ge": (">=", 5),
+    "eq": ("==", 4),
+    "ne": ("!=", 4),
+    "and": ("&&", 3),
+    "or": ("||", 2),
+}
 #: Written in brackets, whatever binds them.
 BITS = {"bitand": "&", "bitor": "|", "bitxor": "^"}
 ATOM, UNARY, TERNARY = 9, 8, 1

@@ -24,8 +24,21 @@ RESERVED = frozenset(
     "NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
 )
 RESERVED_STEMS = (
-    "dp_", "DP_", "CLGEOM", "__", "FLT_", "DBL_", "INT_", "LONG_", "UINT_", "ULONG_", "CL_", "CLK_", "M_", "FP_",
-)  # fmt: skip
+    "dp_",
+    "DP_",
+    "CLGEOM",
+    "__",
+    "FLT_",
+    "DBL_",
+    "INT_",
+    "LONG_",
+    "UINT_",
+    "ULONG_",
+    "CL_",
+    "CLK_",
+    "M_",
+    "FP_",
+)
 C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 

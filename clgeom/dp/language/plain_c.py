@@ -24,9 +24,13 @@ MOST_TOKENS = 300
 TOKEN = re.compile(r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),;=\[\]]))")
 #: Binary operators, from those that bind least.
 BINARY = (
-    {"||": "or"}, {"&&": "and"}, {"==": "eq", "!=": "ne"}, {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
-    {"+": "add", "-": "sub"}, {"*": "mul"},
-)  # fmt: skip
+    {"||": "or"},
+    {"&&": "and"},
+    {"==": "eq", "!=": "ne"},
+    {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
+    {"+": "add", "-": "sub"},
+    {"*": "mul"},
+)
 
 
 class _Beyond(Exception):

@@ -406,11 +406,23 @@ def place(value, what) -> Expr:
 
 
 FOLD = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt, "le": operator.le,
-    "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
-    "floordiv": operator.floordiv, "mod": operator.mod, "bitand": operator.and_, "bitor": operator.or_,
-    "bitxor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
-}  # fmt: skip
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "bitand": operator.and_,
+    "bitor": operator.or_,
+    "bitxor": operator.xor,
+    "shl": operator.lshift,
+    "shr": operator.rshift,
+}
 
 
 def folded(op, a, b, type) -> Expr:

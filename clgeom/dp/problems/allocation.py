@@ -46,9 +46,13 @@ def _allotment(M, i, j, c, upto, n):
 
 #: Row i: users from i on, none in the last; column j: units left. Decision: units for user i, at most `upto`.
 ALLOTMENT = Equation(
-    _allotment, dtype="float64", parameters={"c": "float64[,]", "upto": "int32"}, pattern="RDU", decisions="index",
+    _allotment,
+    dtype="float64",
+    parameters={"c": "float64[,]", "upto": "int32"},
+    pattern="RDU",
+    decisions="index",
     name="allotment",
-)  # fmt: skip
+)
 
 
 def allotment(costs, total, *, device=None) -> Allocation:
@@ -106,9 +110,13 @@ def _reliability(M, i, j, c, r):
 
 #: Row i: the first i kinds of parts; column j: the budget. Decision: how many of kind i. r: chance that one of x works.
 RELIABILITY = Equation(
-    _reliability, dtype="float64", parameters={"c": "int32[]", "r": "float64[,]"}, pattern="RUD", decisions="index",
+    _reliability,
+    dtype="float64",
+    parameters={"c": "int32[]", "r": "float64[,]"},
+    pattern="RUD",
+    decisions="index",
     name="reliability",
-)  # fmt: skip
+)
 
 
 def reliability(costs, rates, budget, *, device=None) -> Allocation:
@@ -165,9 +173,13 @@ def _assignment(M, i, j, c, bit, n):
 
 #: Row i: tasks from i on; column j: the set of machines that are free. Decision: the machine of task i.
 ASSIGNMENT = Equation(
-    _assignment, dtype="float64", parameters={"c": "float64[,]", "bit": "int32[]"}, pattern="RDU", decisions="index",
+    _assignment,
+    dtype="float64",
+    parameters={"c": "float64[,]", "bit": "int32[]"},
+    pattern="RDU",
+    decisions="index",
     name="assignment",
-)  # fmt: skip
+)
 MOST_TASKS = 20
 
 
@@ -209,9 +221,7 @@ def _cuts(M, i, j, c):
 
 #: Row i: i parts; column j: the first j things. Decision: where the last part begins. c[x, j]: the cost of the part
 #: from x to j - 1.
-CUTS = Equation(
-    _cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts"
-)  # fmt: skip
+CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts")
 
 
 def covering(sizes, kinds, *, device=None) -> Allocation:
@@ -256,9 +266,13 @@ def _cover_as_knapsack(M, i, j, size, n):
 #: Row i: kinds of covers from i on; column j: the things without one, the j smallest. Decision: how many of the largest
 #: of these take the next kind, which is as large as they need.
 COVERS = Equation(
-    _cover_as_knapsack, dtype="float64", parameters={"size": "float64[]"}, pattern="RDU", decisions="index",
+    _cover_as_knapsack,
+    dtype="float64",
+    parameters={"size": "float64[]"},
+    pattern="RDU",
+    decisions="index",
     name="covering_as_knapsack",
-)  # fmt: skip
+)
 
 
 def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:

@@ -33,9 +33,13 @@ def _discounted(M, i, j, p, grown, discount, n):
 
 #: Row i: years from i on, none in the last; column j: the stock. Decision: how much of it to take in year i.
 DISCOUNTED = Equation(
-    _discounted, dtype="float64", pattern="RDU", decisions="index", name="discounted_profits",
+    _discounted,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="discounted_profits",
     parameters={"p": "float64[,]", "grown": "int32[]", "discount": "float64"},
-)  # fmt: skip
+)
 
 
 def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=None) -> Allocation:
@@ -91,9 +95,12 @@ def _investment(M, i, j, back, offered, n, m):
 
 #: Row i: years from i on; column j: the money. Decision: how much of it to put in the offer of year i.
 INVESTMENT = Equation(
-    _investment, parameters={"back": "int32[,]", "offered": "int32"}, pattern="RDU", decisions="index",
+    _investment,
+    parameters={"back": "int32[,]", "offered": "int32"},
+    pattern="RDU",
+    decisions="index",
     name="investment",
-)  # fmt: skip
+)
 
 
 def investment(returns, money, *, device=None) -> Allocation:
@@ -145,9 +152,13 @@ def _production(M, i, j, c, demand, holding, capacity, n, m):
 
 #: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
 PRODUCTION = Equation(
-    _production, dtype="float64", pattern="RDU", decisions="index", name="production",
+    _production,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="production",
     parameters={"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"},
-)  # fmt: skip
+)
 
 
 def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> Allocation:
@@ -210,9 +221,13 @@ def _distribution(M, i, j, a, b, demand, served, other, n, m):
 
 #: Row i: customers from i on; column j: pieces left in the first warehouse. Decision: pieces of them for customer i.
 DISTRIBUTION = Equation(
-    _distribution, dtype="float64", pattern="RDU", decisions="index", name="distribution",
+    _distribution,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="distribution",
     parameters={"a": "float64[,]", "b": "float64[,]", "demand": "int32[]", "served": "int32", "other": "int32"},
-)  # fmt: skip
+)
 
 
 def distribution(demands, costs, stocks, *, device=None) -> Allocation:
@@ -281,9 +296,13 @@ def _transportation(M, i, j, c, place, refill, upto, width, n):
 #: Row i: pairs of a factory and a customer from i on; column j: what each customer still wants and what the factory
 #: still has, as one number in mixed radix. Decision: how much goes from the factory to the customer.
 TRANSPORTATION = Equation(
-    _transportation, dtype="float64", pattern="RDU", decisions="index", name="transportation",
+    _transportation,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="transportation",
     parameters={"c": "float64[]", "place": "int32[]", "refill": "int32[]", "upto": "int32[]", "width": "int32"},
-)  # fmt: skip
+)
 
 
 def transportation(costs, supplies, demands, *, device=None) -> Allocation:
@@ -331,9 +350,12 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
     refill = np.full((rows, columns), -1)
     refill[:-1, -1] = supplies[1:]
     given = {
-        "c": costs.ravel(), "place": np.tile(place, rows).astype(np.int32), "width": width,
-        "refill": refill.ravel().astype(np.int32), "upto": np.tile(demands, rows).astype(np.int32),
-    }  # fmt: skip
+        "c": costs.ravel(),
+        "place": np.tile(place, rows).astype(np.int32),
+        "width": width,
+        "refill": refill.ravel().astype(np.int32),
+        "upto": np.tile(demands, rows).astype(np.int32),
+    }
     steps = rows * columns
     table = fill(TRANSPORTATION, (steps + 1, cells), **given, keep="decisions", device=device)
     start = cells - width + int(supplies[0])

@@ -29,12 +29,20 @@ def _process(M, i, j, time, weight, due, bit, total, free, n):
 #: Row i: places in the order from i on; column j: the set of processes that have not run. Decision: the next one.
 #: free[j] is the time that these take together, bit[x] is 2 to the x.
 PROCESSES = Equation(
-    _process, dtype="float64", pattern="RDU", decisions="index", name="process_scheduling",
+    _process,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="process_scheduling",
     parameters={
-        "time": "float64[]", "weight": "float64[]", "due": "float64[]", "bit": "int32[]", "total": "float64",
+        "time": "float64[]",
+        "weight": "float64[]",
+        "due": "float64[]",
+        "bit": "int32[]",
+        "total": "float64",
         "free": "float64[]",
     },
-)  # fmt: skip
+)
 
 
 def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocation:
@@ -74,9 +82,13 @@ def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocat
     for time in times:  # sets without and with the next process
         free = np.concatenate([free, free + time])
     given = {
-        "time": times, "weight": weights, "due": due, "bit": 1 << np.arange(n, dtype=np.int32), "total": free[-1],
+        "time": times,
+        "weight": weights,
+        "due": due,
+        "bit": 1 << np.arange(n, dtype=np.int32),
+        "total": free[-1],
         "free": free,
-    }  # fmt: skip
+    }
     table = fill(PROCESSES, (n + 1, 1 << n), **given, keep="decisions", device=device)
     return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
 
@@ -93,9 +105,13 @@ def _tree(M, i, j, near, bit, nodes, m):
 
 #: One row; column j: the nodes in the tree. Decision: the next one, x; near[j, x]: the shortest edge to it.
 SPANNING_TREE = Equation(
-    _tree, dtype="float64", pattern="CRL", decisions="index", name="spanning_tree",
+    _tree,
+    dtype="float64",
+    pattern="CRL",
+    decisions="index",
+    name="spanning_tree",
     parameters={"near": "float64[,]", "bit": "int32[]", "nodes": "int32"},
-)  # fmt: skip
+)
 
 
 def spanning_tree(lengths, *, device=None) -> Allocation:

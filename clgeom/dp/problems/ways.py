@@ -161,9 +161,13 @@ def _inventory(M, i, j, demand, setup, unit, holding, capacity, n, m):
 
 #: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
 INVENTORY = Equation(
-    _inventory, dtype="float64", pattern="RDU", decisions="index", name="inventory",
+    _inventory,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="inventory",
     parameters={"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
-)  # fmt: skip
+)
 
 
 def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None) -> Allocation:
@@ -213,9 +217,13 @@ def _deadlines(M, i, j, p, d, n):
 
 #: Row i: jobs from i on, by deadline; column j: jobs taken before. Decision 1: job i is taken.
 DEADLINES = Equation(
-    _deadlines, dtype="float64", parameters={"p": "float64[]", "d": "int32[]"}, pattern="RDU", decisions=2,
+    _deadlines,
+    dtype="float64",
+    parameters={"p": "float64[]", "d": "int32[]"},
+    pattern="RDU",
+    decisions=2,
     name="deadline_scheduling",
-)  # fmt: skip
+)
 
 
 def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:

@@ -342,9 +342,11 @@ class Cells:
         """Run the kernel once for each of `rounds`; buffers that this mode does not use are a word of memory."""
         policy = select(self.session.profile, "dp/study/graph_cells")
         params = {
-            "mode": mode, "cell": c_name(self.equation.dtype), "equation": self.equation.text(wraps=True),
+            "mode": mode,
+            "cell": c_name(self.equation.dtype),
+            "equation": self.equation.text(wraps=True),
             "rounded": bool(build_options(self.session)),
-        }  # fmt: skip
+        }
         groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)
         names = ("table", "done", "cells", "reads", "counts", "outside")
         table, done, cells, reads, counts, outside = (name if name in buffers else "nothing" for name in names)
@@ -352,9 +354,21 @@ class Cells:
 
         def step(number):
             args = (
-                np.int32(n), np.int32(m), table, done, cells, np.uint32(first), np.uint32(count), np.uint32(number),
-                np.uint32(capacity), reads, counts, outside, masks, *self.arguments,
-            )  # fmt: skip
+                np.int32(n),
+                np.int32(m),
+                table,
+                done,
+                cells,
+                np.uint32(first),
+                np.uint32(count),
+                np.uint32(number),
+                np.uint32(capacity),
+                reads,
+                counts,
+                outside,
+                masks,
+                *self.arguments,
+            )
             return Step("dp/study/graph_cells", policy, args, groups, params, options=build_options(self.session))
 
         plan = Plan(*map(step, rounds if round is None else (round,)))

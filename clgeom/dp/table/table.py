@@ -156,8 +156,11 @@ class CellStore:
 
 def _texts(reader):
     return {
-        "define": reader.define, "parameters": reader.parameters, "names": reader.names, "access": reader.access,
-    }  # fmt: skip
+        "define": reader.define,
+        "parameters": reader.parameters,
+        "names": reader.names,
+        "access": reader.access,
+    }
 
 
 def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="The table") -> CellStore:
@@ -416,7 +419,7 @@ class Table:
                 count,
                 *(["state"] if resumed else []),
                 *self._arguments,
-            ),  # fmt: skip
+            ),
             1,
             params=params,
             options=build_options(self.session),
