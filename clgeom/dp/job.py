@@ -1,4 +1,4 @@
-"""A fill that was asked for, checked and bound to a device: what every path works from."""
+"""`Job`: the checked arguments of a fill, bound to a device, from which every path works."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ LONGEST_SIDE = 2**31 - 2
 
 @dataclass(eq=False)
 class Job:
-    """A fill, checked.
+    """The checked arguments of a fill.
 
     Attributes
     ----------
     shape : tuple of int
     layout : str or None
-        None leaves the choice to the path.
+        None: the path chooses.
     stop : int
         Stages start <= s < stop are filled.
     values : dict
         The parameters on the host, by name: arrays, and NumPy scalars.
     arguments : tuple
-        What steps pass for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
+        The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
     single : bool
-        All in one launch.
+        Whether to fill in one launch.
     wraps : bool
-        Indices or conditions may go beyond their type, where they wrap around: for the path "stages" only.
+        Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -73,7 +73,7 @@ class Job:
 
     @property
     def rounded(self) -> bool:
-        """Whether the device divides float32 correctly rounded when asked to."""
+        """Whether the device can round float32 division correctly."""
         return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)
 
     @property
@@ -99,13 +99,13 @@ class Job:
 
 
 def build_options(session) -> tuple:
-    """Build options of kernels with an equation in them: float32 division correctly rounded where there is a choice."""
+    """Build options of kernels with an equation: correctly rounded float32 division if the device can."""
     rounded = bool(session.device.single_fp_config & ROUNDED_DIVIDE)
     return ("-cl-fp32-correctly-rounded-divide-sqrt",) if rounded else ()
 
 
 def check_shape(shape, *, caller: str) -> tuple[int, int]:
-    """Rows and columns of a table, at least one of each."""
+    """The `shape` parameter as (rows, columns), at least one of each."""
     try:
         n, m = shape
     except (TypeError, ValueError):
@@ -127,7 +127,7 @@ def check_shape(shape, *, caller: str) -> tuple[int, int]:
 
 
 def given_values(values, parameters: dict, *, caller: str) -> dict:
-    """The parameters of an equation, from the `values` parameter of a function and from its keywords."""
+    """The parameters of an equation from the `values` parameter of a function and its keywords."""
     if values is not None and not isinstance(values, Mapping):
         raise InvalidInput(
             f"The 'values' parameter of {caller} must be a dictionary of parameters by name. "
@@ -137,7 +137,7 @@ def given_values(values, parameters: dict, *, caller: str) -> dict:
 
 
 def check_values(equation: Equation, given: dict, *, caller: str) -> dict:
-    """The parameters as arrays and numbers of the types that the equation declares."""
+    """The parameters as arrays and numbers of the declared types; all must be given."""
     missing = [name for name in equation.parameters if name not in given]
     if missing:
         p = equation.parameters[missing[0]]
@@ -146,7 +146,7 @@ def check_values(equation: Equation, given: dict, *, caller: str) -> dict:
 
 
 def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
-    """As `check_values`, for those parameters that are given."""
+    """As `check_values`, for the parameters that are given."""
     extra = [name for name in given if name not in equation.parameters]
     if extra:
         known = ", ".join(equation.parameters) or "none"
@@ -199,9 +199,9 @@ def _value(p: Parameter, value, *, caller):
         raise refuse(str(array.dtype))
     elif array.dtype.kind in "iu" and array.size and not (array.astype(p.dtype).astype(array.dtype) == array).all():
         raise refuse("integers that it cannot hold exactly")
-    # what is too large is refused below; a NaN may be a signalling one
+    # values beyond the type are refused below; a NaN may be signalling
     with np.errstate(over="ignore", invalid="ignore"):
-        # a copy: kernels may read it in place after the call has returned, and the caller may write to his
+        # a copy: kernels may read it in place after the call has returned, when the caller may change the original
         held = np.array(array, p.dtype, order="C") if p.ndim else p.dtype.type(array[()])
     if p.dtype.kind == "f" and array.dtype.kind == "f":
         beyond = np.isfinite(array) & ~np.isfinite(held)
@@ -211,7 +211,7 @@ def _value(p: Parameter, value, *, caller):
 
 
 def bind(session, equation: Equation, values: dict, *, caller: str) -> tuple[tuple, dict]:
-    """Kernel arguments for the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
+    """Kernel arguments of the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
     arguments, buffers = [], {}
     for p in equation.parameters.values():
         value = values[p.name]

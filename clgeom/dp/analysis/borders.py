@@ -16,13 +16,12 @@ from clgeom.dp.language.nodes import depends_on, evaluate, walk
 #: Rows, columns, cells of one border, and cells in all that are looked at.
 MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 16, 256, 4_096
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-#: What keeps an index from being solved for.
+#: Nodes that an index cannot be solved for on the host.
 NOT_SOLVED = ("cell", "index", "reduce", "argreduce")
 
 
 def borders(job, nodes):
-    """Where conditions change, and where reads leave the table, as far as the host can tell without cells: rows,
-    columns, and cells (i, j) where that depends on both."""
+    """Rows, columns and cells (i, j) next to the borders of conditions, and of reads that leave the table."""
     n, m = job.shape
     rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
     env = {"n": n, "m": m, **job.values}
@@ -56,7 +55,7 @@ def borders(job, nodes):
 
 
 def _suspects(job, nodes):
-    """Ways on which a read may be outside, some of whose conditions are not known."""
+    """Ways on which a read may leave the table; some of their conditions may be unknown."""
     found = []
     for _, way in Reads(job, nodes).suspects():
         found.append(way)
@@ -66,7 +65,7 @@ def _suspects(job, nodes):
 
 
 def _compared(nodes, shape):
-    """Sums that change their sign where a condition changes, or a read leaves the table."""
+    """Sums whose sign changes where a condition changes, or where a read leaves the table."""
     for part in walk(*nodes.computed):
         if part.op in COMPARISONS:
             a, b = map(affine, part.args)
@@ -81,7 +80,7 @@ def _compared(nodes, shape):
 
 
 def _solved_for(by, rest, env):
-    """Where by * x + rest is 0, rounded down; outside every table where it is far away."""
+    """The x where by * x + rest is 0, rounded down; -2 where that is far outside every table."""
     made, total = {}, 0
     for atom, factor in rest.items():
         value = 1 if atom is None else evaluate(atom, env, made)
@@ -93,6 +92,6 @@ def _solved_for(by, rest, env):
 
 
 def _lines(found, size):
-    """A few lines of a table, the first and last of those found."""
+    """The first and last few of the lines found that are in the table."""
     lines = np.unique([at for at in found if 0 <= at < size]).astype(np.int64)
     return np.concatenate([lines[: MOST_LINES // 2], lines[MOST_LINES // 2 :][-MOST_LINES // 2 :]])

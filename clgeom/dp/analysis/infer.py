@@ -1,4 +1,4 @@
-"""Which patterns an equation keeps to: proven from what was traced, or probed by watching it read."""
+"""Pattern inference: the patterns that an equation keeps to, proven from its nodes or probed by watching its reads."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ SIGNS = frozenset((-1, 0, 1))
 
 @dataclass(frozen=True)
 class PatternFit:
-    """A pattern that an equation keeps to, and how much of a table of some shape it fills at a time.
+    """A pattern that an equation keeps to, and its stages in a table of some shape.
 
     Attributes
     ----------
     pattern : str
     stages : int
-        How many there are, one after the other.
+        The number of stages.
     widest : int
         Cells of the largest stage.
     mean : float
-        Cells of a stage on average.
+        Mean number of cells of a stage.
     """
 
     pattern: str
@@ -62,13 +62,13 @@ class Inference:
     Attributes
     ----------
     patterns : tuple of PatternFit
-        All that are legal, fewest stages first.
+        All patterns that allow the reads, fewest stages first.
     best : str or None
         The first of them; None if there is none.
     regions : tuple of str
         Where the equation may read: "up", "up-left" ...
     proven : bool
-        Whether this holds for every table: else it is what was seen, and evidence only.
+        Whether this holds for every table. Else it is evidence from the reads that were seen.
     evidence : str
         What was looked at.
     """
@@ -85,7 +85,7 @@ class Inference:
 
 
 def infer_pattern(equation, shape, *, method="auto", values=None, device=None, **parameters) -> Inference:
-    """Which of the eight patterns an equation keeps to.
+    """Find which of the eight patterns an equation keeps to.
 
     Parameters
     ----------
@@ -94,13 +94,13 @@ def infer_pattern(equation, shape, *, method="auto", values=None, device=None, *
         Rows and columns of the table to fill: how many cells each pattern fills at a time depends on it.
     method : {"auto", "prove", "probe"}
         "prove": from the expressions of a traced equation, and from the range of the parameters given. "probe": watch
-        it read, on a small table and in cells of the whole one with made-up neighbours. "auto": prove if it can.
+        its reads, on a small table and in cells of the whole one with made-up neighbours. "auto": prove if possible.
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
     device : str, pyopencl.Device or Session, optional
         To probe on.
     **parameters
-        Of the equation. A proof needs none, but may say more with them.
+        Parameters of the equation. A proof needs none, but may find more with them.
 
     Returns
     -------
@@ -188,8 +188,8 @@ def _near(reach):
 def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
     """The regions that a traced equation may read, and whether each read lies in one that is known for certain.
 
-    What holds where a read is done is known from the conditions around it, the bounds of its indices, and the
-    smallest and largest elements of the parameters given.
+    The facts that hold at a read come from the conditions around it, the bounds of its indices, and the smallest and
+    largest elements of the parameters given.
     """
     ranges = _parameter_ranges(parameters or {})
     pairs, sharp = set(), True
@@ -202,9 +202,9 @@ def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
 
 
 def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
-    """A read that is proven to lie where a pattern allows none, as text in C; None if there is no proof of one.
+    """A read that is proven to lie where a pattern allows none, as text in C; None if none is proven.
 
-    Reads that are proven never to be done, in a table of this shape if one is given, do not count.
+    Reads that are proven unreachable, in a table of this shape if one is given, do not count.
     """
     wrong, of_shape = set(), ()
     for axis, size in zip("nm", shape or ()):
@@ -220,7 +220,7 @@ def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
 
 
 def _contradict(facts) -> bool:
-    """Whether sums cannot all be not negative at once, as far as that is found."""
+    """Whether it is proven that these sums cannot all be non-negative."""
     return any(_holds(combine({None: -1}, fact, -1), facts) for fact in facts)
 
 
@@ -233,14 +233,14 @@ def _parameter_ranges(parameters):
     return ranges
 
 
-#: Ways through an equation, with other facts each, that a proof looks at; there may be two for each of its conditions.
+#: Most ways through an equation, each with its own facts, that a proof follows. Each condition may double their number.
 MOST_WAYS = 2_000
 
 
 def _reads(roots, ranges):
     """(cell node, facts that hold where it is read) for each way to each read.
 
-    Of ways beyond `MOST_WAYS` only what holds everywhere is taken to be known.
+    Ways beyond `MOST_WAYS` have only the facts that hold everywhere.
     """
     standing = _standing_facts()
     leads = set()  # nodes with a read below, or one themselves
@@ -287,7 +287,7 @@ def _reads(roots, ranges):
 
 
 def _atom(expr):
-    """What stands for an atom of a sum: the name of an index of the table, else the node."""
+    """The key of an atom of a sum: the name of an index of the table, else the node."""
     return expr.op if isinstance(expr, Expr) and expr.op in ("i", "j", "n", "m") else expr
 
 
@@ -307,12 +307,12 @@ def _difference(expr, axis):
 
 
 def _standing_facts():
-    """0 <= i < n and 0 <= j < m: sums that are not negative."""
+    """0 <= i < n and 0 <= j < m, as non-negative sums."""
     return ({"i": 1}, {"n": 1, "i": -1, None: -1}, {"j": 1}, {"m": 1, "j": -1, None: -1})
 
 
 def _with_atoms(part, facts, ranges, deep=False):
-    """The facts, and those of the parameters and remainders in an expression."""
+    """The facts, and the bounds of parameters and remainders in an expression."""
     parts = walk(part) if deep or part.op == "cell" else (part,)
     more = []
     for atom in parts:
@@ -328,7 +328,7 @@ def _with_atoms(part, facts, ranges, deep=False):
 
 
 def _facts(condition, holds, facts):
-    """Sums that are not negative if a condition holds, or if it does not."""
+    """Non-negative sums that follow if a condition holds, or if it does not."""
     op = condition.op
     if op == "not":
         return _facts(condition.args[0], not holds, facts)
@@ -376,9 +376,9 @@ def _signs(form, facts) -> frozenset[int]:
 
 
 def _holds(form, facts, depth=4) -> bool:
-    """Whether a sum is surely not negative: if, less multiples of sums that are not, it is a number that is not.
+    """Whether a sum is proven non-negative: less multiples of non-negative sums, it is a non-negative number.
 
-    Each step takes away what cancels the first atom; a few suffice for what people write.
+    Each step subtracts a fact that cancels the first atom; a few steps suffice for what people write.
     """
     atom = next((a for a in form if a is not None), None)
     if atom is None:
@@ -397,15 +397,15 @@ def _holds(form, facts, depth=4) -> bool:
 
 # Probes -----------------------------------------------------------------------------------------------------------
 
-#: A probed table has so many rows and columns at most; cells looked at in the whole table; seeds of made-up values.
+#: Most rows and columns of the small table, most cells looked at in the whole table, seeds of made-up values.
 PROBED_SIDE, PROBED_CELLS, SEEDS = 24, 4096, 3
 
 
 def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset, str]:
-    """The regions that an equation was seen to read, and what was looked at.
+    """The regions that an equation was seen to read, and a description of the cells looked at.
 
-    The first rows and columns as a table of their own, filled as cells become ready; and cells spread over the whole
-    table, whose neighbours hold made-up values, so that reads far away are seen and branches on values are taken.
+    The first rows and columns are filled as a table of their own, cells as they become ready. Other cells lie all over
+    the table, with made-up values as neighbours, so that reads far away are seen and branches on values are taken.
     """
     from clgeom.dp.study.graph import dependency_graph, probe_cells
 
@@ -421,7 +421,7 @@ def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset,
 
 
 def _spread(n, m):
-    """Numbers of cells all over a table: corners, edges, and evenly between."""
+    """Numbers of cells all over a table: corners, edges, and evenly spaced ones between."""
     side = int(PROBED_CELLS**0.5)
     rows = np.unique(np.linspace(0, n - 1, min(n, max(side, ceil_div(PROBED_CELLS, m)))).astype(np.int64))
     columns = np.unique(np.linspace(0, m - 1, min(m, max(side, ceil_div(PROBED_CELLS, n)))).astype(np.int64))

@@ -1,10 +1,10 @@
 """Reads outside the table, proven for its shape before the fill.
 
-A read is done where the conditions on the way to it hold. Conditions and indices that are sums of integer multiples of
-i, j and the indices of reductions are inequalities between integers, with n, m and whole parameters as constants.
-Their solutions are looked for by Fourier-Motzkin elimination: what has none among the real numbers never happens, and
-what is found is put in, so it happens for certain. Where coefficients are 1 or -1, as people write them, one of the two
-is always the answer.
+A cell reads another where the conditions on the way to the read hold. Conditions and indices that are sums of integer
+multiples of i, j and the indices of reductions are inequalities between integers, with n, m and integer parameters as
+constants. Fourier-Motzkin elimination looks for an integer solution: without a real solution the read never happens,
+and an integer solution is a cell that reads outside. Where coefficients are 1 or -1, as people write them, one of the
+two is nearly always found.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.trace import LIMITS, deep_enough
 from clgeom.dp.paths import stages
 
-#: Ways through an equation that are followed, and inequalities that an elimination may make.
+#: Most ways through an equation that are followed, and most inequalities of an elimination.
 MOST_WAYS, MOST_FACTS = 400, 120
-#: Values of a variable that are tried, from its lowest one; one is enough where coefficients are 1 or -1.
+#: Values of a variable that are tried, from its lowest one on; one suffices where coefficients are 1 or -1.
 TRIES = 16
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
 @dataclass(frozen=True)
 class Way:
-    """What holds on a way to a node: bounds of variables, and sums that are not negative. `sure`: whether that is all
-    there is to hold."""
+    """The facts on a way to a node: bounds of variables, and non-negative sums. `sure`: whether there is no other
+    condition on the way."""
 
     box: dict
     facts: tuple = ()
@@ -35,19 +35,19 @@ class Way:
 
 @dataclass(frozen=True)
 class Outside:
-    """A cell that reads outside the table, and what it reads."""
+    """A cell that reads outside the table, and the cell that it reads."""
 
     cell: tuple[int, int]
     read: tuple[int, int]
 
 
 def first_read(job, nodes) -> Outside | None:
-    """A cell of the earliest stage in which a read is proven to go outside the table, None where none is proven."""
+    """A cell of the earliest stage with a read that is proven to leave the table; None if none is proven."""
     return Reads(job, nodes).first()
 
 
 def check(job, nodes) -> None:
-    """Raise `DependencyError` for a read that is proven to go outside the table. Once for each shape and numbers."""
+    """Raise `DependencyError` for a read that is proven to leave the table. Cached for each shape and scalars."""
     kept = job.equation.__dict__.setdefault("_inside", set())
     numbers = tuple((k, int(v)) for k, v in job.values.items() if not v.ndim and v.dtype.kind in "iu")
     key = (job.pattern.name, job.shape, job.start, job.stop, numbers)
@@ -79,10 +79,10 @@ class Reads:
                 self.loops[part.args[0]] = part.args[1:3]
         self.table = {"i": (0, n - 1), "j": (0, m - 1)}
 
-    # --- what is a sum
+    # --- sums
 
     def form(self, expr):
-        """A node as a sum of multiples of variables; None for others, and for what may go beyond its type."""
+        """A node as a sum of multiples of variables; None for others, and for sums that may go beyond their type."""
         if expr not in self.forms:
             self.forms[expr] = None  # an index cannot bound itself
             found = self._form(expr)
@@ -123,7 +123,7 @@ class Reads:
         return None
 
     def range_of(self, index):
-        """The lowest and highest value of an index of reductions, whatever the cell; None if that is not known."""
+        """The lowest and highest value of an index of a reduction over all cells; None if that is not known."""
         if index not in self.ranges:
             self.ranges[index] = None
             lo, hi = map(self.form, self.loops[index])
@@ -139,7 +139,7 @@ class Reads:
     # --- ways to reads
 
     def with_fact(self, way, fact):
-        """The way on which a sum is not negative as well; None if that cannot be."""
+        """The way on which a sum is non-negative as well; None if that is impossible."""
         variables = [v for v in fact if v is not None]
         new = [v for v in variables if v not in way.box]
         if new:
@@ -191,7 +191,7 @@ class Reads:
         return self.with_facts(way, {"lt": below, "le": less, "gt": above, "ge": more}[op])
 
     def all(self):
-        """(cell node, way) for each way to each read, as many as are followed."""
+        """(cell node, way) for each way to each read, up to `MOST_WAYS`."""
         leads = set()
         for part in walk(*self.nodes.computed):
             if part.op == "cell" or not leads.isdisjoint(part.args):
@@ -236,7 +236,7 @@ class Reads:
                 stack += [(arg, way) for arg in part.args]
 
     def suspects(self):
-        """(cell node, way on which it is outside the table) wherever bounds alone do not exclude that."""
+        """(cell node, way on which it lies outside the table), where bounds alone do not exclude that."""
         for part, way in self.all():
             for arg, size in zip(part.args, self.job.shape):
                 form = self.form(arg)
@@ -268,7 +268,7 @@ class Reads:
         return Outside((values["i"], values["j"]), read)
 
     def _earliest(self, way, values):
-        """Values of the variables in the earliest stage."""
+        """A solution in the earliest stage."""
         form = stage_form(self.job)
         low, high = self.job.start, value_of(form, values)
         while low < high:
@@ -299,7 +299,7 @@ def stage_form(job):
 
 
 def span(form, box) -> tuple[int, int]:
-    """(lowest, highest) value of a sum whose variables are in a box."""
+    """(lowest, highest) value of a sum over a box of its variables."""
     low = high = form.get(None, 0)
     for v, by in form.items():
         if v is not None:
@@ -313,7 +313,7 @@ def value_of(form, values) -> int:
 
 
 def solved(way) -> dict | None:
-    """Whole values of the variables of a way, the lowest i first; None if none were found."""
+    """An integer solution of a way, the lowest i first; None if none was found."""
     names = ["i", "j", *(v for v in way.box if not isinstance(v, str))]  # nodes are not to be compared by ==
     facts = list(way.facts)
     for v, (low, high) in way.box.items():

@@ -1,9 +1,8 @@
-"""The check before a fill: a few cells of the table itself, computed with every trap on.
+"""The check before a fill: a few cells of the table itself, computed with all traps on.
 
-Traced equations, and simple ones in C, are computed on the host: the first stages of the table, cell after cell where
-those have few, and cells all over it and next to the borders of conditions. What a cell reads is known where the trial
-has computed it before; what follows from other cells is not known, and nothing is said of what may not happen. So
-whatever is found is wrong for certain.
+Traced equations, and simple ones in C, are computed on the host: the first stages of the table, and cells all over the
+table and next to the borders of conditions. The value of a cell is known if the trial has computed it. What depends on
+other cells is unknown, and unknown values raise no fault. So every fault that is found is certain.
 
 Other equations in C are computed on the device, by the kernels of ``check=True``: the first stages, and a few cells of
 later ones up to their first read of another cell.
@@ -31,26 +30,26 @@ from clgeom.runtime import launch
 from clgeom.runtime.launch import Plan
 from clgeom.runtime.tuning import select
 
-#: What a trial on the host may cost: each node that is computed counts 1, and 1 more for so many cells. Measured, 15 us
-#: each; stages come first, and half of it at most.
+#: Budget of a trial on the host: each node counts 1, and 1 more for every CELLS_OF_STEP cells. A step takes 15 us
+#: (measured). The first stages take at most half of the budget.
 MOST_STEPS, CELLS_OF_STEP = 800, 2048
-#: Cells of a stage, and most of them if a stage has more: the first, the last, and some between.
+#: Most cells of a stage that are all computed. Of longer stages: EDGE_CELLS first ones, last ones, and between.
 STAGE_CELLS, EDGE_CELLS = 256, 16
-#: Elements of a reduction that are looked at for a cell, and for all cells.
+#: Elements of a reduction that are looked at: at each end for one cell, and in all cells together.
 LOOP_EDGE, LOOP_CELLS = 8, 1 << 12
-#: Rows and columns at each end of the table, and how many are spread between: cells where they cross are looked at.
+#: Rows and columns at each end of the table, and between: cells where they cross are looked at.
 ENDS, SPREAD = 2, 4
-#: On the device: cells of the first stages, how many of these at the most, memory for them in cells (two long ones are
-#: computed if they fit), and what all cells may cost.
+#: On the device: most cells and most stages of the first ones, memory for them in cells (two long stages are computed
+#: if they fit), and most operations of all cells.
 TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
 #: A kind of fault that is found on the host only: a range of a reduction that its index, of 32 bits, cannot run over.
 END = -1
-#: Trials that a session remembers.
+#: Most trials that a session remembers.
 MOST_REMEMBERED = 4_096
 
 
 def check(job: Job) -> None:
-    """Raise the error for what a trial finds, once for each equation, shape, and shapes of its parameters."""
+    """Raise the error for a fault that the trial finds. Once for each equation, shape, and shapes of its parameters."""
     key = _key(job)
     done = job.session.__dict__.setdefault("dp_trials", {})
     if key in done:
@@ -87,14 +86,14 @@ def _key(job):
 
 
 def on_host(job: Job, nodes) -> Trial:
-    """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for what they do."""
+    """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for a fault."""
     trial = Trial(job, nodes)
     for stage in range(job.start, job.stop):
         count = job.pattern.count(stage, *job.shape)
         before = trial.steps
         trial.compute(*job.pattern.cells_at(stage, _places(count), *job.shape), keep=True)
         if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
-            break  # another like this one would be too much
+            break  # another stage like this one would exceed the budget
     else:
         trial.report()
         if trial.complete:
@@ -106,7 +105,7 @@ def on_host(job: Job, nodes) -> Trial:
 
 
 def _places(count):
-    """Places of a stage: all, or its ends and some between."""
+    """Positions in a stage: all, or its ends and some between."""
     if count <= STAGE_CELLS:
         return np.arange(count)
     between = np.linspace(0, count - 1, EDGE_CELLS).astype(np.int64)
@@ -114,7 +113,7 @@ def _places(count):
 
 
 def _spread(job, nodes):
-    """Rows and columns of cells all over the table, and next to borders of conditions, of stages that are filled."""
+    """(i, j) of cells all over the table and next to borders of conditions, in stages that are filled."""
     lines = []
     *found, (own_i, own_j) = borders(job, nodes)
     for size, more in zip(job.shape, found):
@@ -129,7 +128,7 @@ def _spread(job, nodes):
 
 
 class Trial:
-    """Cells that were computed, and the first fault of all."""
+    """The cells computed so far, and the faults found."""
 
     def __init__(self, job: Job, nodes):
         self.job, self.nodes = job, nodes
@@ -141,7 +140,7 @@ class Trial:
         self.faults, self.doubts, self.steps = [], [], 0
 
     def compute(self, i, j, *, keep=False) -> None:
-        """Compute cells, none of which may read another; `keep`: others may."""
+        """Compute cells, none of which may read another; `keep`: later cells may read them."""
         i, j = np.asarray(i, np.int64), np.asarray(j, np.int64)
         if not len(i):
             return
@@ -167,7 +166,7 @@ class Trial:
         lanes.note(stages.DECISION, wrong, values[wrong])
 
     def cell(self, a, b):
-        """(value, whether it is known) of cells inside the table."""
+        """(values, whether they are known) of cells inside the table."""
         found = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
         numbers = a * self.job.shape[1] + b
         if len(self.numbers):
@@ -178,7 +177,7 @@ class Trial:
         return found[0], found[1] | before
 
     def report(self) -> None:
-        """Raise the error for the fault of the earliest stage; warn of what goes on as documented."""
+        """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
         job = self.job
 
         def place(fault):
@@ -206,14 +205,14 @@ class Trial:
 
 
 class Lanes:
-    """Values of nodes in many cells at once, each computed in those only that are sure to ask for it.
+    """Values of nodes in many cells at once, each computed only in the cells that certainly need it.
 
     Parameters
     ----------
     trial : Trial
     i, j : ndarray of int64
     parent : Lanes, optional
-        A loop's cells have a lane for each k; `of` says which lane of the parent they belong to.
+        The lanes of the cells, for a loop that has a lane for each k; `of` maps its lanes to those of the parent.
     """
 
     def __init__(self, trial, i, j, parent=None, of=None, indices=None):
@@ -335,7 +334,7 @@ class Lanes:
         return values, known
 
     def _reduced(self, node, body, found, of, ks, lanes):
-        """Least, largest or sum of what the loops of lanes give, in the order of k; or where that is."""
+        """The least, largest or sum of the values of each lane's loop, in the order of k; or the index of the best."""
         size = len(lanes)
         if node.data == "sum":
             total = np.zeros(size, found.dtype)
@@ -377,7 +376,7 @@ class Lanes:
         return values, inside
 
     def note(self, kind, lanes, a=None, b=None, into=None):
-        """Note what is wrong in these lanes: the one of the earliest stage."""
+        """Note a fault of these lanes: that of the earliest stage."""
         if len(lanes):
             i, j = self.i[lanes], self.j[lanes]
             first = int(np.lexsort((j, i, self.trial.job.pattern.stage_of(i, j, *self.trial.job.shape)))[0])
@@ -390,7 +389,7 @@ class Lanes:
 
 
 def _places_of_loops(counts, short, each):
-    """(loop, place in it): all places of short loops, in order; of others the first, the last and some between."""
+    """(loop, position in it): all positions of short loops, in order; of long ones both ends and some between."""
     all_of = np.repeat(np.flatnonzero(short), counts[short])
     starts = np.repeat(np.cumsum(counts[short]) - counts[short], counts[short])
     long = np.flatnonzero(~short)
@@ -412,18 +411,18 @@ def _allowed(pattern, di, dj):
 
 
 def on_device(job: Job) -> None:
-    """Compute cells of an equation in C, by one small program."""
+    """Compute cells of an equation in C, with one small program."""
     try:
         _first_stages(job, trapped=True)
     except KernelBuildError:
         try:
             _first_stages(job, trapped=False)
         except KernelBuildError:
-            return  # the fill itself says what is wrong
+            return  # the fill itself raises the error
 
 
 def _first_stages(job, *, trapped):
-    """As many whole stages from the first one on as are few cells, then some cells of later ones."""
+    """Compute whole stages from the first one on while they have few cells, then some cells of later stages."""
     _, counts = stages.counts_of(job, job.start, min(job.stop, job.start + TRIAL_STAGES))
     cells = np.cumsum(counts)
     each = work_of(job.equation).most(max(job.shape))

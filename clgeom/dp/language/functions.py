@@ -21,9 +21,9 @@ from clgeom.dp.language.trace import (
 
 
 def where(condition_, a, b) -> Expr:
-    """`a` where the condition holds, else `b`; the one not taken is not evaluated, so it may read outside the table.
+    """`a` where the condition holds, else `b`. The other side is not evaluated, so it may read outside the table.
 
-    `a` and `b` may be pairs of a value and its decision.
+    `a` and `b` may be pairs of a value and its choice.
     """
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(where(condition_, x, y) for x, y in zip(a, b))
@@ -42,12 +42,12 @@ def alike(values) -> list[Expr]:
 
 
 def minimum(a, b, *more) -> Expr:
-    """The least; the first written of equals, and what comes first where NaN is compared."""
+    """The least value; of equals the first, and with NaN the first of the two compared."""
     return fold("min", a, b, *more)
 
 
 def maximum(a, b, *more) -> Expr:
-    """The largest; the first written of equals, and what comes first where NaN is compared."""
+    """The largest value; of equals the first, and with NaN the first of the two compared."""
     return fold("max", a, b, *more)
 
 
@@ -65,12 +65,12 @@ def fold(op, *values) -> Expr:
 
 
 def which_min(a, b, *more) -> Expr:
-    """Which value is the least: 0 for the first written. The decision that goes with `minimum`."""
+    """The number of the least value, from 0: the choice that belongs to `minimum`."""
     return node("which_min", *map(number, alike((a, b, *more))), type="int")
 
 
 def which_max(a, b, *more) -> Expr:
-    """Which value is the largest: 0 for the first written. The decision that goes with `maximum`."""
+    """The number of the largest value, from 0: the choice that belongs to `maximum`."""
     return node("which_max", *map(number, alike((a, b, *more))), type="int")
 
 
@@ -80,7 +80,7 @@ def absolute(value) -> Expr:
 
 
 def sqrt(value) -> Expr:
-    """The square root of a float, correctly rounded where the device can (see `Equation`)."""
+    """The square root of a float; see `Equation` for its rounding."""
     value = number(value)
     if value.type not in ("float", "double"):
         value = convert(value, float_type())
@@ -90,8 +90,8 @@ def sqrt(value) -> Expr:
 def cast(value, dtype) -> Expr:
     """The value in another type: int32, int64, float32 or float64.
 
-    Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
-    wrap around.
+    Floats are cut towards zero; a float beyond the range of the integer type becomes the nearest integer, NaN becomes
+    0. Integers wrap around.
     """
     name = np.dtype(dtype).name
     if name not in CELL_TYPES:
@@ -127,12 +127,12 @@ def max_over(k, lo, hi, expr, empty=None) -> Expr:
 
 
 def sum_over(k, lo, hi, expr) -> Expr:
-    """The sum of an expression over lo <= k < hi, added in this order."""
+    """The sum of an expression over lo <= k < hi, in ascending order of k."""
     return _over("reduce", "sum", k, lo, hi, expr)
 
 
 def argmin_over(k, lo, hi, expr) -> Expr:
-    """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`."""
+    """The lowest k at which an expression is least; -1 for an empty range. The choice that belongs to `min_over`."""
     return _over("argreduce", "min", k, lo, hi, expr)
 
 

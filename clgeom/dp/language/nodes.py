@@ -1,4 +1,4 @@
-"""Graphs of nodes: what is below one, the same with others in it, its value on the host."""
+"""Expression graphs: traversal, substitution, indices of reductions, pickling, and values on the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMPY = {"bool": np.bool_, "int": np.int32, "long": np.int64, "float": np.float3
 
 
 def walk(*roots):
-    """Every node below these, once, operands before what uses them. A root may be None."""
+    """Every node of the graphs of these roots, once, operands before their users. A root may be None."""
     seen, stack = set(), [(root, False) for root in reversed(roots) if root is not None]
     while stack:
         expr, ready = stack.pop()
@@ -25,7 +25,7 @@ def walk(*roots):
 
 
 def depth(*roots) -> int:
-    """How many operators are inside each other."""
+    """The nesting depth of operators."""
     deep = {}
     for part in walk(*roots):
         deep[part] = 1 + max((deep[arg] for arg in part.args), default=-1)
@@ -33,12 +33,12 @@ def depth(*roots) -> int:
 
 
 def depends_on(expr: Expr, ops) -> bool:
-    """Whether a node of one of these operators is below."""
+    """Whether the graph has a node of one of these operators."""
     return any(part.op in ops for part in walk(expr))
 
 
 def replace(expr: Expr, by: dict) -> Expr:
-    """The expression with nodes replaced: `by` maps nodes to nodes."""
+    """The expression with nodes replaced; `by` maps nodes to nodes."""
     made = dict(by)
     for part in walk(expr):
         if part not in made:
@@ -47,7 +47,7 @@ def replace(expr: Expr, by: dict) -> Expr:
 
 
 def with_args(part: Expr, args) -> Expr:
-    """The node with other operands; itself where they are its own."""
+    """The node with other operands; the node itself if they are the same."""
     same = all(x is y for x, y in zip(args, part.args))
     return part if same else Expr(part.op, args, part.type, part.data)
 
@@ -106,40 +106,41 @@ def with_own_indices(*roots) -> list:
 
 
 def as_rows(*roots) -> tuple[list, list]:
-    """The graph below these as plain values, for pickles, which take no deep ones: a row for each node, operands by
-    number before what uses them; and the numbers of the roots, None for None."""
+    """The graph of these roots as plain rows, for pickling without recursion: a row for each node, with its operands by
+    number, operands first; and the numbers of the roots, None for None."""
     parts = list(walk(*roots))
-    places = {part: k for k, part in enumerate(parts)}
-    rows = [(p.op, tuple(places[arg] for arg in p.args), p.type, p.data) for p in parts]
-    return rows, [None if root is None else places[root] for root in roots]
+    numbers = {part: k for k, part in enumerate(parts)}
+    rows = [(p.op, tuple(numbers[arg] for arg in p.args), p.type, p.data) for p in parts]
+    return rows, [None if root is None else numbers[root] for root in roots]
 
 
-def from_rows(rows, places) -> list:
-    """The roots of the graph that `as_rows` wrote down."""
+def from_rows(rows, numbers) -> list:
+    """The roots of a graph from the rows of `as_rows`."""
     parts = []
     for op, args, type, data in rows:
         parts.append(Expr(op, tuple(parts[k] for k in args), type, data))
-    return [None if k is None else parts[k] for k in places]
+    return [None if k is None else parts[k] for k in numbers]
 
 
 # Values on the host -----------------------------------------------------------------------------------------------
 
 
 def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
-    """The expression on the host, for arrays of indices at once, in the types of the device; no cells and no reductions
-    in it.
+    """Evaluate an expression on the host, for arrays of indices, with the device's types.
+
+    The expression has no cells and no reductions.
 
     Parameters
     ----------
     env : dict
         "i", "j", "n", "m" as needed, and parameters by name.
     made : dict
-        Keeps the values of nodes, for other expressions in the same `env`; has those of indices of reductions.
+        The values of nodes, kept for other expressions in the same `env`; holds the values of indices of reductions.
 
     Notes
     -----
-    Nothing is lazy here: indices of parameters that are out of range are moved to the nearest element, for the branch
-    that reads it may not be taken.
+    Both sides of every branch are evaluated, so an index of a parameter that is out of range is moved to the nearest
+    element: its branch may not be taken.
     """
     for part in walk(expr):
         if part not in made:
@@ -164,13 +165,13 @@ def _evaluated(part, args, env):
 
 
 def host_type(part):
-    """The NumPy type of a node's values on the host: integers have room to go beyond their own type."""
+    """The NumPy type of a node's values on the host; integers are int64, so that overflow of int32 shows."""
     return np.int64 if part.type in LIMITS else NUMPY[part.type]
 
 
 def applied(part: Expr, values) -> np.ndarray:
-    """What an operator without branches gives, as the device computes it: floats in the widest type of the operands,
-    0 for a division of integers by zero. A result of 32 bits has not wrapped around yet."""
+    """The result of one operator without branches, as the device computes it: floats in the widest type of the
+    operands, 0 for a division of integers by zero. An int32 result has not wrapped around yet."""
     op = part.op
     if op not in ON_ARRAYS and op != "cast":
         raise ValueError(f"{op} cannot be evaluated on the host")
@@ -187,8 +188,8 @@ def applied(part: Expr, values) -> np.ndarray:
 
 
 def cast(values, type) -> np.ndarray:
-    """Values in another type: integers wrap around; floats are cut towards zero, to the nearest integer there is, and
-    NaN is 0."""
+    """Values converted to another type: integers wrap around; floats are cut towards zero and to the range of the type,
+    and NaN becomes 0."""
     if type not in LIMITS or values.dtype.kind != "f":
         return values.astype(NUMPY[type])
     low, high = LIMITS[type]
@@ -200,7 +201,7 @@ def cast(values, type) -> np.ndarray:
 
 
 def _shifted(left):
-    """``<<`` or ``>>`` of arrays: all bits at once for counts that no type has, nothing for negative ones."""
+    """``<<`` or ``>>`` of arrays: counts above 63 leave the sign only, negative counts give 0."""
 
     def apply(a, count):
         a, count = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(count, np.int64))
@@ -212,7 +213,7 @@ def _shifted(left):
 
 
 def _first_best(better):
-    """The place of the first value that no later one beats, compared as the device compares: NaN beats nothing."""
+    """The number of the best value: a later one wins if it is better, and NaN is better than nothing."""
 
     def apply(*values):
         best, at = np.asarray(values[0]), np.zeros(np.broadcast_shapes(*map(np.shape, values)), np.int64)

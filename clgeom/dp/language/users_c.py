@@ -1,4 +1,4 @@
-"""OpenCL C of users: checked for what would break out of its function, read for how far it reads, shown in errors."""
+"""OpenCL C of users: validation, analysis of reads, and compiler errors that name the user's line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from clgeom.runtime.messages import first_error
 
 #: Comments, and literals of characters and texts, which may hold brackets.
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
-#: The declaration of a variable i or j; what only looks like one costs a fast path.
+#: The declaration of a variable i or j. A false match only costs a fast path.
 OWN_INDEX = re.compile(
     r"\b(?:u?(?:int|long|short|char)\d*|(?:float|double|half)\d*|bool|unsigned|signed|\w+_t)\b[^;()]*\b[ij]\b\s*[=,;[]"
 )
-#: An index plus a constant; 010 is no decimal number in C.
+#: An index plus a constant; 010 is an octal number in C.
 OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(0|[1-9][0-9]*)\s*)?\)*\s*\Z")
-#: Characters that end a line for some, and those that no encoding has.
+#: Characters that some compilers take for the end of a line, and lone surrogates.
 STRANGE = re.compile(r"[^\S \n\t\u00a0]|[\x00-\x08\x0e-\x1b\x7f]|[\ud800-\udfff]")
-#: Other spellings of marks, which hide a directive or a bracket; and what only a directive or a macro can need.
+#: Alternative spellings that hide a directive or a bracket, and what only a directive or a macro needs.
 HIDDEN = (
     (re.compile(r"%:|<%|%>|<:|:>"), "no digraphs, please: {}"),
     (re.compile(r"#|\b_Pragma\b|\b__pragma\b"), "no preprocessor directives, please: {}"),
@@ -28,14 +28,14 @@ HIDDEN = (
     (re.compile(r"""['"]"""), "a literal is not closed: {}"),
     (re.compile(r"/\*"), "a comment is not closed: {}"),
 )
-#: Of a text, and of what is between two semicolons or braces. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the
-#: process on 4,000 signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
+#: Most tokens of a text, and of one statement. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the process on 4,000
+#: signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
 MOST_TOKENS, MOST_IN_STATEMENT = 20_000, 2_000
 TOKENS = re.compile(r"\w+|[^\w\s]")
 
 
 def uncommented(source: str) -> str:
-    """C without comments and with literals of characters as 0, line for line."""
+    """C without comments and with character literals as 0; line numbers stay."""
 
     def instead(found):
         return "0" if found.group()[0] in "'\"" else "\n" * found.group().count("\n") + " "
@@ -47,7 +47,7 @@ def uncommented(source: str) -> str:
 
 
 def c_text(source, *, caller, name, empty=False) -> str:
-    """C of a user, checked; `empty`: there may be none."""
+    """The user's C text, validated; `empty`: it may be empty."""
     if not isinstance(source, str):
         raise InvalidInput(
             f"The '{name}' parameter of {caller} must be OpenCL C text. Got {type(source).__name__} instead."
@@ -89,12 +89,12 @@ def c_text(source, *, caller, name, empty=False) -> str:
 
 
 def shown(line):
-    """A line as messages show it."""
+    """A line as messages show it, cut to 80 characters."""
     return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
 
 
 def _check_length(bare, *, caller, name):
-    """Refuse what compilers die of."""
+    """Refuse texts that are too long for compilers."""
     total = longest = here = 0
     for found in TOKENS.finditer(bare):
         total, here = total + 1, 0 if found.group() in ";{}" else here + 1
@@ -111,7 +111,7 @@ def _check_length(bare, *, caller, name):
 
 
 def body_and_kind(source) -> tuple[str, bool]:
-    """The text of an equation, and whether it is an expression; else it is statements, the last a return."""
+    """The text of an equation, and whether it is an expression; else it is statements that end with a return."""
     source = body = c_text(source, caller="Equation", name="what")
     bare = uncommented(source)
     if re.search(r"\breturn\b", bare):
@@ -125,17 +125,17 @@ def body_and_kind(source) -> tuple[str, bool]:
 
 
 def _last_semicolon(source):
-    """Where the last semicolon is that is code."""
+    """The position of the last semicolon outside comments and literals."""
     hidden = [found.span() for found in NOT_CODE.finditer(source)]
     places = [match.start() for match in re.finditer(";", source)]
     return max(at for at in places if not any(a <= at < b for a, b in hidden))
 
 
-# What it reads and does -------------------------------------------------------------------------------------------
+# Reads and calls --------------------------------------------------------------------------------------------------
 
 
 def near_of(body) -> Near | None:
-    """The reach of a text that reads only at i and j plus constants."""
+    """The dependences of a text that reads only at i and j plus constants, else None."""
     bare = uncommented(body)
     if OWN_INDEX.search(bare):
         return None  # an own i or j hides the cell's
@@ -149,26 +149,26 @@ def near_of(body) -> Near | None:
 
 
 def has_loop(source) -> bool:
-    """Whether there is a loop."""
+    """Whether the text has a loop."""
     return bool(re.search(r"\b(for|while|do|goto)\b", uncommented(source)))
 
 
 def calls_are_pure(body) -> bool:
-    """Whether there are calls of min and max, and none has an argument that does something, such as ``k++``."""
+    """Whether there are calls of min or max, none of which has an argument with a side effect such as ``k++``."""
     pairs = list(_pairs(uncommented(body), "min|max"))
     does = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
     return bool(pairs) and all(pair and not any(map(does.search, pair)) for pair in pairs)
 
 
 def _pairs(bare, names):
-    """The two arguments of every call of these names; None where it is no call, or has others."""
+    """The two arguments of every call of these functions; None where there are not two."""
     for match in re.finditer(rf"\b(?:{names})\b", bare):
         arguments = _arguments(bare, match.end())
         yield arguments if arguments is not None and len(arguments) == 2 else None
 
 
 def _arguments(bare, at):
-    """The arguments of a call whose opening bracket is the next mark."""
+    """The arguments of a call whose opening bracket comes next."""
     rest = bare[at:].lstrip()
     if not rest.startswith("("):
         return None
@@ -188,7 +188,7 @@ def _arguments(bare, at):
 
 @contextlib.contextmanager
 def users_errors(source: str, *, name: str):
-    """Turn a kernel that does not compile into an error that shows the user's own line, and what is said of it."""
+    """Turn a build error into one that shows the user's own line and the compiler's message."""
     try:
         yield
     except KernelBuildError as error:

@@ -1,4 +1,4 @@
-"""What to give to whom: allotment, reliability, assignment, covers, pieces of curves, integer programmes."""
+"""Allocation problems: allotment, reliability, assignment, covers, piecewise curve fitting, integer programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INF = float("inf")
 
 @dataclass(frozen=True)
 class Allocation:
-    """The best of all choices, and which it is.
+    """The best value, and the choices that lead to it.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ def _allotment(M, i, j, c, upto, n):
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, amount)
 
 
-#: Row i: users from i on, none in the last; column j: units left. Decision: units for user i, at most `upto`.
+#: Row i: users from i on, none in the last; column j: units left. Choice: units for user i, at most `upto`.
 ALLOTMENT = Equation(
     _allotment,
     dtype="float64",
@@ -86,7 +86,7 @@ def allotment(costs, total, *, device=None) -> Allocation:
 
 
 def follow_choices(table, value, cell, steps, move) -> Allocation:
-    """Follow the decisions from a cell."""
+    """The choices from a cell on, with the value that they lead to."""
     value = value.item() if isinstance(value, np.generic) else value
     if value in (INF, -INF):
         return Allocation(value)
@@ -108,7 +108,7 @@ def _reliability(M, i, j, c, r):
     return where(i == 0, 1.0, value), where(i == 0, -1, count)
 
 
-#: Row i: the first i kinds of parts; column j: the budget. Decision: how many of kind i. r: chance that one of x works.
+#: Row i: the first i kinds of parts; column j: the budget. Choice: how many of kind i. r: chance that one of x works.
 RELIABILITY = Equation(
     _reliability,
     dtype="float64",
@@ -171,7 +171,7 @@ def _assignment(M, i, j, c, bit, n):
     return where(last, 0.0, value), where(last, -1, machine)
 
 
-#: Row i: tasks from i on; column j: the set of machines that are free. Decision: the machine of task i.
+#: Row i: tasks from i on; column j: the set of machines that are free. Choice: the machine of task i.
 ASSIGNMENT = Equation(
     _assignment,
     dtype="float64",
@@ -219,7 +219,7 @@ def _cuts(M, i, j, c):
     return where(i == 0, where(j == 0, 0.0, INF), value), where(i == 0, -1, begin)
 
 
-#: Row i: i parts; column j: the first j things. Decision: where the last part begins. c[x, j]: the cost of the part
+#: Row i: i parts; column j: the first j things. Choice: where the last part begins. c[x, j]: the cost of the part
 #: from x to j - 1.
 CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts")
 
@@ -263,7 +263,7 @@ def _cover_as_knapsack(M, i, j, size, n):
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, count)
 
 
-#: Row i: kinds of covers from i on; column j: the things without one, the j smallest. Decision: how many of the largest
+#: Row i: kinds of covers from i on; column j: the things without one, the j smallest. Choice: how many of the largest
 #: of these take the next kind, which is as large as they need.
 COVERS = Equation(
     _cover_as_knapsack,
@@ -361,7 +361,7 @@ def _parts(costs, parts, device) -> Allocation:
 def integer_program_equation(dtype="int64") -> Equation:
     """Row i: products from i on; column j: what is left of all resources, as one number in mixed radix.
 
-    upto[i, j]: how much of product i that allows; step[i]: what one takes of j. Decision: how much of product i.
+    upto[i, j]: how much of product i that allows; step[i]: what one takes of j. Choice: how much of product i.
     """
 
     def best(M, i, j, p, upto, step, n):

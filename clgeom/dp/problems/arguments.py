@@ -1,4 +1,4 @@
-"""What the problems take: numbers, sequences, each checked once, with one way to say what is wrong."""
+"""Arguments of the problems: numbers and sequences, checked once, with messages of one form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def whole(value, name, *, caller, least=0, most=INT32) -> int:
 
 
 def several(value) -> bool:
-    """Whether this has elements to count: no number, also none in an array, no text."""
+    """Whether this is a collection: not a number, not a 0-d array, not text."""
     return np.iterable(value) and hasattr(value, "__len__") and not isinstance(value, (str, bytes))
 
 

@@ -1,4 +1,4 @@
-"""Where to split a chain: products of matrices, alphabetic codes, search trees."""
+"""Chains that are split in two: matrix chains, alphabetic codes, search trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _matrix_chain(M, i, j, d):
 def matrix_chain_equation(dtype="int64") -> Equation:
     """The functional equation: cell (i, j) is the fewest multiplications for the matrices i to j.
 
-    Decision: the last matrix of the left factor.
+    Choice: the last matrix of the left factor.
     """
     types = {"d": f"{dtype}[]"}
     return Equation(

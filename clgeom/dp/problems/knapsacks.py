@@ -17,7 +17,7 @@ from clgeom.errors import InvalidInput
 
 @lru_cache
 def knapsack_equation(dtype="int32") -> Equation:
-    """The functional equation: row i for the first i items, column j for capacity j. Decision 1: item i is taken."""
+    """The functional equation: row i for the first i items, column j for capacity j. Choice 1: item i is taken."""
 
     def best(M, i, j, w, v):
         fits = (i > 0) & (w[i - 1] <= j)
@@ -31,7 +31,7 @@ def knapsack_equation(dtype="int32") -> Equation:
 
 @lru_cache
 def integer_knapsack_equation(dtype="int32") -> Equation:
-    """As `knapsack_equation`, with any number of each item. The decision is that number."""
+    """As `knapsack_equation`, with any number of each item. The choice is that number."""
 
     def best(M, i, j, w, v):
         def some(x):
@@ -44,7 +44,7 @@ def integer_knapsack_equation(dtype="int32") -> Equation:
     return Equation(best, dtype=dtype, parameters=types, pattern="RUD", decisions="index", name="integer_knapsack")
 
 
-#: The way back from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the
+#: The traceback from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the
 #: last one first.
 TAKEN = """
 int taken = state[0], i = n - 1 - state[1], j = m - 1 - state[2];

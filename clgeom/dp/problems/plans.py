@@ -219,7 +219,7 @@ def _distribution(M, i, j, a, b, demand, served, other, n, m):
     return where(last, where(fits, 0.0, INF), value), where(last, -1, amount)
 
 
-#: Row i: customers from i on; column j: pieces left in the first warehouse. Decision: pieces of them for customer i.
+#: Row i: customers from i on; column j: pieces left in the first warehouse. Choice: pieces of them for customer i.
 DISTRIBUTION = Equation(
     _distribution,
     dtype="float64",
@@ -294,7 +294,7 @@ def _transportation(M, i, j, c, place, refill, upto, width, n):
 
 
 #: Row i: pairs of a factory and a customer from i on; column j: what each customer still wants and what the factory
-#: still has, as one number in mixed radix. Decision: how much goes from the factory to the customer.
+#: still has, as one number in mixed radix. Choice: how much goes from the factory to the customer.
 TRANSPORTATION = Equation(
     _transportation,
     dtype="float64",

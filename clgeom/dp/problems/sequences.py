@@ -36,14 +36,14 @@ def _edit(M, i, j, a, b):
 
 _TYPES = {"a": "int32[]", "b": "int32[]"}
 #: The functional equations: rows are the symbols of the first sequence, columns those of the second, after an empty
-#: one each. Decisions: 0 match, 1 change, 2 delete (up), 3 insert (left).
+#: one each. Choices: 0 match, 1 change, 2 delete (up), 3 insert (left).
 LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
 EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
 
 
-#: Where each decision leads.
+#: The offset of the next cell for each choice.
 MOVES = ((-1, -1), (-1, -1), (-1, 0), (0, -1))
-#: The steps from the last cell to the first, on the device, from kept decisions.
+#: The traceback from the last cell to the first, on the device, from kept choices.
 STEPS = """
 int i = n - 1, j = m - 1, count = 0;
 while (i > 0 || j > 0) {
@@ -106,7 +106,7 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
     Returns
     -------
     CommonSubsequence
-        Of several longest ones that which the textbook's walk finds, from the last cell backwards: a match where the
+        Of several longest ones, the one that the textbook's traceback finds from the last cell: a match where the
         symbols are equal, else up in the table, else left.
 
     Examples
@@ -139,8 +139,8 @@ def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits
     Returns
     -------
     Edits
-        Of several shortest ways that which goes back from the end by a match or change if it can, else by a deletion,
-        else by an insertion.
+        Of several shortest ones, the one whose traceback from the end takes a match or change if it can, else a
+        deletion, else an insertion.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _arguments(a, b, method, device, *, caller):
 
 
 def _way(session, problem, equation, a, b, *, wanted, method):
-    """The value of the last cell, and the steps to it (None if not wanted)."""
+    """The value of the last cell, and the operations that lead to it (None if not wanted)."""
     if not len(a) or not len(b):
         value = 0 if problem == "lcs" else len(a) + len(b)
         return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])
@@ -181,7 +181,7 @@ def _way(session, problem, equation, a, b, *, wanted, method):
         return int(fill(equation, shape, a=a, b=b, keep="corner", device=session).corner), None
     band = min(1 << 28, session.profile.max_alloc_bytes // 2)
     path = traceback(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
-    i, j = path.cells[-1]  # at the edge of the table, where one way is left
+    i, j = path.cells[-1]  # at the edge of the table, where one operation is left
     inside = path.decisions[: len(path) - 1] if i == 0 or j == 0 else path.decisions
     return int(path.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
 

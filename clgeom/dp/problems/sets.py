@@ -26,7 +26,7 @@ def _process(M, i, j, time, weight, due, bit, total, free, n):
     return where(last, 0.0, value), where(last, -1, process)
 
 
-#: Row i: places in the order from i on; column j: the set of processes that have not run. Decision: the next one.
+#: Row i: places in the order from i on; column j: the set of processes that have not run. Choice: the next one.
 #: free[j] is the time that these take together, bit[x] is 2 to the x.
 PROCESSES = Equation(
     _process,
@@ -103,7 +103,7 @@ def _tree(M, i, j, near, bit, nodes, m):
     return where(last, 0.0, value), where(last, -1, node)
 
 
-#: One row; column j: the nodes in the tree. Decision: the next one, x; near[j, x]: the shortest edge to it.
+#: One row; column j: the nodes in the tree. Choice: the next one, x; near[j, x]: the shortest edge to it.
 SPANNING_TREE = Equation(
     _tree,
     dtype="float64",

@@ -1,4 +1,4 @@
-"""Ways through stages, graphs and time: the cheapest, the shortest, the likeliest."""
+"""Paths through stages, graphs and time: the cheapest, the shortest, the likeliest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _bottleneck(M, i, j, c, n, m):
 
 
 _LEGS = {"c": "float64[,]"}
-#: Row i: layer i; column j: a town of it. Decision: the next town. c[i * m + j, x]: the leg from town j of layer i to
+#: Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
 #: town x of the next.
 STAGECOACH = Equation(
     _stagecoach, dtype="float64", parameters=_LEGS, pattern="RDU", decisions="index", name="stagecoach"
@@ -159,7 +159,7 @@ def _inventory(M, i, j, demand, setup, unit, holding, capacity, n, m):
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, made)
 
 
-#: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
+#: Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i.
 INVENTORY = Equation(
     _inventory,
     dtype="float64",
@@ -215,7 +215,7 @@ def _deadlines(M, i, j, p, d, n):
     return value, where(last, 0, where(j < d[i], which_max(leave, take), 0))
 
 
-#: Row i: jobs from i on, by deadline; column j: jobs taken before. Decision 1: job i is taken.
+#: Row i: jobs from i on, by deadline; column j: jobs taken before. Choice 1: job i is taken.
 DEADLINES = Equation(
     _deadlines,
     dtype="float64",
@@ -268,7 +268,7 @@ def _las_vegas(M, i, j, p, n, m):
     return where(last, where(j == m - 1, 1.0, 0.0), value), where(last, -1, best)
 
 
-#: Row i: after i plays; column j: chips, the last column for the goal and more. Decision: the bet.
+#: Row i: after i plays; column j: chips, the last column for the goal and more. Choice: the bet.
 LAS_VEGAS = Equation(
     _las_vegas,
     dtype="float64",
@@ -335,7 +335,7 @@ def _replacement(M, i, j, c, m):
     return where(last, 0.0, value), where(last, -1, time)
 
 
-#: One row; column j: from time j to the end. Decision: when to replace next.
+#: One row; column j: from time j to the end. Choice: when to replace next.
 REPLACEMENT = Equation(
     _replacement,
     dtype="float64",

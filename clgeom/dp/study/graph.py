@@ -1,7 +1,7 @@
-"""The dependency graph of an equation on a small table: what each cell reads, and in which order cells can be filled.
+"""The dependency graph of an equation on a small table: the cells that each cell reads, and the orders of filling.
 
-A vertex is a cell, an edge goes from a cell to one that it reads. Building the graph costs more than filling the table,
-so nothing here is a way to solve problems: it defines when a pattern is right, and shows it.
+A vertex is a cell; an edge goes from a cell to one that it reads. Building the graph costs more than filling the table,
+so this module is for study: it defines when a pattern is right, and shows it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
-#: Tables with more cells than this are refused: a graph may have an edge for every pair of cells.
+#: Most cells of a table: a graph may have an edge for every pair of cells.
 MOST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class DependencyGraph:
-    """Which cells of a table read which.
+    """The cells that each cell of a table reads.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class DependencyGraph:
 
     @property
     def cells(self) -> int:
-        """How many vertices there are."""
+        """The number of vertices."""
         return self.shape[0] * self.shape[1]
 
     @property
@@ -58,16 +58,16 @@ class DependencyGraph:
         return len(self.targets)
 
     def dependencies(self, cell) -> np.ndarray:
-        """The cells that a cell reads itself, int64 of shape (k, 2), row by row."""
+        """The cells that a cell reads directly, int64 of shape (k, 2), row by row."""
         c = self._number(cell)
         return self._places(self.targets[self.starts[c] : self.starts[c + 1]])
 
     def all_dependencies(self, cell) -> np.ndarray:
-        """The cells that a cell's value comes from, directly or not, int64 of shape (k, 2), row by row."""
+        """The cells that a cell's value depends on, directly or not, int64 of shape (k, 2), row by row."""
         return self._places(np.flatnonzero(self._reached(self._number(cell))))
 
     def generated_by(self, cell) -> np.ndarray:
-        """The cells of the graph that a solution generates: the cell and all its dependencies, a mask of the table."""
+        """A mask of the table: the cell and all its dependencies, the cells that a solution generates."""
         c = self._number(cell)
         reached = self._reached(c)
         reached[c] = True
@@ -80,15 +80,15 @@ class DependencyGraph:
 
     @cached_property
     def depths(self) -> np.ndarray:
-        """The longest path from each cell to a base case, int64 of the table's shape. The minimal stages' numbers.
+        """The longest path from each cell to a base case, int64 of the table's shape: its minimal stage.
 
         Raises
         ------
         DependencyError
             If a cell depends on itself; names the cells of such a cycle.
         """
-        # Algorithm 1 of the study: the base cases of what is left are the next stage, and are taken away. A cell is
-        # a base case as soon as the last of those it reads has gone, so every edge is looked at once.
+        # Algorithm 1 of the study: the base cases of the remaining graph are the next stage, and are removed. A cell
+        # becomes a base case when the last cell that it reads is removed, so every edge is looked at once.
         unread = np.diff(self.starts)
         sources = np.repeat(np.arange(self.cells), unread)
         readers = sources[np.argsort(self.targets, kind="stable")]
@@ -126,7 +126,7 @@ class DependencyGraph:
 
     @property
     def regions(self) -> frozenset[tuple[int, int]]:
-        """Where dependencies lie: the signs of (row - own row, column - own column), as (-1, 0) for "up"."""
+        """The regions of dependencies: signs of (row - own row, column - own column), such as (-1, 0) for "up"."""
         m = self.shape[1]
         sources = np.repeat(np.arange(self.cells), np.diff(self.starts))
         rows, columns = np.sign(self.targets // m - sources // m), np.sign(self.targets % m - sources % m)
@@ -161,7 +161,7 @@ class DependencyGraph:
         return reached
 
     def _cycle(self, left) -> list[tuple[int, int]]:
-        """Cells that read each other in a circle, the first one again at the end; all of `left` read one of `left`."""
+        """Cells that read each other in a cycle, the first one again at the end; each of `left` reads one of `left`."""
         c, path = int(np.flatnonzero(left)[0]), []
         while c not in path:
             path.append(c)
@@ -171,24 +171,24 @@ class DependencyGraph:
 
 
 def cycle_words(cells) -> str:
-    """Cells with arrows between, the middle left out when there are many."""
+    """Cells with arrows between them; of many, the middle is left out."""
     words = [f"({i}, {j})" for i, j in cells]
     return " -> ".join(words if len(words) <= 8 else [*words[:4], "...", *words[-3:]])
 
 
 def _ranges(starts, stops):
-    """All numbers of the ranges, one after the other."""
+    """The numbers of all ranges, concatenated."""
     lengths = stops - starts
     return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
 
 
 def graph_of(dependencies, shape) -> DependencyGraph:
-    """The graph of a Python function that names the cells each cell reads.
+    """The graph of a Python function that returns the cells that a cell reads.
 
     Parameters
     ----------
     dependencies : callable
-        ``dependencies(i, j)`` gives pairs (row, column), in any order, repeated or not.
+        ``dependencies(i, j)`` returns pairs (row, column), in any order, possibly repeated.
     shape : tuple of int
 
     Raises
@@ -216,12 +216,12 @@ def graph_of(dependencies, shape) -> DependencyGraph:
 def dependency_graph(
     equation, shape, *, values=None, device=None, caller="dependency_graph", **parameters
 ) -> DependencyGraph:
-    """The dependency graph of an equation on a small table: what every cell reads, each read watched on the device.
+    """The dependency graph of an equation on a small table, from the reads of every cell, watched on the device.
 
     Parameters
     ----------
     equation : Equation, or function
-        A function ``f(i, j)`` names the cells that cell (i, j) reads, as pairs.
+        A function ``f(i, j)`` returns the cells that cell (i, j) reads, as pairs.
     shape : tuple of int
         Rows and columns; at most 65,536 cells.
     values : dict, optional
@@ -237,7 +237,7 @@ def dependency_graph(
     Raises
     ------
     DependencyError
-        If a cell reads outside the table, or depends on itself: names the cells.
+        If a cell reads outside the table, or depends on itself; the message names the cells.
 
     Examples
     --------
@@ -253,9 +253,9 @@ def dependency_graph(
 
 
 def fill_when_ready(equation, shape, *, values=None, device=None, **parameters) -> np.ndarray:
-    """Fill a small table without a pattern: in every round all cells whose dependencies are done (Algorithm 3).
+    """Fill a small table without a pattern: in every round all cells whose dependencies are filled (Algorithm 3).
 
-    Takes as many rounds as the graph is deep and one more. Parameters and errors are those of `dependency_graph`.
+    Takes one round more than the depth of the graph. Parameters and errors are those of `dependency_graph`.
 
     Returns
     -------
@@ -273,7 +273,7 @@ def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **p
     equation : Equation
     shape : tuple of int
     graph : DependencyGraph, optional
-        From the same equation, shape and parameters; built here by default. A read that it does not have is refused.
+        Of the same equation, shape and parameters; built here by default. A read that is not in it is refused.
     values, device, **parameters
         As for `dependency_graph`.
 

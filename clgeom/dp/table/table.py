@@ -1,4 +1,4 @@
-"""Filled tables: cells that stay on the device until they are asked for, and recovery of solutions there."""
+"""`Table`: a filled table whose cells stay on the device until they are read, and recovery of solutions there."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run, writ
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
-#: Launches of a function that goes on by itself, between two looks whether it is done.
+#: Launches of a resumed function between two reads of whether it is done.
 RESUMED = 4
-#: Buffers that a table may be split over: kernels take this many pointers.
+#: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a kernel reads a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
+    """The access of a kernel to a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
 
     `access` is OpenCL C in a, b, n and m.
     """
@@ -75,7 +75,7 @@ class CellStore:
         return self._read(at, 1)[0]
 
     def _read(self, at, count):
-        """Stored values that lie side by side, without the increment."""
+        """Contiguous stored values, without the increment."""
         out = np.empty(count, self.dtype)
         done = 0
         while done < count:
@@ -136,7 +136,7 @@ class CellStore:
         return out
 
     def reader(self, name: str) -> Reader:
-        """How a kernel reads this store; `name` keeps the pointers of several stores apart."""
+        """The `Reader` of this store; `name` keeps the pointers of several stores apart."""
         stem, kind = f"dp_{name}", c_name(self.dtype)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
@@ -164,7 +164,7 @@ def _texts(reader):
 
 
 def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="The table") -> CellStore:
-    """Memory for all cells of a table: one buffer if it can be, else chunks of a power of two of cells."""
+    """Memory for all cells of a table: one buffer if possible, else chunks of a power of two of cells."""
     from clgeom.runtime import launch
 
     n, m = shape
@@ -198,7 +198,7 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
 
 @dataclass(eq=False)
 class Filled:
-    """What a path hands back: `table`, `last`, `corner` and `decisions` are None where they are not kept."""
+    """The result of a path: `table`, `last`, `corner` and `decisions` are None if they are not kept."""
 
     path: str
     layout: str
@@ -210,18 +210,18 @@ class Filled:
 
 @dataclass(eq=False, repr=False)
 class Table:
-    """A filled table. Cells are copied from the device when they are asked for.
+    """A filled table. Cells are copied from the device when they are read.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : numpy.dtype
     pattern, layout, path, keep : str
-        How it was filled: by which pattern and path, in which layout, what was kept.
+        The pattern and path of the fill, the layout in memory, and what was kept.
     pattern_basis : {"given", "proven", "probed"}
-        Whether the pattern was given, or inferred: then proven, or only seen to fit where the equation was watched.
-    decisions : store of decisions, or None
-        With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
+        Whether the pattern was given, inferred with a proof, or inferred by watching the equation.
+    decisions : store of choices, or None
+        Has ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
     phases : tuple of Phase
     """
 
@@ -251,8 +251,8 @@ class Table:
 
     @functools.cached_property
     def overflow(self) -> str:
-        """ "impossible" if the bounds of the equation and its parameters rule out that an integer wrapped around, else
-        "possible": they cannot tell."""
+        """ "impossible" if the bounds of the equation and its parameters prove that no integer wrapped around, else
+        "possible"."""
         return self._bounds()
 
     def __repr__(self):
@@ -344,29 +344,29 @@ class Table:
         )
 
     def recover(self, source: str, size: int, *, dtype="int32", helpers: str = "", state=None) -> np.ndarray:
-        """Run a function of yours on the device, after the fill: to recover a solution without copying the table.
+        """Run a function of yours on the device after the fill, to recover a solution without copying the table.
 
         Parameters
         ----------
         source : str
-            OpenCL C statements that read cells as ``M(a, b)``, decisions as ``D(a, b)``, and the equation's parameters
+            OpenCL C statements. They read cells as ``M(a, b)``, choices as ``D(a, b)``, and the equation's parameters
             by name; write to ``out[0]`` .. ``out[out_size - 1]``; and return how many elements they wrote. ``n`` and
             ``m`` are the table's shape.
         size : int
-            The most elements to be written.
+            The most elements that the function writes.
         dtype : numpy.dtype
             Type of `out`: an integer or float type.
         helpers : str
             OpenCL C functions that the source calls.
         state : sequence of int, optional
-            For ways of more than some 100,000 steps, which would take one launch too long: the function returns -1
-            before it is done, and is launched again until it does not. It keeps what it needs in ``state[0]``,
-            ``state[1]`` .., of 64 bits, which are these numbers at first, and in `out`.
+            For tracebacks of more than some 100,000 steps, which would take too long in one launch: the function
+            returns -1 as long as it is not done, and is launched again. It keeps its state in ``state[0]``,
+            ``state[1]`` .., 64-bit integers with these initial values, and in `out`.
 
         Returns
         -------
         ndarray
-            What was written.
+            The elements written.
 
         Notes
         -----
