@@ -31,7 +31,7 @@ def _discounted(M, i, j, p, grown, discount, n):
     return where(last, 0.0, value), where(last, -1, taken)
 
 
-#: Row i: years from i on, none in the last; column j: the stock. Decision: how much of it to take in year i.
+#: Row i: years from i on, none in the last; column j: the stock. Choice: how much of it to take in year i.
 DISCOUNTED = Equation(
     _discounted,
     dtype="float64",
@@ -93,7 +93,7 @@ def _investment(M, i, j, back, offered, n, m):
     return where(last, j, value), where(last, -1, amount)
 
 
-#: Row i: years from i on; column j: the money. Decision: how much of it to put in the offer of year i.
+#: Row i: years from i on; column j: the money. Choice: how much of it to put in the offer of year i.
 INVESTMENT = Equation(
     _investment,
     parameters={"back": "int32[,]", "offered": "int32"},
@@ -150,7 +150,7 @@ def _production(M, i, j, c, demand, holding, capacity, n, m):
     return where(last, 0.0, value), where(last, -1, made)
 
 
-#: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
+#: Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i.
 PRODUCTION = Equation(
     _production,
     dtype="float64",
