@@ -210,6 +210,13 @@ def test_margins_of_narrow_parameters(any_session, step, types, values, far):
     assert table.path == "rows" and np.array_equal(table.numpy(), expected)
 
 
+def test_bounds_beyond_every_table_are_cut():
+    w = Expr("parameter", (), "long", "w")
+    reach = dp.Row(-1, low=Expr("add", (w, w), "long", None), high=0)
+    low, _ = reach.bounds(np.arange(2), {"w": np.int64(-(2**62))})
+    assert (-low > 2**31).all()  # the negative of -2**63 would not be positive
+
+
 def test_functions_of_a_row_are_given_whole_numbers():
     reach = dp.Row(-1, low=lambda rows, given: -2 * given["d"] + 0 * rows, high=0)
     low, high = reach.bounds(np.arange(3), {"d": np.uint8(200)})
@@ -426,6 +433,12 @@ def test_an_index_outside_of_its_reduction():
         dp.Equation(lambda M, i, j: dp.sum_over(k, 0, j, k) + k)
     with pytest.raises(InvalidInput, match="The index 'place' is read outside"):
         dp.Equation(lambda M, i, j: dp.sum_over(k, k, j, 1))
+
+
+@pytest.mark.parametrize("name", ("a b", "k;", "", "1k", 3))
+def test_names_of_indices(name):
+    with pytest.raises(InvalidInput, match="An index must have a name in C. Got"):
+        dp.index(name)
 
 
 # Ends of ranges -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,9 @@ from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.errors import InvalidInput, short
 
+#: Beyond the columns of every table; bounds are cut to it, so that their negatives fit.
+FAR = 1 << 40
+
 
 @dataclass(frozen=True)
 class Near:
@@ -82,7 +85,7 @@ class Row:
                         f"Got {found.dtype} of shape {found.shape} instead."
                     )
                 bound = found
-            return np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64)
+            return np.clip(np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64), -FAR, FAR)
 
         return of("low", self.low), of("high", self.high)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.dp.language.parameters import C_NAME
 from clgeom.dp.language.trace import (
     CELL_TYPES,
     Expr,
@@ -100,7 +101,9 @@ def cast(value, dtype) -> Expr:
 
 
 def index(name: str = "k") -> Expr:
-    """A new index, for `min_over` and its like."""
+    """A new index, for `min_over` and its like; `name` is its name in the OpenCL C."""
+    if not isinstance(name, str) or not C_NAME.match(name):
+        raise mistake(f"An index must have a name in C. Got {name!r} instead.")
     return Expr("index", (), "int", name)
 
 
