@@ -5,7 +5,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from reference import dp_nodes as reference
 
@@ -208,6 +208,38 @@ def test_margins_of_narrow_parameters(any_session, step, types, values, far):
     for i in range(1, n):
         expected[i, far:] = expected[i - 1, :-far] + 1
     assert table.path == "rows" and np.array_equal(table.numpy(), expected)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@settings(max_examples=3)
+@given(trees(LEAVES), trees(LEAVES), parameters())
+def test_random_margins(any_session, left, right, values):
+    """Steps to either side that are any integers of the row and the parameters, cut to what a launch of rows takes."""
+    n, m, most = 12, 9_000, 700
+
+    def step(tree):
+        return dp.minimum(dp.maximum(traced(tree), 0), most)
+
+    def cell(M, i, j, m, int8, uint8, int16, uint16, int32, int64):
+        down, up = j - step(left), j + step(right)
+        inside = dp.where(up < m, M[i - 1, up], -1)
+        return dp.where(i == 0, j * 7919 % 10_007, dp.maximum(dp.where(down >= 0, M[i - 1, down], 0) - 1, inside))
+
+    def without_columns(tree):
+        return ("i",) if tree == ("j",) else tuple(without_columns(t) if isinstance(t, tuple) else t for t in tree)
+
+    left, right = without_columns(left), without_columns(right)
+    equation = dp.Equation(cell, pattern="RUD", parameters={name: name for name in NARROW})
+    expected = np.zeros((n, m), np.int64)
+    expected[0] = np.arange(m) * 7919 % 10_007
+    for i in range(1, n):
+        by = [min(max(plainly(tree, {"i": i, "j": 0, **values})[0], 0), most) for tree in (left, right)]
+        down = np.append(np.zeros(by[0], np.int64), expected[i - 1, : m - by[0]])
+        inside = np.append(expected[i - 1, by[1] :], np.full(by[1], -1))
+        expected[i] = np.maximum(down - 1, inside)
+    table = dp.fill(equation, (n, m), check=False, values=values, device=any_session)
+    event(table.path)
+    assert np.array_equal(table.numpy(), expected)
 
 
 def test_bounds_beyond_every_table_are_cut():
