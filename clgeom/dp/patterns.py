@@ -169,7 +169,7 @@ def pattern_name(pattern, *, of) -> str | None:
 
 
 def offset(layout: str, i: int, j: int, n: int, m: int) -> int:
-    """Where a cell lies in a table of this layout, in cells; in integers of any size."""
+    """The offset of a cell in a table of this layout, in cells, as an integer of any size."""
     if layout == "ROWS":
         return i * m + j
     if layout == "COLUMNS":
@@ -181,7 +181,7 @@ def offset(layout: str, i: int, j: int, n: int, m: int) -> int:
 
 
 def before(d: int, n: int, m: int) -> int:
-    """How many cells lie on the diagonals before diagonal d of a table; the diagonals are counted from a corner."""
+    """The number of cells on the diagonals before diagonal d of a table, counted from a corner."""
     p, q = min(n, m), max(n, m)
     if d <= p:
         return d * (d + 1) // 2

@@ -57,7 +57,7 @@ class PatternFit:
 
 @dataclass(frozen=True)
 class Inference:
-    """What `infer_pattern` found.
+    """The result of `infer_pattern`.
 
     Attributes
     ----------

@@ -202,7 +202,7 @@ class Equation:
         self.value, self.decision = with_own_indices(value, decision)
 
     def _argument(self, name):
-        """What a traced function receives for its argument of this name."""
+        """The argument of a traced function for the parameter of this name."""
         if name not in self.parameters:
             return trace.node(name, type="int")  # n or m
         p = self.parameters[name]
@@ -341,7 +341,7 @@ def _cell_dtype(dtype) -> np.dtype:
 
 
 def _count(decision: Expr):
-    """How many values a choice has, where its operators tell; else None."""
+    """The number of values of a choice if its operators tell it, else None."""
     if decision.op in ("which_min", "which_max"):
         return len(decision.args)
     if decision.op == "argreduce":

@@ -1,4 +1,4 @@
-"""What users write in traced equations besides operators: where, minimum, min_over and their like."""
+"""Functions of traced equations: where, minimum, min_over and their like."""
 
 from __future__ import annotations
 

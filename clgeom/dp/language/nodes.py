@@ -53,17 +53,17 @@ def with_args(part: Expr, args) -> Expr:
 
 
 def loop_of(part: Expr) -> tuple:
-    """What two reductions have in common that are found in one loop: what they take, index, range and expression."""
+    """A key that reductions share if one loop computes both: kind, index, range and expression."""
     return (part.data, *map(id, part.args[:4]))
 
 
 def with_own_indices(*roots) -> list:
     """The roots, with an index of its own for each loop. A root may be None.
 
-    Users may write one index in several reductions, inside each other or one after the other; what is said of an index
-    afterwards holds for one range. Raises the error for an index that is read outside of the reductions over it.
+    Users may write one index in several reductions, nested or one after the other. After this each index has one range
+    only, and no reduction hides the index of another. Raises the error for an index outside of its reductions.
     """
-    free, loops = {}, {}  # indices that a node takes from around it; the loops of each index
+    free, loops = {}, {}  # the free indices of each node; the loops of each index
     for part in walk(*roots):
         below = [free[arg] for arg in part.args]
         if part.op == "index":
@@ -84,7 +84,7 @@ def with_own_indices(*roots) -> list:
         return (part, *sorted((id(k), id(own)) for k, own in names.items()))
 
     def renamed(part, names):
-        """The node, with these names for the indices around it."""
+        """The node with its free indices renamed."""
         names = {k: own for k, own in names.items() if k in free[part]}
         found = made.get(key(part, names))
         if found is None:

@@ -120,7 +120,7 @@ RELIABILITY = Equation(
 
 
 def reliability(costs, rates, budget, *, device=None) -> Allocation:
-    """How many parts of each kind, side by side, make a chain of all kinds most reliable within a budget.
+    """Choose the number of parallel parts of each kind that make a chain of all kinds most reliable within a budget.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern=
 
 
 def covering(sizes, kinds, *, device=None) -> Allocation:
-    """Which sizes of covers to make, so many kinds, that everything has one at least as large at the least total.
+    """Choose a number of sizes of covers, so that each thing has one at least as large, with the least total size.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ COVERS = Equation(
 
 
 def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
-    """As `covering`, as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
+    """Solve `covering` as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def search_tree_equation(dtype="int64") -> Equation:
 
 @dataclass(frozen=True)
 class MatrixChain:
-    """What `matrix_chain` found.
+    """The result of `matrix_chain`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class MatrixChain:
 
 @dataclass(frozen=True)
 class AlphabeticTree:
-    """What `alphabetic_tree` found.
+    """The result of `alphabetic_tree`.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class AlphabeticTree:
 
 @dataclass(frozen=True)
 class SearchTree:
-    """What `search_tree` found.
+    """The result of `search_tree`.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class SearchTree:
 
 
 def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
-    """In which order to multiply a chain of matrices with the fewest multiplications of numbers.
+    """Find the order of multiplying a chain of matrices with the fewest multiplications of numbers.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ return m - 1;
 
 
 def _splits(table, n) -> np.ndarray:
-    """What SPLITS finds; the stack never holds more parts than there are things."""
+    """The splits that SPLITS finds; its stack never holds more parts than there are things."""
     return table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2).astype(np.int64).reshape(-1, 3)
 
 

@@ -75,7 +75,7 @@ return i > 0 ? -1 : n - 1;
 
 @dataclass(frozen=True)
 class Knapsack:
-    """What `knapsack` or `integer_knapsack` found.
+    """The result of `knapsack` and `integer_knapsack`.
 
     Attributes
     ----------

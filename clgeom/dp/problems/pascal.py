@@ -27,7 +27,7 @@ def binomial_equation(dtype="int64") -> Equation:
 
 @dataclass(frozen=True)
 class Binomial:
-    """What `binomial` found: `value` is C(n, k)."""
+    """The result of `binomial`: `value` is C(n, k)."""
 
     n: int
     k: int

@@ -43,7 +43,7 @@ DISCOUNTED = Equation(
 
 
 def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=None) -> Allocation:
-    """How much to take each year of a stock that grows, as of fish in a lake, for the most profit in today's money.
+    """Choose the harvest of each year from a growing stock, such as fish in a lake, for the most discounted profit.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ INVESTMENT = Equation(
 
 
 def investment(returns, money, *, device=None) -> Allocation:
-    """How much to invest in each year's offer to have the most money at the end; the rest is kept.
+    """Choose the investment in each year's offer for the most money at the end; the rest is kept.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ PRODUCTION = Equation(
 
 
 def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> Allocation:
-    """How much to make in each month at the least cost, when every month has prices of its own; see `inventory`.
+    """Choose the production of each month at the least cost, with prices of its own in every month; see `inventory`.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ DISTRIBUTION = Equation(
 
 
 def distribution(demands, costs, stocks, *, device=None) -> Allocation:
-    """From which of two warehouses to send how much to each customer, at the least cost.
+    """Choose what each of two warehouses sends to each customer, at the least cost.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ TRANSPORTATION = Equation(
 
 
 def transportation(costs, supplies, demands, *, device=None) -> Allocation:
-    """How much to bring from each factory to each customer at the least cost.
+    """Choose the amounts from each factory to each customer at the least cost.
 
     Parameters
     ----------

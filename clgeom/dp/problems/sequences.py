@@ -58,13 +58,13 @@ return count;
 
 @dataclass(frozen=True)
 class CommonSubsequence:
-    """What `lcs` found.
+    """The result of `lcs`.
 
     Attributes
     ----------
     length : int
     a_indices, b_indices : ndarray of int64, shape (length,), or None
-        Where its symbols stand in either sequence, ascending. None if only the length was asked for.
+        The indices of its symbols in each sequence, ascending. None if `subsequence` is False.
     subsequence : str, bytes or ndarray, or None
         The symbols themselves, of the type of the first sequence.
     """
@@ -77,7 +77,7 @@ class CommonSubsequence:
 
 @dataclass(frozen=True)
 class Edits:
-    """What `edit_distance` found.
+    """The result of `edit_distance`.
 
     Attributes
     ----------

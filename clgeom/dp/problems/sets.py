@@ -46,7 +46,7 @@ PROCESSES = Equation(
 
 
 def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocation:
-    """In which order to run processes one after the other so that they wait least, or are least late.
+    """Order processes on one machine so that they wait least, or are least late.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ INVENTORY = Equation(
 
 
 def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None) -> Allocation:
-    """How much to make in each month at the least cost; the warehouse is empty at the beginning and at the end.
+    """Choose the production of each month at the least cost; the warehouse is empty at the beginning and at the end.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ DEADLINES = Equation(
 
 
 def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
-    """Which jobs, each of a unit of time, to do one after the other by their deadlines for the most profit.
+    """Choose and order jobs of one unit of time each, by their deadlines, for the most profit.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ LAS_VEGAS = Equation(
 
 @dataclass(frozen=True)
 class Bets:
-    """What `las_vegas` found.
+    """The result of `las_vegas`.
 
     Attributes
     ----------
@@ -296,7 +296,7 @@ class Bets:
 
 
 def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
-    """How to bet for the best chance of having at least `goal` chips after so many plays.
+    """Find the bets with the best chance of having at least `goal` chips after the plays.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ REPLACEMENT = Equation(
 
 
 def replacement(costs, *, device=None) -> Allocation:
-    """When to replace a machine: the cheapest way from time 0 to the end.
+    """Choose the times to replace a machine: the cheapest path from time 0 to the end.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ SHORTEST_PATHS = Equation(
 
 @dataclass(frozen=True)
 class Paths:
-    """What `shortest_paths` found.
+    """The result of `shortest_paths`.
 
     Attributes
     ----------
@@ -462,7 +462,7 @@ def fibonacci(n, *, device=None) -> int:
 
 
 def nim(n, most=3, *, device=None) -> int:
-    """How many of n things to take first, 1 to `most` at a time, to take the last one; 0 if that cannot be forced.
+    """The number of things to take first, of n with 1 to `most` a turn, to take the last one; 0 if no move forces it.
 
     Examples
     --------

@@ -304,7 +304,7 @@ def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **p
 
 
 def probe_cells(equation, shape, numbers, *, seeds, values, device=None, caller="infer_pattern") -> np.ndarray:
-    """In which regions cells read whose neighbours hold made-up values; bit 3 * row + column of a mask for each.
+    """The regions that cells read whose neighbours hold made-up values: a mask for each, bit 3 * row + column.
 
     `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
     """
@@ -416,7 +416,7 @@ def _watch(equation, shape, parameters, device, caller):
 
 
 def _raise_outside(cells, buffers, unready="") -> np.ndarray:
-    """How many cells each cell has read; `DependencyError` if one has read outside the table, or what was not ready."""
+    """The number of reads of each cell; `DependencyError` for a read outside the table, or of an unready cell."""
     n, m = cells.shape
     counts = read(cells.session, buffers["counts"], np.uint32, n * m)
     outside = np.flatnonzero(counts == np.iinfo(np.uint32).max)

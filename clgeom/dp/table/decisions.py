@@ -76,7 +76,7 @@ class PackedStore:
         return np.ascontiguousarray(values[::-1] if self.flip_rows else values)
 
     def reader(self, name: str) -> Reader:
-        """How a kernel reads this store."""
+        """The `Reader` of this store."""
         stem = f"dp_{name}0"
         row = "(n - 1 - (a))" if self.flip_rows else "(a)"
         column = "(m - 1 - (b))" if self.flip_columns else "(b)"
