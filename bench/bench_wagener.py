@@ -25,6 +25,7 @@ from clgeom.hull.predicates import orient2d
 from clgeom.hull.wagener.hoods import LOWER, UPPER, hood_of, matching_plan
 from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.runtime.arrays import DeviceArray, as_device_points
+from clgeom.runtime.call import recording
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import run
 
@@ -40,18 +41,18 @@ def circle(n, dtype):
 def by_runs(array: DeviceArray, profile=False):
     """Both hoods as lists of runs."""
     plan, _ = hoods_plan(array.session, "points[0]", array.n, array.dtype, keep=False)
-    result = run(array.session, plan, points=array, profile=profile)
+    with recording(profile) as phases:
+        run(array.session, plan, points=array)
     array.session.queue.finish()
-    return result.phases
+    return phases
 
 
 def published(array: DeviceArray, profile=False):
     """Both hoods, left-justified, one after the other."""
-    phases = ()
-    for side in (LOWER, UPPER):
-        made = matching_plan(array.session, "points[0]", array.n, array.dtype, side, keep=False)
-        result = run(array.session, made.plan, points=array, profile=profile)
-        phases += result.phases
+    with recording(profile) as phases:
+        for side in (LOWER, UPPER):
+            made = matching_plan(array.session, "points[0]", array.n, array.dtype, side, keep=False)
+            run(array.session, made.plan, points=array)
     array.session.queue.finish()
     return phases
 

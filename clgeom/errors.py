@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+import sys
+import warnings
 
 
 class ClgeomError(Exception):
@@ -53,7 +55,7 @@ class EquationWarning(UserWarning):
 
 
 class DeviceWarning(UserWarning):
-    """A device did not do what a faster way needs. The answer is right; it came another way."""
+    """A device does not support a faster method. The answer is right; it came by another method."""
 
 
 def short(value) -> str:
@@ -68,3 +70,11 @@ def short(value) -> str:
 def is_integer(value) -> bool:
     """Whether a value is a single integer, and no bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, at the line outside of clgeom that made the call."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clgeom":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import orient as reference
 
-from clgeom.hull.predicates import orient2d, predicate_parameters
+from clgeom.hull.predicates import orient2d
+from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import Session
 
 INT32 = np.iinfo(np.int32)
@@ -299,8 +300,8 @@ def unfiltered(session):
     if key not in _unfiltered:
         other = Session(session.device, fp64=session.profile.fp64)
         for dtype in (np.float32, np.float64) if session.profile.fp64 else (np.float32,):
-            params = {**predicate_parameters(other, dtype), "filtered": False}
-            other.__dict__["predicate_parameters"][np.dtype(dtype)] = params
+            params = {"real": c_name(dtype), "filtered": False}
+            other.cached(("predicate", np.dtype(dtype)), lambda params=params: params)
         _unfiltered[key] = other
     return _unfiltered[key]
 

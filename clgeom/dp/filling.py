@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
 from importlib import import_module
 
 import numpy as np
@@ -22,9 +21,11 @@ from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.table.table import Table
-from clgeom.errors import DependencyError, EquationWarning, InvalidInput
+from clgeom.errors import DependencyError, EquationWarning, InvalidInput, warn
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
+from clgeom.runtime.call import recording, unrecorded
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import finish
 
@@ -143,15 +144,17 @@ def fill(
     if not isinstance(equation, Equation):
         raise InvalidInput(f"The first parameter of fill must be a dp.Equation. Got {type(equation).__name__} instead.")
     shape = check_shape(shape, caller="fill")
-    layout = _one_of("layout", layout if layout is None else str(layout).upper(), LAYOUTS)
-    keep, path = _one_of("keep", keep, KEEPS), _one_of("path", path, PATHS)
-    if keep is None:
-        raise InvalidInput(f"The 'keep' parameter of fill must be one of {', '.join(KEEPS)}. Got None instead.")
+    layout = layout.upper() if isinstance(layout, str) else layout
+    for name, value, allowed in (("layout", layout, LAYOUTS), ("path", path, PATHS)):
+        if value is not None:
+            one_of(value, tuple(allowed), name, caller="fill")
+    one_of(keep, KEEPS, "keep", caller="fill")
+    one_of(launches, LAUNCHES, "launches", caller="fill")
     if not isinstance(check, (bool, np.bool_)) and check != "auto":
         raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
-    if _one_of("launches", launches, LAUNCHES) == "single" and path is None:
+    if launches == "single" and path is None:
         path = "tiles"
-    if launches is None or launches == "single" and (path != "tiles" or check is True):
+    if launches == "single" and (path != "tiles" or check is True):
         raise InvalidInput(
             f"The 'launches' parameter of fill may be 'single' for the path 'tiles' only, else 'many'. "
             f"Got {launches!r} with path={path!r} and check={check!r} instead."
@@ -164,42 +167,61 @@ def fill(
     session = session or as_session(device)
     if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
         session.profile.require_fp64("fill")
-    name, basis = pattern_name(pattern, of="fill") or equation.pattern, "given"
+    name, basis = pattern_name(pattern, caller="fill") or equation.pattern, "given"
     if name is None:
         name, basis = _inferred(equation, shape, session, held)
     chosen = PATTERNS[name]
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
     arguments, buffers = bind(session, equation, held, caller="fill")
-    with _watching(progress) as watch:
+    with _watching(progress) as watch, recording(profile) as phases:
         job = Job(
-            equation, shape, chosen, layout, keep, start, stop, check != "auto" and bool(check), session, held,
-            arguments, buffers, watch, bool(profile), single=launches == "single",
-        )  # fmt: skip
+            equation,
+            shape,
+            chosen,
+            layout,
+            keep,
+            start,
+            stop,
+            check != "auto" and bool(check),
+            session,
+            held,
+            arguments,
+            buffers,
+            watch,
+            single=launches == "single",
+        )
         path_module = _path(job, path)
         hold_to_table(job)
         if isinstance(check, str):
-            trial.check(job)
+            with unrecorded():
+                trial.check(job)
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             filled = path_module.fill(job)
         if progress:
             finish(session)
             watch(1.0)
     return Table(
-        equation, shape, chosen.name, filled.layout, filled.path, keep, session,
-        phases=tuple(job.phases), pattern_basis=basis,
-        decisions=filled.decisions, _store=filled.table, _last=filled.last, _last_line=chosen.last(*shape),
-        _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
-        _arguments=arguments, _buffers=buffers, _bounds=functools.partial(bounds.overflow, job),
-    )  # fmt: skip
-
-
-def _one_of(name, value, allowed):
-    if value is not None and value not in allowed:
-        raise InvalidInput(
-            f"The {name!r} parameter of fill must be one of {', '.join(allowed)}. Got {value!r} instead."
-        )
-    return value
+        equation,
+        shape,
+        chosen.name,
+        filled.layout,
+        filled.path,
+        keep,
+        session,
+        phases=tuple(phases),
+        pattern_basis=basis,
+        decisions=filled.decisions,
+        _store=filled.table,
+        _last=filled.last,
+        _last_line=chosen.last(*shape),
+        _last_is_column=chosen.last_is_column,
+        _corner=filled.corner,
+        _corner_at=chosen.corner(*shape),
+        _arguments=arguments,
+        _buffers=buffers,
+        _bounds=functools.partial(bounds.overflow, job),
+    )
 
 
 def _range(start, stop, stages_):
@@ -222,11 +244,10 @@ def _inferred(equation, shape, session, held) -> tuple[str, str]:
     if found.best is None:
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
     if not found.proven:
-        warnings.warn(
+        warn(
             f"The pattern {found.best} of {equation.name} is not proven: it was {found.evidence}. Give the 'pattern' "
             "parameter if you know it, or check=True.",
             EquationWarning,
-            stacklevel=3,
         )
     return found.best, "proven" if found.proven else "probed"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -57,10 +57,8 @@ class Job:
     arguments: tuple
     buffers: dict
     watch: object = None
-    profile: bool = False
     single: bool = False
     wraps: bool = False
-    phases: list = field(default_factory=list)
 
     @property
     def stages(self) -> int:
@@ -85,7 +83,7 @@ class Job:
         return build_options(self.session)
 
     def run(self, plan, *, span=(0.0, 1.0), **buffers):
-        """Run a plan with the parameters bound; its phases join the job's. `span` is its share of the progress."""
+        """Run a plan with the parameters bound. `span` is its share of the progress."""
         watch = None
         if self.watch is not None:
             low, high = span
@@ -93,9 +91,7 @@ class Job:
             def watch(share):
                 self.watch(low + (high - low) * share)
 
-        result = run(self.session, plan, profile=self.profile, watch=watch, **self.buffers, **buffers)
-        self.phases += result.phases
-        return result
+        return run(self.session, plan, watch=watch, **self.buffers, **buffers)
 
 
 def build_options(session) -> tuple:

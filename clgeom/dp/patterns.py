@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import one_of
 
 #: Memory layouts of tables: the cells that are contiguous.
 LAYOUTS = ("ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")
@@ -157,15 +157,12 @@ PATTERNS = {
 }
 
 
-def pattern_name(pattern, *, of) -> str | None:
+def pattern_name(pattern, *, caller) -> str | None:
     """The `pattern` parameter of a public function, in capital letters; None for none."""
     if pattern is None:
         return None
-    if not isinstance(pattern, str) or pattern.upper() not in PATTERNS:
-        raise InvalidInput(
-            f"The 'pattern' parameter of {of} must be one of {', '.join(PATTERNS)}. Got {pattern!r} instead."
-        )
-    return pattern.upper()
+    name = pattern.upper() if isinstance(pattern, str) else pattern
+    return one_of(name, tuple(PATTERNS), "pattern", caller=caller)
 
 
 def offset(layout: str, i: int, j: int, n: int, m: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
@@ -14,6 +14,7 @@ from clgeom.hull.sieve.sieve import sieved_hull
 from clgeom.hull.stream import chunks_on_device, is_mapped, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import (
     MOST_ITEMS,
     as_device_points,
@@ -25,6 +26,7 @@ from clgeom.runtime.arrays import (
     session_of,
     to_device,
 )
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Scratch, run
 
 
@@ -80,38 +82,31 @@ def convex_hull(
     ([0, 1, 3, 4], 4.0)
     """
     of = "convex_hull"
-    _check_choice("collinear", collinear, ("drop", "keep"))
-    _check_choice("filter", filter, ("auto", "octagon", "none"))
+    one_of(collinear, ("drop", "keep"), "collinear", caller=of)
+    one_of(filter, ("auto", "octagon", "none"), "filter", caller=of)
     session, points = session_of(points, device), as_given(points, of=of)
     left, kept = leave_out(points, nonfinite=nonfinite, of=of)
-    options = {"keep": collinear == "keep", "filter": filter, "profile": profile}
+    options = {"keep": collinear == "keep", "filter": filter}
     if not is_device_array(left) and not is_mapped(left):
         left = canonical_points(left, of=of)
     array = found = None
-    if not is_device_array(left) and streams(session, left):
-        found = _hull_of_stream(session, left, options, progress)
-    if found is None:
-        array = as_device_points(session, left, of=of)
-        found = hull_of(array, **options)
+    with recording(profile) as phases:
+        if not is_device_array(left) and streams(session, left):
+            found = _hull_of_stream(session, left, options, progress)
+        if found is None:
+            array = as_device_points(session, left, of=of)
+            found = hull_of(array, **options)
     if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice):
-        return HullOnDevice(found.vertices, found.dimension, len(points), found.phases, session)
+        return HullOnDevice(found.vertices, found.dimension, len(points), tuple(phases), session)
     vertices, corners = found.read()
     return Hull(
         vertices=vertices if kept is None else kept[vertices],
         points=corners,
         dimension=found.dimension,
         n=len(points),
-        phases=found.phases,
+        phases=tuple(phases),
         session=session,
     )
-
-
-def _check_choice(name, value, choices):
-    if not isinstance(value, str) or value not in choices:
-        raise InvalidInput(
-            f"The '{name}' parameter of convex_hull must be one of {', '.join(map(repr, choices))}. "
-            f"Got {value!r} instead."
-        )
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,6 @@ class Found:
 
     vertices: np.ndarray | VerticesOnDevice
     dimension: int
-    phases: tuple = ()
     corners: np.ndarray | None = None
 
     def read(self):
@@ -131,48 +125,48 @@ class Found:
         return vertices, self.vertices.read_corners() if host is None else host[vertices]
 
 
-def hull_of(points, *, keep, filter, profile) -> Found:
+def hull_of(points, *, keep, filter) -> Found:
     """The hull of a DeviceArray. Points in several chunks: the hull of all is the hull of the chunks' hulls."""
     if points.n == 0:
         return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
     if points.chunks[0].count > MOST_ITEMS:
         raise DeviceLimit(f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead.")
     if len(points.chunks) > 1:
-        return _hull_of_chunks(points, keep=keep, filter=filter, profile=profile)
+        return _hull_of_chunks(points, keep=keep, filter=filter)
     if filter == "octagon":
-        survivors = filter_points(points, of="convex_hull", profile=profile)
-        ids, n, phases = None, points.n, survivors.phases
+        survivors = filter_points(points, of="convex_hull")
+        ids, n = None, points.n
         if survivors.scattered is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
-        found = sieved_hull(points, keep=keep, sieve=filter == "auto", profile=profile)
+        found = sieved_hull(points, keep=keep, sieve=filter == "auto")
         if found.wild:
             refuse_nonfinite(points, of="convex_hull")
         if found.vertices is not None:
-            return Found(found.vertices, found.dimension, found.phases, found.corners)
-        ids, n, phases = found.ids, found.n, found.phases
+            return Found(found.vertices, found.dimension, found.corners)
+        ids, n = found.ids, found.n
         if filter == "none":
             require_finite(points, of="convex_hull")
-    return _merged_hull(points, ids, n, phases, keep=keep, profile=profile)
+    return _merged_hull(points, ids, n, keep=keep)
 
 
-def _merged_hull(points, ids, n, phases, *, keep, profile):
+def _merged_hull(points, ids, n, *, keep):
     """The hull of `n` points of a DeviceArray, those of `ids`, or all: sorted, then merged from blocks."""
     session, picked, bound = points.session, None, {}
     if ids is not None:
         picked = Scratch("survivors", np.uint32, n)
         bound = {picked.name: ids}
-    ordered, order, rows, sorting = lexsort(points, picked, n, outer=not keep, profile=profile, **bound)
+    ordered, order, rows = lexsort(points, picked, n, outer=not keep, **bound)
     plan, hoods = hoods_plan(session, rows, n, points.dtype, keep=keep)
     emission, vertices, shape = emit_plan(session.profile, hoods, n, order)
-    merged = run(session, plan + emission, profile=profile, **{s.name: ordered[s] for s in (order, rows)})
+    merged = run(session, plan + emission, **{s.name: ordered[s] for s in (order, rows)})
     count, dimension, _, _ = merged.read(shape).tolist()
-    return Found(VerticesOnDevice(points, merged[vertices], count), dimension, phases + sorting + merged.phases)
+    return Found(VerticesOnDevice(points, merged[vertices], count), dimension)
 
 
 def _hull_of_stream(session, points, options, progress):
     """The hull of points of the host, chunk by chunk; None when hulls of chunks do not get smaller."""
-    ids, corners, phases = [], [], ()
+    ids, corners = [], []
     for chunk in chunks_on_device(session, points, progress):
         part = hull_of(chunk, **options)
         if 2 * len(part.vertices) > chunk.n and not is_mapped(points):
@@ -180,8 +174,7 @@ def _hull_of_stream(session, points, options, progress):
         vertices, of_chunk = part.read()
         ids.append(chunk.first + vertices)
         corners.append(of_chunk)
-        phases += part.phases
-    return _hull_of_hulls(session, ids, corners, phases, options)
+    return _hull_of_hulls(session, ids, corners, options)
 
 
 def _hull_of_chunks(points, **options):
@@ -194,13 +187,12 @@ def _hull_of_chunks(points, **options):
             f"convex_hull found {count:,} vertices so far, {points.nbytes:,} bytes, and one allocation of "
             f"{points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
         )
-    phases = sum((part.phases for part in parts), ())
-    return _hull_of_hulls(points.session, ids, [corners for _, corners in read], phases, options)
+    return _hull_of_hulls(points.session, ids, [corners for _, corners in read], options)
 
 
-def _hull_of_hulls(session, ids, corners, phases, options):
+def _hull_of_hulls(session, ids, corners, options):
     """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
     ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), of="convex_hull")
     whole = hull_of(union, **options)
     vertices, corners = whole.read()
-    return Found(ids[vertices], whole.dimension, phases + whole.phases, corners)
+    return Found(ids[vertices], whole.dimension, corners)

@@ -19,9 +19,8 @@ from clgeom.hull.predicates import orientation, predicate_parameters
 from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes
 from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_nonfinite, session_of
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4
@@ -90,7 +89,8 @@ def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) ->
     if array.n == 0:
         none = np.empty(0, np.int64)
         return HeaphullFilter(np.zeros(len(points), np.uint8), none, (none,) * QUEUES)
-    survivors = filter_points(array, of=of, profile=profile)
+    with recording(profile) as phases:
+        survivors = filter_points(array, of=of)
     labels = survivors.read_labels()
     queues = np.split(survivors.read_indices(), np.cumsum(survivors.queue_sizes())[:-1])
     octagon = survivors.octagon
@@ -98,7 +98,7 @@ def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) ->
         everywhere = np.zeros(len(points), np.uint8)
         everywhere[kept] = labels
         labels, octagon, queues = everywhere, kept[octagon], [kept[queue] for queue in queues]
-    return HeaphullFilter(labels, octagon, tuple(queues), survivors.phases)
+    return HeaphullFilter(labels, octagon, tuple(queues), tuple(phases))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,6 @@ class Survivors:
     counts: Scratch
     offsets: Scratch
     labelled: object
-    phases: tuple[Phase, ...]
     indices: Scratch | None = None
     scattered: object = None
 
@@ -133,10 +132,10 @@ class Survivors:
         return self.scattered.read(self.indices, self.n).astype(np.int64)
 
 
-def filter_points(points, *, of, profile=False) -> Survivors:
+def filter_points(points, *, of) -> Survivors:
     """Run the filter over a DeviceArray of at least one point."""
     session = points.session
-    found, finite, phases = extremes(points, profile=profile)
+    found, finite = extremes(points)
     if not finite:
         refuse_nonfinite(points, of=of)
     octagon, edges = octagon_of(found)
@@ -144,31 +143,29 @@ def filter_points(points, *, of, profile=False) -> Survivors:
     write(session, edge_buffer, edges)
     counts, plan = label_plan(session, points)
     offsets, scan = compact.offsets_plan(session.profile, counts, points.n)
-    labelled = run(session, plan + scan, points=points, edges=edge_buffer, profile=profile)
+    labelled = run(session, plan + scan, points=points, edges=edge_buffer)
     n = compact.grand_total(labelled, counts, offsets)
-    found = Survivors(points, octagon, n, counts, offsets, labelled, phases + labelled.phases)
+    found = Survivors(points, octagon, n, counts, offsets, labelled)
     if n * offsets.dtype.itemsize > session.profile.max_alloc_bytes:
         return found
     scatter = compact.scatter_plan(session.profile, points, counts, offsets, QUEUES, n)
     labels = {f"labels[{i}]": labelled[f"labels[{i}]"] for i in range(len(points.chunks))}
-    scattered = run(session, scatter, counts=labelled[counts], offsets=labelled[offsets], profile=profile, **labels)
-    return replace(found, indices=scatter[-1].args[-1], scattered=scattered, phases=found.phases + scattered.phases)
+    scattered = run(session, scatter, counts=labelled[counts], offsets=labelled[offsets], **labels)
+    return replace(found, indices=scatter[-1].args[-1], scattered=scattered)
 
 
 def label_plan(session, points):
     """One launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
-    policy = select(session.profile, KERNEL, points.dtype, points.n)
     tiles = compact.tiles_of(points)
     counts = Scratch("counts", np.uint32, QUEUES * tiles)
     params = {**predicate_parameters(session, points.dtype), "tile": compact.TILE}
     params["approx"] = "double" if points.dtype == np.float64 else "float"
     steps = (
-        Step(
-            KERNEL,
-            policy,
-            args=(f"points[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // compact.TILE), np.uint64(tiles),
+        Step.over(
+            session.profile, KERNEL,
+            (f"points[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // compact.TILE), np.uint64(tiles),
                   "edges", _labels(i, chunk), counts),
-            groups=policy.groups(ceil_div(chunk.count, compact.TILE), session.profile.compute_units),
+            chunk.count, dtype=points.dtype, tile=compact.TILE, most=points.n,
             params=params,
             bytes_moved=chunk.count * (points.item_bytes + 1),
         )

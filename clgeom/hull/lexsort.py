@@ -7,7 +7,6 @@ import numpy as np
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, run
-from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
@@ -20,7 +19,7 @@ SURVEY_FROM = 1 << 15
 ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
 
 
-def lexsort(points, ids, n, *, outer=False, profile=False, **buffers):
+def lexsort(points, ids, n, *, outer=False, **buffers):
     """The points of these ids ordered by x, y and id.
 
     Parameters
@@ -40,26 +39,25 @@ def lexsort(points, ids, n, *, outer=False, profile=False, **buffers):
     result : Result
     order, rows : Scratch
         Ids and coordinates in order (-0.0 may have become 0.0). Both are in `result`.
-    phases : tuple of Phase
 
     Notes
     -----
     Points are sorted by x alone, which nearly always tells them apart. Then short runs of equal x are sorted where they
     are. Only if a long one is out of order all is sorted again, by id, y and x.
     """
-    run_in_order, broken, ordered, rows, phases = _sort_by_x(points, ids, n, outer, profile, buffers)
+    run_in_order, broken, ordered, rows = _sort_by_x(points, ids, n, outer, buffers)
     if not run_in_order.read(broken)[0]:
-        return run_in_order, ordered, rows, phases
-    return _sort_fully(points, ids, n, profile, buffers, phases)
+        return run_in_order, ordered, rows
+    return _sort_fully(points, ids, n, buffers)
 
 
-def _sort_by_x(points, ids, n, outer, profile, buffers):
+def _sort_by_x(points, ids, n, outer, buffers):
     session = points.session
     device, dtype, narrow = session.profile, points.dtype, points.dtype.itemsize == 4
     keys = Scratch("point_keys", np.uint64, n)
     pack = _keys_plan(device, points, ids, n, "both" if narrow else "x", keys)
-    windows, phases = _windows(points, pack, keys, n, UPPER_HALF if narrow else ALL, profile, buffers)
-    if phases:
+    windows = _windows(points, pack, keys, n, UPPER_HALF if narrow else ALL, buffers)
+    if keys.name in buffers:
         pack = Plan()
     sort, sorted_keys, ordered = _radix(session, keys, n, ids, windows, keep_keys=narrow)
     rows, broken = Scratch("sorted_points", dtype, 2 * n), Scratch("order_broken", np.uint32, 1)
@@ -67,18 +65,17 @@ def _sort_by_x(points, ids, n, outer, profile, buffers):
         unpack = _unpack_plan(device, dtype, sorted_keys, n, rows)
     else:
         unpack = gather_plan(device, points, "points", ordered, n, rows)
-    policy, groups = _shape(device, "hull/lexsort/order_mend", dtype, n)
     mend = Plan(
         Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1,
              {"value": "uint", "to": "0"}),
-        Step("hull/lexsort/order_mend", policy, (rows, ordered, np.uint32(n), broken), groups,
-             {"real": c_name(dtype), "outer": outer}, bytes_moved=n * points.item_bytes),
+        Step.over(device, "hull/lexsort/order_mend", (rows, ordered, np.uint32(n), broken), n, dtype=dtype,
+                  params={"real": c_name(dtype), "outer": outer}, bytes_moved=n * points.item_bytes),
     )  # fmt: skip
-    result = run(session, pack + sort + unpack + mend, points=points, profile=profile, **buffers)
-    return result, broken, ordered, rows, phases + result.phases
+    result = run(session, pack + sort + unpack + mend, points=points, **buffers)
+    return result, broken, ordered, rows
 
 
-def _sort_fully(points, ids, n, profile, buffers, phases):
+def _sort_fully(points, ids, n, buffers):
     """By id, then stably by y, then by x (where both fit one key, at once)."""
     session, device, dtype = points.session, points.session.profile, points.dtype
     keys, plan = Scratch("point_keys", np.uint64, n), Plan()
@@ -96,34 +93,34 @@ def _sort_fully(points, ids, n, profile, buffers, phases):
         plan += _keys_plan(device, points, ids, n, "y", keys) + sort_y
         plan += _keys_plan(device, points, first, n, "x", keys) + sort_x
         plan += gather_plan(device, points, "points", ordered, n, rows)
-    result = run(session, plan, points=points, profile=profile, **buffers)
-    return result, ordered, rows, phases + result.phases
+    result = run(session, plan, points=points, **buffers)
+    return result, ordered, rows
 
 
 def _unpack_plan(device, dtype, sorted_keys, n, rows):
     order = KeyOrder(dtype)
-    policy, groups = _shape(device, "hull/lexsort/points_of_keys", dtype, n)
     return Plan(
-        Step(
+        Step.over(
+            device,
             "hull/lexsort/points_of_keys",
-            policy,
-            args=(sorted_keys, np.uint32(n), order.flip, rows),
-            groups=groups,
+            (sorted_keys, np.uint32(n), order.flip, rows),
+            n,
+            dtype=dtype,
             params={"floating": int(order.floating)},
             bytes_moved=16 * n,
         )
     )
 
 
-def _windows(points, pack, keys, n, bits, profile, buffers):
+def _windows(points, pack, keys, n, bits, buffers):
     """The digits worth sorting by, of these bits of the keys; for many keys after a survey, which makes the keys."""
     if n < SURVEY_FROM:
-        return digit_windows(bits), ()
+        return digit_windows(bits)
     survey, found = survey_plan(points.session.profile, keys, n, KeyOrder(np.uint64))
-    result = run(points.session, pack + survey, points=points, profile=profile, **buffers)
+    result = run(points.session, pack + survey, points=points, **buffers)
     buffers[keys.name] = result[keys]
     varying, _, descents = surveyed(result, found)
-    return digit_windows(varying & bits) if descents else (), result.phases
+    return digit_windows(varying & bits) if descents else ()
 
 
 def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexsort"):
@@ -144,21 +141,16 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
 def _keys_plan(device, points, ids, n, what, keys):
     """Sort keys of the points of these ids."""
     order = KeyOrder(points.dtype)
-    policy, groups = _shape(device, "hull/lexsort/point_keys", points.dtype, n)
     return Plan(
-        Step(
+        Step.over(
+            device,
             "hull/lexsort/point_keys",
-            policy,
-            args=("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys),
-            groups=groups,
+            ("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys),
+            n,
+            dtype=points.dtype,
             params={
                 "bits": order.bits, "floating": int(order.floating), "what": what, "picked": ids is not None,
             },
             bytes_moved=n * (points.item_bytes + 8 + 4 * (ids is not None)),
         )
     )  # fmt: skip
-
-
-def _shape(device, kernel, dtype, n):
-    policy = select(device, kernel, dtype, n)
-    return policy, policy.groups(ceil_div(n, policy.tile), device.compute_units)

@@ -11,7 +11,6 @@ from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import as_device_points, c_name, canonical_one_or_more, is_device_array, session_of
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Plan, Scratch, Step, run
-from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 #: What may be lost of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi, Rump,
@@ -102,20 +101,15 @@ def _alike_on_device(given):
 
 def orient2d_plan(session, like):
     """A launch per chunk; each writes its own Scratch "signs0", "signs1" ..."""
-    policy = select(session.profile, "hull/orient2d_signs", like.dtype, like.n)
     return Plan(
         *(
-            Step(
+            Step.over(
+                session.profile,
                 "hull/orient2d_signs",
-                policy,
-                args=(
-                    f"a[{i}]",
-                    f"b[{i}]",
-                    f"c[{i}]",
-                    np.uint64(chunk.count),
-                    Scratch(f"signs{i}", np.int8, chunk.count),
-                ),
-                groups=policy.groups(ceil_div(chunk.count, policy.tile), session.profile.compute_units),
+                (f"a[{i}]", f"b[{i}]", f"c[{i}]", np.uint64(chunk.count), Scratch(f"signs{i}", np.int8, chunk.count)),
+                chunk.count,
+                dtype=like.dtype,
+                most=like.n,
                 params=predicate_parameters(session, like.dtype),
                 bytes_moved=chunk.count * (3 * like.item_bytes + 1),
             )
@@ -134,14 +128,14 @@ def predicate_parameters(session, dtype) -> dict:
     reassociated filter gets wrong; a device that does not, computes in integers only.
     """
     dtype = np.dtype(dtype)
-    cache = session.__dict__.setdefault("predicate_parameters", {})
-    if dtype not in cache:
-        with session.lock:
-            params = {"real": c_name(dtype), "filtered": True}
-            if dtype.kind == "f" and not _passes_witnesses(session, dtype, params):
-                params = {**params, "filtered": False}
-            cache[dtype] = params
-    return cache[dtype]
+    return session.cached(("predicate", dtype), lambda: _tried_parameters(session, dtype))
+
+
+def _tried_parameters(session, dtype) -> dict:
+    params = {"real": c_name(dtype), "filtered": True}
+    if dtype.kind == "f" and not _passes_witnesses(session, dtype, params):
+        params["filtered"] = False
+    return params
 
 
 def _passes_witnesses(session, dtype, params) -> bool:

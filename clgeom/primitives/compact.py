@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.runtime.arguments import integer
 from clgeom.runtime.arrays import as_device_values, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 #: Labels per tile, in every kernel that counts or scatters labels.
 TILE = 4096
@@ -49,11 +48,7 @@ def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
     tuple of ndarray of int64
         For each class, the indices of its labels.
     """
-    if not is_integer(classes) or not 1 <= classes <= 16:
-        raise InvalidInput(
-            f"The 'classes' parameter of partition must be an integer from 1 to 16. Got {short(classes)} instead."
-        )
-    classes = int(classes)
+    classes = integer(classes, "classes", caller="partition", most=16)
     session = session_of(labels, device)
     array = as_device_values(session, labels, of="partition", name="labels", types=("uint8",))
     return _partition(session, array, classes, any_nonzero=False)
@@ -84,21 +79,17 @@ def index_type(n: int) -> np.dtype:
 
 def count_plan(profile, array, classes, *, any_nonzero=False):
     """Counts per class and tile of labels bound as "labels"."""
-    policy = select(profile, "primitives/compact_count", array.dtype, array.n)
     tiles = tiles_of(array)
     counts = Scratch("counts", np.uint32, classes * tiles)
     steps = (
-        Step(
+        Step.over(
+            profile,
             "primitives/compact_count",
-            policy,
-            args=(
-                f"labels[{i}]",
-                np.uint64(chunk.count),
-                np.uint64(chunk.start // TILE),
-                np.uint64(tiles),
-                counts,
-            ),
-            groups=policy.groups(ceil_div(chunk.count, TILE), profile.compute_units),
+            (f"labels[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // TILE), np.uint64(tiles), counts),
+            chunk.count,
+            dtype=array.dtype,
+            tile=TILE,
+            most=array.n,
             params={"classes": classes, "tile": TILE, "any_nonzero": any_nonzero},
             bytes_moved=chunk.count,
         )
@@ -133,16 +124,14 @@ def grand_total(counted, counts, offsets) -> int:
 
 def scatter_plan(profile, array, counts, offsets, classes, total, *, any_nonzero=False):
     """The indices themselves, into Scratch "indices" of `total` entries."""
-    policy = select(profile, "primitives/compact_scatter", array.dtype, array.n)
     dtype = index_type(array.n)
     out = Scratch("indices", dtype, total)
     steps = (
-        Step(
-            "primitives/compact_scatter",
-            policy,
-            args=(f"labels[{i}]", np.uint64(chunk.count), np.uint64(chunk.start), np.uint64(chunk.start // TILE),
+        Step.over(
+            profile, "primitives/compact_scatter",
+            (f"labels[{i}]", np.uint64(chunk.count), np.uint64(chunk.start), np.uint64(chunk.start // TILE),
                   np.uint64(counts.count // classes), "counts", "offsets", out),
-            groups=policy.groups(ceil_div(chunk.count, TILE), profile.compute_units),
+            chunk.count, dtype=array.dtype, tile=TILE, most=array.n,
             params={"classes": classes, "tile": TILE, "index": "uint" if dtype == np.uint32 else "ulong",
                     "any_nonzero": any_nonzero},
             bytes_moved=chunk.count + total * dtype.itemsize,

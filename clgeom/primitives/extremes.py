@@ -29,7 +29,7 @@ def key_type(dtype) -> np.dtype:
     return np.dtype(np.int64) if np.dtype(dtype) == np.int32 else np.dtype(dtype)
 
 
-def extremes(points, axes=OCTAGON_AXES, *, profile: bool = False):
+def extremes(points, axes=OCTAGON_AXES):
     """The points of a DeviceArray with the largest and smallest projection on each axis.
 
     Parameters
@@ -45,18 +45,16 @@ def extremes(points, axes=OCTAGON_AXES, *, profile: bool = False):
         the lowest index.
     finite : bool
         False when some coordinate is NaN or infinite; `found` means nothing then.
-    phases : tuple of Phase
     """
-    best, finite, phases = None, True, ()
+    best, finite = None, True
     for chunk, part in zip(points.chunks, points.split()):
         plan, out = extremes_plan(points.session.profile, part, axes)
-        result = run(points.session, plan, points=part, profile=profile)
+        result = run(points.session, plan, points=part)
         found = result.read(out)
         finite &= found["index"][-1] == 0
         found["index"] += chunk.start
         best = found[:-1] if best is None else _better(axes, best, found[:-1])
-        phases += result.phases
-    return best, bool(finite), phases
+    return best, bool(finite)
 
 
 def _better(axes, first, second):

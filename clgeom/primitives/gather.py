@@ -6,8 +6,6 @@ import numpy as np
 
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 KERNEL = "primitives/gather_rows"
 
@@ -36,12 +34,12 @@ def pick_plan(profile, values, indices, out):
 
 def _step(profile, rows, start, count, dtype, width, indices, n, out):
     """The launch for `count` rows of a table from row `start`."""
-    policy = select(profile, KERNEL, dtype, n)
-    return Step(
+    return Step.over(
+        profile,
         KERNEL,
-        policy,
-        args=(rows, np.uint64(start), np.uint64(count), indices, np.uint64(n), out),
-        groups=policy.groups(ceil_div(n, policy.tile), profile.compute_units),
+        (rows, np.uint64(start), np.uint64(count), indices, np.uint64(n), out),
+        n,
+        dtype=dtype,
         params={"value": c_name(dtype), "index": c_name(indices.dtype), "width": width},
         bytes_moved=n * (2 * width * np.dtype(dtype).itemsize + np.dtype(indices.dtype).itemsize),
     )

@@ -15,6 +15,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.radio import path_loss
 from clgeom.region.geodesy import as_crs, shown
+from clgeom.runtime.arguments import one_of
 
 #: The models of `coverage_map`.
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
@@ -197,10 +198,7 @@ def coverage_map(
     RadioMap
     """
     shape, origin = _shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
-    if model not in MODELS:
-        raise InvalidInput(
-            f"The 'model' parameter of coverage_map must be one of {', '.join(MODELS)}. Got {model!r} instead."
-        )
+    one_of(model, tuple(MODELS), "model", caller="coverage_map")
     if transmitters is None:
         transmitters = ((shape[0] / 2, shape[1] / 2),)
     if not np.iterable(transmitters) or len(transmitters) == 0:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.arrays import (
     as_device_values,
     c_name,
@@ -34,8 +35,6 @@ from clgeom.runtime.launch import (
     run,
     show_host,
 )
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 KERNEL = "radio/path_loss"
 TYPES = ("float32", "float64")
@@ -289,11 +288,8 @@ def _split(call, given):
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
             wanted = "bool" if name == "line_of_sight" else "numbers"
             raise InvalidInput(f"The '{name}' parameter of {call.of} must be {wanted}. Got {array.dtype} instead.")
-        if masked and name == "line_of_sight":
-            raise InvalidInput(
-                f"The 'line_of_sight' parameter of {call.of} must have no masked entries. "
-                f"Got {np.ma.count_masked(value)} of them instead."
-            )
+        if name == "line_of_sight":
+            unmasked(value, name, caller=call.of)
         if array.ndim == 0:
             single[name] = array.item()
         elif masked:  # what a mask hides is unknown
@@ -432,7 +428,7 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
 
     Pure: needs no device.
     """
-    policy, real = select(profile, KERNEL, dtype, n), np.dtype(dtype)
+    real = np.dtype(dtype)
 
     def argument(name):
         if name in fields:
@@ -445,11 +441,12 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
         if name in fields
     )
     poison = Scratch("poison", np.uint32, 1)
-    step = Step(
+    step = Step.over(
+        profile,
         KERNEL,
-        policy,
-        args=(*map(argument, MODELS[call.model]), np.uint64(n), "losses", poison),
-        groups=policy.groups(ceil_div(n, policy.tile), profile.compute_units),
+        (*map(argument, MODELS[call.model]), np.uint64(n), "losses", poison),
+        n,
+        dtype=dtype,
         params={"model": call.model, "real": c_name(real), "fields": tuple(sorted(fields)), "ranges": ranges,
                 "outside": call.outside, "city": call.city},
         bytes_moved=n * (1 + len(fields)) * real.itemsize,

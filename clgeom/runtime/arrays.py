@@ -1,7 +1,7 @@
-"""The only way in: from whatever the caller has to memory that kernels read.
+"""Input arrays: from what the caller has to memory that kernels read. All input comes this way.
 
-NumPy arrays and all that ``numpy.asarray`` takes are brought to a native, contiguous float32, float64 or int32
-array, without a copy when they are one already. On CPU devices kernels then read the caller's memory in place;
+Whatever ``numpy.asarray`` takes becomes a native, contiguous float32, float64 or int32 array, without a copy where it
+is one. On CPU devices kernels then read the caller's memory in place;
 other devices get a copy. A ``pyopencl.array.Array`` is used where it is. Arrays larger than one allocation are
 held in chunks.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
+from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
 from clgeom.runtime.launch import allocate, host_buffer, map_pinned, read, write
 from clgeom.runtime.subnormals import refuse_flushed
@@ -122,7 +123,7 @@ def as_device_points(session, points, *, of: str, name: str = "points", compared
     of, name : str
         The public function and its parameter, for error messages.
     compared : bool
-        Whether kernels compare coordinates as floats, so that a device must not take any of them for zero.
+        Whether kernels compare coordinates as floats, so that a device must not flush any of them to zero.
     """
     if is_device_array(points):
         array = _adopt(session, points, of=of, name=name, width=2, types=POINT_TYPES)
@@ -157,7 +158,7 @@ def canonical_one_or_more(points, *, of: str, name: str = "points") -> np.ndarra
 
 
 def canonical_queries(points, *, of: str) -> np.ndarray:
-    """Finite points to be asked about, as `canonical_points` has them; one point may come as a pair."""
+    """Finite query points, as `canonical_points` returns them; one point may be a pair."""
     queries = canonical_one_or_more(fetched(points) if is_device_array(points) else points, of=of)
     if not np.isfinite(queries).all():
         row, column = np.argwhere(~np.isfinite(queries))[0]
@@ -170,11 +171,7 @@ def canonical_queries(points, *, of: str) -> np.ndarray:
 
 def _as_array(values, *, of, name):
     """``numpy.asarray`` with our error, masked arrays without their mask if it hides nothing."""
-    if np.ma.is_masked(values):
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must have no masked entries. "
-            f"Got {np.ma.count_masked(values)} of them instead."
-        )
+    unmasked(values, name, caller=of)
     try:
         return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
     except (ValueError, TypeError) as error:  # ragged lists and the like
@@ -206,7 +203,7 @@ def _as_coordinates(array, *, of, name):
 
 
 def as_given(points, *, of: str, name: str = "points"):
-    """What the caller gave, with a length: arrays as they are, other things by ``numpy.asarray``."""
+    """The caller's points as an array: arrays as they are, others by ``numpy.asarray``."""
     if is_device_array(points) or isinstance(points, np.ndarray):
         return points
     return _as_array(points, of=of, name=name)
@@ -343,7 +340,7 @@ def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
     >>> points[:] = 0
     """
     try:
-        like = np.broadcast_to(np.empty((), dtype), shape)  # NumPy's own idea of a shape and a type
+        like = np.broadcast_to(np.empty((), dtype), shape)  # as NumPy understands a shape and a type
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"The 'shape' and 'dtype' parameters of pinned_empty must be those of a NumPy array. "

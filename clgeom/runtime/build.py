@@ -1,4 +1,4 @@
-"""From OpenCL C to kernels: built once per device, source and options, and kept."""
+"""Building kernels from OpenCL C, once per device, source and options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def kernel_of(session, key: tuple, pointers: tuple = ()):
     A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold
     their arguments, so threads never share one; programs are shared.
 
-    `pointers` are the places of arguments that are shared virtual memory. They have kernel objects of their own, for
+    `pointers` are the indices of arguments that are shared virtual memory. They have kernel objects of their own, for
     NVIDIA's driver 580 refuses to launch one that has a buffer where it once had such a pointer (INVALID_KERNEL_ARGS).
     """
     cache = session.threads.__dict__.setdefault("kernels", {})
@@ -93,7 +93,7 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
 
 
 def compiles(session, source: str) -> bool:
-    """Whether the device's compiler takes this source with a kernel "probe": how capabilities are found."""
+    """Whether the device's compiler takes this source with a kernel "probe": to find capabilities."""
     try:
         build(session, source).probe  # noqa: B018
     except (KernelBuildError, AttributeError):

@@ -1,7 +1,7 @@
-"""Folders for what is kept from one process to the next: drivers' compiled kernels, pyopencl's tables, our own notes.
+"""Cache folders: drivers' compiled kernels, pyopencl's tables, our own notes.
 
 PoCL shows no device where its cache cannot be written, and pyopencl cannot be imported: `prepare` gives both a folder
-of the user's own among the temporary files then. Our own notes are small JSON files; nothing depends on them but speed.
+of the user's own among the temporary files then. Our own notes are small JSON files, which save time only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST_ROOM = 1 << 20
 
 
 def prepare() -> None:
-    """Let environment variables name caches that can be written, before pyopencl and OpenCL are first used."""
+    """Point environment variables to writable caches, before the first use of pyopencl and OpenCL."""
     if os.name != "posix":
         return
     if not all(writable(_usual() / used) for used in USED):
@@ -34,7 +34,7 @@ def prepare() -> None:
 
 
 def folder() -> Path:
-    """Our own folder of the user's cache; it may not be there."""
+    """Our folder in the user's cache; it may not exist."""
     if sys.platform == "darwin" or os.name == "nt":
         import platformdirs
 
@@ -49,7 +49,7 @@ def pocl_folder() -> Path:
 
 
 def what_about_tables(error) -> str:
-    """What to say when pyopencl fails to use the tables that it keeps in files."""
+    """The message for a failure of pyopencl to use its cached tables."""
     tables = folder().parent / "pytools"
     return (
         f"pyopencl cannot use its tables in the folder '{tables}': {error}. Remove that folder, or let XDG_CACHE_HOME "
@@ -63,7 +63,7 @@ def _usual() -> Path:
 
 
 def writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which need not be there yet."""
+    """Whether files can be created in a folder, which need not exist yet."""
     if not folder.is_absolute():
         folder = Path.cwd() / folder
     for there in (folder, *folder.parents):
@@ -79,7 +79,7 @@ def writable(folder: Path) -> bool:
 
 def _takes_files(folder) -> bool:
     try:
-        with tempfile.TemporaryFile(dir=folder):  # rights alone do not say so
+        with tempfile.TemporaryFile(dir=folder):  # the mode bits do not decide alone
             room = os.statvfs(folder)
     except OSError:
         return False
@@ -102,7 +102,7 @@ def _own_temporary() -> Path:
 
 
 def noted(name: str) -> dict:
-    """The note of this name, empty where there is none or it cannot be read."""
+    """The note of this name; empty where there is none or it is unreadable."""
     try:
         found = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -111,7 +111,7 @@ def noted(name: str) -> dict:
 
 
 def note(name: str, values: dict) -> None:
-    """Keep a note for later processes, whole or not at all. That it cannot be kept is no error."""
+    """Write a note for later processes, whole or not at all. A failure to write is no error."""
     into = folder()
     with contextlib.suppress(OSError):
         into.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Devices: what they are and can do, which one to take, and the session that holds one.
+"""Devices: their capabilities, the choice of one, and the session that uses it.
 
-A :class:`DeviceProfile` is what the rest of clgeom may know of a device. A :class:`Session` is a device in use:
+A :class:`DeviceProfile` has all that the rest of clgeom knows of a device. A :class:`Session` is a device in use:
 its context, queue, compiled programs and memory pool. Sessions are made once per device and shared by threads.
 """
 
@@ -18,10 +18,10 @@ from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice, is_integer, short
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import caches, trust
+from clgeom.runtime.arguments import integer
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import finish
 from clgeom.runtime.memory import Pool
 from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
@@ -31,7 +31,7 @@ INSTALL_HINT = (
     "OpenCL driver (NVIDIA and AMD drivers bring it; Intel: intel-opencl-icd)."
 )
 
-#: What is known to go wrong on some devices: (words of platform, vendor and version, quirk, what follows).
+#: Known defects of some devices: (words of platform, vendor and version, quirk, what follows).
 QUIRKS = (
     (
         "portable computing language",
@@ -171,6 +171,7 @@ class Session:
             "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
             "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
         }
+        self.own_profile = profile  # without what is imposed
         self.profile = DeviceProfile(**{**vars(profile), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options = ("-cl-denorms-are-zero",) if flushed else ()
@@ -187,6 +188,7 @@ class Session:
         self.trusted: set = set()
         self.lock = threading.RLock()
         self.threads = threading.local()
+        self._made: dict = {}
 
     @functools.cached_property
     def profiling_queue(self):
@@ -201,7 +203,7 @@ class Session:
     def shuffle(self):
         """How work-items of a sub-group may exchange registers: "subgroup", "ptx" or None; found by compiling.
 
-        CPUs have no use for it, and their compilers complain aloud about what they do not know.
+        CPUs do not need it, and their compilers print warnings about extensions that they do not know.
         """
         from clgeom.runtime.build import compiles
 
@@ -217,10 +219,43 @@ class Session:
         with failures(self.device, "open a queue for copies"):
             return cl.CommandQueue(self.context, self.device)
 
+    def cached(self, key: tuple, make, *, most: int | None = None):
+        """What ``make()`` returned for this key: made once for all calls and threads of the session.
+
+        The first entry of a key names what is kept. Of more than `most` values with one name all are made anew.
+        """
+        kept = self._made.setdefault(key[0], {})
+        try:
+            return kept[key]
+        except KeyError:
+            pass
+        with self.lock:
+            if key not in kept:
+                value = make()
+                if most is not None and len(kept) >= most:
+                    kept.clear()
+                kept[key] = value
+            return kept[key]
+
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
-        finish(self)
+        with failures(self.device, "end what was launched"):
+            self.queue.finish()
         self.pool.free_held()
+
+    # for trials of devices, which know no other session
+
+    def unlimited(self) -> Session:
+        """The session of this device without imposed limits."""
+        return self if self.profile == self.own_profile else as_session(self.device)
+
+    def rank_again(self) -> None:
+        """Rank all devices anew when next needed: this one has failed a trial."""
+        forget_order()
+
+    def others(self) -> list[DeviceProfile]:
+        """The other devices of this machine."""
+        return [other for other in devices() if other not in (self.profile, self.own_profile)]
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
@@ -247,16 +282,14 @@ def _imposed(profile, name, limit):
     own = getattr(profile, name)
     if limit is None:
         return own
-    if not is_integer(limit) or limit < 1:
-        raise InvalidInput(f"The '{name}' parameter of Session must be an integer from 1. Got {short(limit)} instead.")
-    return min(own, int(limit))
+    return min(own, integer(limit, name, caller="Session"))
 
 
 # Which device ---------------------------------------------------------------------------------------------------
 
 
 def devices() -> tuple[DeviceProfile, ...]:
-    """All OpenCL devices of this machine, the one taken by default first.
+    """All OpenCL devices of this machine, the default one first.
 
     Returns
     -------
@@ -320,7 +353,7 @@ def session_of_context(context, device=None) -> Session:
 
 
 def begin() -> None:
-    """Get ready for OpenCL, when the process first uses it; raise `NoDevice` in a forked child of one that has.
+    """Prepare the first use of OpenCL in this process; raise `NoDevice` in a forked child of a process that used it.
 
     Called before pyopencl is imported.
     """
@@ -347,7 +380,7 @@ def _import_pyopencl():
 
 
 def _choose(device):
-    """The ``pyopencl.Device`` meant by a ``device=`` argument."""
+    """The ``pyopencl.Device`` that a ``device=`` argument selects."""
     import pyopencl as cl
 
     if isinstance(device, cl.Device):
@@ -390,7 +423,7 @@ def _platforms() -> list:
 
 
 def why_none() -> str:
-    """What to say when there is no device at all."""
+    """The message for a machine without a device."""
     platforms = [f"{platform.name} ({platform.version})" for platform in _platforms()]
     if not platforms:
         return f"No OpenCL device was found: no OpenCL driver is installed. {INSTALL_HINT}"
@@ -407,14 +440,14 @@ def why_none() -> str:
 def _ranked() -> tuple:
     """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind.
 
-    Those that have failed a trial come last.
+    Devices that have failed a trial come last.
     """
     begin()
     import pyopencl as cl
 
     found = []
     for platform in _platforms():
-        with contextlib.suppress(cl.Error):  # a driver that fails shall not hide the others
+        with contextlib.suppress(cl.Error):  # a driver that fails must not hide the others
             found += platform.get_devices()
 
     def rank(device):
@@ -427,7 +460,7 @@ def _ranked() -> tuple:
 
 
 def _first_right(present):
-    """The first of several devices that passes the shortest trial: none that computes wrongly is taken unasked."""
+    """The first of several devices that passes the shortest trial, so that the default device computes rightly."""
     for device in present if len(present) > 1 else ():
         try:
             if trust.passes(as_session(device), trust.ALWAYS):
@@ -438,7 +471,7 @@ def _first_right(present):
 
 
 def forget_order() -> None:
-    """Rank the devices again, and choose again, when the default device is next asked for."""
+    """Forget the order of the devices and the default device: both are found anew when next needed."""
     _ranked.cache_clear()
     for unnamed in (None, ""):
         _sessions.pop(unnamed, None)
@@ -464,4 +497,4 @@ def _intel_runtime_found():
         try:
             yield
         finally:
-            del os.environ["OCL_ICD_VENDORS"]  # programs that we start shall not inherit a folder that is gone
+            del os.environ["OCL_ICD_VENDORS"]  # programs that we start must not inherit a folder that is gone

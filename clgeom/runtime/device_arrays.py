@@ -1,7 +1,7 @@
-"""Arrays that a caller has on a device already (``pyopencl.array.Array``), in the form that kernels read.
+"""Device arrays of the caller (``pyopencl.array.Array``), in the form that kernels read.
 
-Kernels read contiguous items in native byte order from the start of a buffer. What lies otherwise (a slice, a column,
-an array in big-endian byte order) is copied into that form on the device; nothing goes through the host.
+Kernels read contiguous items in native byte order from the start of a buffer. Other layouts (a slice, a column,
+an array in big-endian byte order) are copied into that form on the device, not through the host.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.runtime.failures import failures
 from clgeom.runtime.memory import part_of
-from clgeom.runtime.policies import ceil_div
 
 KERNEL = "primitives/copy_strided"
 
@@ -25,7 +24,7 @@ def is_device_array(value) -> bool:
 
 
 def native_array(session, array, *, of: str, name: str):
-    """A device array itself where kernels can read it as it is, else a copy of it on the device.
+    """The array itself where kernels can read it, else a copy on the device.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ def fetched(array) -> np.ndarray:
 
 
 def complete(session, array) -> None:
-    """Wait until all that its own queue does with an array has run, unless that is the session's queue."""
+    """Wait for the array's own queue, unless that is the session's queue."""
     with failures(session.device, "fill the array that was given"):
         if array.queue is not None and array.queue != session.queue:
             array.queue.finish()
@@ -92,14 +91,14 @@ def overlap(a, b) -> bool:
 
 
 def in_buffer(array) -> bool:
-    """Whether an array's memory is a buffer; else it is shared virtual memory."""
+    """Whether an array's memory is a buffer (not shared virtual memory)."""
     import pyopencl as cl
 
     return isinstance(array.base_data, cl.MemoryObjectHolder)
 
 
 def _allocation(array):
-    """What names the allocation that an array's memory is a part of."""
+    """A key of the allocation that holds an array's memory."""
     memory = array.base_data
     return (_parent(memory) or memory).int_ptr if in_buffer(array) else memory.svm_ptr
 
@@ -111,7 +110,7 @@ def _parent(memory):
 
 
 def _start(array):
-    """Where an array begins in its allocation, in bytes."""
+    """Offset of an array in its allocation, in bytes."""
     import pyopencl as cl
 
     return array.offset + (array.base_data.get_info(cl.mem_info.OFFSET) if in_buffer(array) else 0)
@@ -146,10 +145,8 @@ def _copied(session, array, swapped):
 def _gather(session, array, swapped, buffer):
     """Enqueue a copy of items that lie apart or have their bytes in the other order to a buffer."""
     from clgeom.runtime.launch import Plan, Step, allocate, run, write
-    from clgeom.runtime.tuning import select
 
     item = array.dtype.itemsize
-    policy = select(session.profile, KERNEL, array.dtype, array.size)
     axes = np.array([array.shape or (1,), array.strides or (0,)], np.int64).T
     layout = allocate(session, axes.nbytes)
     write(session, layout, axes)
@@ -157,6 +154,5 @@ def _gather(session, array, swapped, buffer):
         "from", np.uint64(array.offset), np.uint64(array.size), "layout", np.uint32(len(axes)), np.uint32(item),
         np.uint32(item - 1 if swapped else 0), "to",
     )  # fmt: skip
-    groups = policy.groups(ceil_div(array.size, policy.tile), session.profile.compute_units)
-    step = Step(KERNEL, policy, args, groups, bytes_moved=2 * array.nbytes)
+    step = Step.over(session.profile, KERNEL, args, array.size, dtype=array.dtype, bytes_moved=2 * array.nbytes)
     run(session, Plan(step), **{"from": array.base_data, "layout": layout, "to": buffer})

@@ -1,4 +1,4 @@
-"""What OpenCL reports, as errors of clgeom: one place, so that no raw error reaches a caller."""
+"""Errors of OpenCL as errors of clgeom, so that no raw error reaches a caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running plans: the only place that allocates scratch memory, enqueues kernels and reads results back.
+"""Running plans. Only this module allocates scratch memory, enqueues kernels and reads results back.
 
 A plan is a list of steps, made without a device and easy to test; a step is one kernel launch::
 
@@ -19,8 +19,10 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.build import kernel_of
+from clgeom.runtime.call import current
 from clgeom.runtime.failures import failure, failures
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import Policy, ceil_div
+from clgeom.runtime.tuning import select
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,31 @@ class Step:
                     f"an argument of {self.kernel} must be a buffer's name, a Scratch or a NumPy scalar, not {arg!r}"
                 )
 
+    @classmethod
+    def over(
+        cls, profile, kernel, args, n, *, dtype=None, tile=None, most=None, params=None, bytes_moved=0, options=()
+    ):
+        """The launch of a kernel over `n` elements: policy and number of groups are those of this device.
+
+        Parameters
+        ----------
+        profile : DeviceProfile
+        kernel : str
+        args : tuple
+        n : int
+        dtype : numpy.dtype, optional
+            Type of the elements, for policies that depend on it.
+        tile : int, optional
+            Elements of a group's tile where that is fixed; else the policy's.
+        most : int, optional
+            Elements that the policy is chosen for where this is one launch of several.
+        params, bytes_moved, options
+            As in `Step`.
+        """
+        policy = select(profile, kernel, dtype, n if most is None else most)
+        groups = policy.groups(ceil_div(n, tile or policy.tile), profile.compute_units)
+        return cls(kernel, policy, args, groups, params or {}, bytes_moved, options)
+
     @functools.cached_property
     def key(self) -> tuple:
         """What `kernel_of` knows the kernel by."""
@@ -68,7 +95,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Series:
-    """One kernel launched over and over with other numbers: the stages of a table, say.
+    """Launches of one kernel with different numbers: the stages of a table, for example.
 
     Launch r takes the values ``values[r]`` for the arguments at `places` of the step, and ``groups[r]`` work-groups.
 
@@ -107,13 +134,13 @@ class Plan(tuple):
 
     @functools.cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """What the launches are, not measured."""
+        """The phases of the launches, without times."""
         return tuple(map(phase_of, self))
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What one launch, or a series of them, was and took.
+    """Shape and time of one launch, or of a series.
 
     `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch.
     """
@@ -150,11 +177,10 @@ def phase_of(part, events=()) -> Phase:
 
 
 class Result:
-    """Buffers of a run, by name, and its phases."""
+    """Buffers of a run, by name."""
 
-    def __init__(self, session, queue, plan, buffers, events):
-        self.session, self._queue, self._plan = session, queue, plan
-        self.buffers, self._events = buffers, events
+    def __init__(self, session, queue, buffers):
+        self.session, self._queue, self.buffers = session, queue, buffers
 
     def __getitem__(self, name):
         return self.buffers[name.name if isinstance(name, Scratch) else name]
@@ -164,28 +190,22 @@ class Result:
         return read(self.session, self[scratch], scratch.dtype, scratch.count if count is None else count, start,
                     queue=self._queue)  # fmt: skip
 
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        """A phase for each step; one for all launches of a Series, from the first's start to the last's end."""
-        if not any(self._events):
-            return self._plan.phases
-        return tuple(map(phase_of, self._plan, self._events))
 
-
-#: Launches between two looks at the clock, and how long the device may have work before a watched run waits for it.
+#: Launches between two looks at the clock, and the most seconds of enqueued work of a watched run.
 WATCH_LAUNCHES = 64
 WATCH_SECONDS = 0.05
 
 
-def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) -> Result:
-    """Enqueue the steps of a plan in order and return without waiting (but a profiled run waits for its end).
+def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
+    """Enqueue the steps of a plan in order and return without waiting.
+
+    Within `clgeom.runtime.call.recording` the phases are recorded, one for each step or series; where that asks for
+    times, they come from the device's own events, and the run waits for its end.
 
     Parameters
     ----------
     session : Session
     plan : Plan
-    profile : bool
-        Take the time of each step from the device's own events.
     watch : function of a float, optional
         Called now and then with the share of the launches that has ended. The run then keeps little work enqueued, so
         that an exception (of `watch`, or KeyboardInterrupt) ends it soon.
@@ -196,7 +216,9 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
-    if profile:  # the rule of clgeom.runtime.memory: on another queue only after what the session's had to do
+    call = current()
+    timed = call is not None and call.timed
+    if timed:  # the rule of clgeom.runtime.memory: on another queue only after what the session's had to do
         queue = session.profiling_queue
         for part in plan:
             _take_scratch(session, part, bound)
@@ -204,13 +226,15 @@ def run(session, plan: Plan, *, profile: bool = False, watch=None, **buffers) ->
     try:
         for part in plan:
             _take_scratch(session, part, bound)  # part by part: the device is at work meanwhile
-            events.append(_enqueue(session, queue, part, bound, pace, profile))
-        if profile:
+            events.append(_enqueue(session, queue, part, bound, pace, timed))
+        if timed:
             finish(session, queue)
     except BaseException:
         settle(queue)
         raise
-    return Result(session, queue, plan, bound, events)
+    if call is not None:
+        call.phases += map(phase_of, plan, events) if timed else plan.phases
+    return Result(session, queue, bound)
 
 
 def _take_scratch(session, part, bound):
@@ -220,8 +244,8 @@ def _take_scratch(session, part, bound):
             bound[arg.name] = allocate(session, arg.nbytes)
 
 
-def _enqueue(session, queue, part, bound, pace, profile):
-    """Enqueue a Step or all of a Series; its events when profiled."""
+def _enqueue(session, queue, part, bound, pace, timed):
+    """Enqueue a Step or all of a Series; its events when timed."""
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
@@ -251,7 +275,7 @@ def _enqueue(session, queue, part, bound, pace, profile):
             event = launch(step.groups)
             if pace:
                 pace.launched(event)
-            return (event,) if profile else ()
+            return (event,) if timed else ()
         # converted once by columns: thousands of launches are a matter of microseconds each
         columns = [
             (place, list(part.values[:, column].astype(step.args[place].dtype)))
@@ -262,7 +286,7 @@ def _enqueue(session, queue, part, bound, pace, profile):
             for place, values in columns:
                 set_number(place, values[number])
             event = launch(groups)
-            if profile:
+            if timed:
                 events.append(event)
             if pace:
                 pace.launched(event)
@@ -326,7 +350,7 @@ def write(session, buffer, values: np.ndarray) -> None:
 
 
 def copy_in(session, buffer, values: np.ndarray):
-    """Begin to copy a contiguous array into a buffer, beside what the device will do; returns the event of its end.
+    """Start an asynchronous copy of a contiguous array into a buffer; returns its event.
 
     The copy begins after what the session's queue has now, and the memory does not return to the pool before its end.
     """
@@ -334,7 +358,7 @@ def copy_in(session, buffer, values: np.ndarray):
 
     with failures(session.device, "take data"):
         before = cl.enqueue_marker(session.queue)
-        session.queue.flush()  # or the other queue might wait for what is never begun
+        session.queue.flush()  # else the other queue might wait for what is never begun
     queue = session.copy_queue
     copied = _copy(session, queue, "take data", buffer, values, is_blocking=False, wait_for=[before])
     session.pool.hold(buffer, copied)
@@ -358,7 +382,7 @@ def _copy(session, queue, doing, to, source, **options):
 
 
 def _again(session, queue, doing, error, command):
-    """Do what has failed for want of memory once more, with all unused memory given back; raise our error otherwise."""
+    """Release all unused memory and repeat a command that failed for lack of memory; raise our error otherwise."""
     import pyopencl as cl
 
     try:
@@ -379,7 +403,7 @@ def finish(session, queue=None) -> None:
 
 
 def settle(queue) -> None:
-    """Wait until nothing runs on behind the caller's back, after an error."""
+    """Wait for the queue after an error, so that nothing still runs when the caller goes on."""
     import pyopencl as cl
 
     with contextlib.suppress(cl.Error):
@@ -390,7 +414,7 @@ def settle(queue) -> None:
 
 
 def as_array(session, buffer, shape, dtype, *, queue=None):
-    """A buffer of the pool as the array that a caller may have: complete, and on the caller's queue if one is given."""
+    """A pool buffer as an array for the caller: complete, and on the caller's queue if one is given."""
     import pyopencl.array as cl_array
 
     finish(session)
@@ -445,7 +469,7 @@ def fill(session, buffer, value: np.generic, count: int) -> None:
 
 
 def joined(session, pieces):
-    """Buffers, each given with how many of its bytes, as one; the buffer itself when it is only one."""
+    """One buffer with the given number of bytes of each buffer; the buffer itself if it is the only one."""
     if len(pieces) == 1:
         return pieces[0][0]
     whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0

@@ -1,4 +1,4 @@
-"""Device memory that is kept for the next call: a pool of buffers by size, and the rule of their reuse.
+"""A pool of device buffers by size, and the rule of their reuse.
 
 A buffer returns to the pool when the last reference to it goes, in whatever thread that is. It may be handed out again
 at once, even if commands of the session's queue still use it: that queue is in order, so the next holder's commands run
@@ -34,7 +34,7 @@ LEAST_BYTES = 256
 
 
 class _Loan:
-    """An attribute of a buffer that was handed out: it goes with the buffer, and gives the memory back."""
+    """An attribute of a buffer in use: it is deleted with the buffer, and returns the memory to the pool."""
 
     __slots__ = ("memory", "to")
 
@@ -117,7 +117,7 @@ class Pool:
             loan.memory, loan.to = (buffer.size, loan.memory, until), self._returned
 
     def _take_back(self):
-        """Free what was held and is so no more."""
+        """Free memory whose events have ended."""
         with self._lock:
             while self._returned:
                 size, memory, until = self._returned.popleft()
@@ -129,11 +129,11 @@ class Pool:
                     self._free[size].append(memory)
                 elif ended is False:
                     self._held.append((size, memory, events))
-                else:  # something went wrong: the driver, which keeps memory in use, gets it back
+                else:  # after a failure: release it to the driver, which keeps memory that is in use
                     self._made -= 1
 
     def free_held(self) -> None:
-        """Give memory that nobody uses back to the driver, which keeps what commands still use until their end."""
+        """Release unused memory to the driver, which keeps what commands still use until they end."""
         with self._lock:
             self._take_back()
             self._made -= len(self._held)
@@ -146,13 +146,13 @@ class Pool:
 
     @property
     def active_blocks(self) -> int:
-        """Buffers that somebody has a reference to."""
+        """Number of buffers in use."""
         with self._lock:
             return self._made - self.held_blocks
 
     @property
     def held_blocks(self) -> int:
-        """Buffers that are kept for the next call."""
+        """Number of buffers that are kept for the next call."""
         with self._lock:
             self._take_back()
             return sum(map(len, self._free.values())) + len(self._held)
@@ -182,7 +182,7 @@ def _events(holds):
         for one in holds:
             if isinstance(one, cl.CommandQueue):
                 events.append(cl.enqueue_marker(one))
-                one.flush()  # or it might never end
+                one.flush()  # else it might never end
             else:
                 events.append(one)
     except cl.Error:

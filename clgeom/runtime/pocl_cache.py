@@ -1,7 +1,7 @@
-"""What PoCL needs around it: a linker that works, and a cache of kernels without broken files.
+"""PoCL's surroundings: a linker that works, and a kernel cache without broken files.
 
 PoCL links every kernel with the program ``ld``, and loads what it has linked from its cache. It aborts the process
-when either fails, so both are looked after before a kernel is built. The linker is run once, and a note says which one
+when either fails, so both are checked before a kernel is built. The linker is run once, and a note says which one
 worked. The cache is looked through when files may have been lost: after a start of the machine, and after a process
 that used PoCL did not end by itself. Broken kernels are removed, and PoCL builds them again.
 """
@@ -49,7 +49,7 @@ def check_linker(profile) -> None:
 
 
 def mend_cache() -> int:
-    """Remove broken kernels from PoCL's cache, if there may be any; how many there were.
+    """Remove broken kernels from PoCL's cache, if there may be any; returns their number.
 
     Remembers that this process uses PoCL until it ends by itself.
     """

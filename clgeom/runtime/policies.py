@@ -1,4 +1,4 @@
-"""Work-group policies: how a phase is shaped on a device. A policy changes speed, never results."""
+"""Work-group policies: the shape of a launch on a device. A policy changes speed, never results."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Policy:
         return self.wg_size * self.items_per_thread
 
     def groups(self, tiles: int, compute_units: int) -> int:
-        """How many groups to launch for so many tiles."""
+        """Number of groups to launch for so many tiles."""
         if not self.groups_per_unit:
             return max(tiles, 1)
         return max(min(tiles, self.groups_per_unit * compute_units), 1)
 
     def parameters(self) -> dict:
-        """What a template may know of the policy."""
+        """The template parameters of the policy."""
         hidden = ("groups_per_unit",)
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
 

@@ -1,4 +1,4 @@
-"""Numbers that some devices take for zero: float32 below 2**-126, where float arithmetic flushes subnormals.
+"""Subnormal numbers on devices that flush them to zero: float32 below 2**-126.
 
 The orientation of such points is decided in integers and stays exact, but sorting points, finding equal ones and
 comparing them with bounds is done in float32. So a device that flushes refuses them: it would answer for other points.
@@ -16,7 +16,7 @@ NORMAL = {np.dtype(np.float32): (np.uint32, 1 << 23), np.dtype(np.float64): (np.
 
 
 def refuse_flushed(array, *, of: str, name: str) -> None:
-    """Raise `DeviceLimit` that names the first number of a DeviceArray which its device would take for zero."""
+    """Raise `DeviceLimit` that names the first number of a DeviceArray that its device would flush to zero."""
     profile = array.session.profile
     if profile.denormals or array.dtype not in NORMAL or array.n == 0:
         return

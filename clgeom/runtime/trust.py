@@ -1,6 +1,6 @@
-"""Whether a device computes rightly: trials with known answers, before a family's programs are used.
+"""Trials: whether a device computes known answers rightly, before a family's kernels are used.
 
-OpenCL drivers exist that compute wrongly in silence. So the first time that a session needs a kernel of a family, the
+Some OpenCL drivers compute wrongly without an error. The first time that a session needs a kernel of a family, the
 family's trial runs: its public functions on small adversarial input with known answers. A device that fails is refused
 with a `DeviceError`, and ranks behind all others when no device was asked for. The verdict is noted in the user's cache
 for this device, driver and kernels, so that later processes only look it up.
@@ -49,7 +49,9 @@ _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in k
 TYPED = ("clgeom.hull.known", "clgeom.region.known")
 TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
 NOTE = "trials"
-#: Packages whose exceptions within a trial tell of wrong results.
+#: Exceptions that wrong results may lead to, when they come from these packages. A recursion that is too deep, missing
+#: files and modules, and the end of the interpreter are none of them.
+FROM_WRONG_RESULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 OURS = {"clgeom", "numpy", "pyopencl", "mako", *sys.stdlib_module_names}
 
 _verdicts: dict = {}  # of this process: (device, trial, type) -> whether all was right
@@ -80,8 +82,6 @@ def _needed(key):
 
 def passes(session, trial, dtype=None) -> bool:
     """Whether the session's device passes a trial: as known, as noted, or found now."""
-    from clgeom.runtime import device as devices
-
     known = session.device, trial, dtype
     if known not in _verdicts:
         name, digest = _name(trial, dtype), _digest(trial)
@@ -89,12 +89,10 @@ def passes(session, trial, dtype=None) -> bool:
         if noted and noted[0] == digest:
             _verdicts[known] = noted[1]
         else:
-            limited = session.profile != devices.describe(session.device)  # but the device is what is tried
-            plain = devices.as_session(session.device) if limited else session
-            _verdicts[known] = _try(plain, trial, dtype)
+            _verdicts[known] = _try(session.unlimited(), trial, dtype)  # the device is what is tried
             _keep(session.profile, name, [digest, _verdicts[known]])
             if not _verdicts[known]:
-                devices.forget_order()
+                session.rank_again()
     return _verdicts[known]
 
 
@@ -105,18 +103,20 @@ def is_refused(profile) -> bool:
 
 
 def _try(session, trial, dtype) -> bool:
-    """Run a trial. What comes of wrong results may be any error, and comes again.
+    """Run a trial. What is wrong must come twice: a wrong result, or an error that may come of one.
 
-    Errors of the device, missing memory, and what others raise meanwhile (a signal handler) are no verdict.
+    Errors of the device, missing memory, and what others raise meanwhile (a signal handler) are no verdict. NumPy may
+    answer such an exception with False, too: `numpy.array_equal` does.
     """
     for _ in range(2):
         try:
-            return _attempt(session, trial, dtype)
+            if _attempt(session, trial, dtype):
+                return True
         except InvalidInput:
-            return False
+            continue
         except (ClgeomError, MemoryError):
             raise
-        except Exception as error:
+        except FROM_WRONG_RESULTS as error:
             if not _of_ours(error):
                 raise
     return False
@@ -134,14 +134,13 @@ def _attempt(session, trial, dtype) -> bool:
     module, function = trial
     check = getattr(importlib.import_module(module), function)
     # kernels of a trial are not kept: those of other families among them have not passed theirs
-    kernels, session.threads.__dict__["kernels"] = session.threads.__dict__.get("kernels", {}), {}
-    _trying.now = True
+    kernels = session.threads.__dict__.get("kernels", {})
     try:
+        _trying.now, session.threads.__dict__["kernels"] = True, {}
         # without the caller's policies: verdicts are about those of the device
         return bool(contextvars.Context().run(check, session, dtype or TYPES["float"]))
     finally:
-        _trying.now = False
-        session.threads.__dict__["kernels"] = kernels
+        _trying.now, session.threads.__dict__["kernels"] = False, kernels
 
 
 def describe_driver(profile) -> str:
@@ -198,10 +197,8 @@ def _keep(profile, name, verdict):
 
 
 def _refusal(session, trial):
-    from clgeom.runtime.device import devices
-
     profile = session.profile
-    others = [f"{other.name} ({other.platform})" for other in devices() if other != profile]
+    others = [f"{other.name} ({other.platform})" for other in session.others()]
     present = f"present: {'; '.join(others)}" if others else "there is no other"
     return (
         f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: it failed the "

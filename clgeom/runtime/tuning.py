@@ -1,4 +1,4 @@
-"""Which policy a phase gets on which device: a table, looked up from the particular to the general.
+"""The policy of every kernel on every device: a table, looked up from the particular to the general.
 
 A row's key is part of a device's name, the name of a runtime ("nvidia", "pocl", "intel", "amd"), a kind
 ("gpu", "cpu") or "any", and is looked for in that order; "any" is the safe default that every phase has.

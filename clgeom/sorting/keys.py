@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.arrays import DeviceArray, as_device_values, is_device_array
 
 KEY_TYPES = tuple(
@@ -131,11 +132,7 @@ def key_dtype(keys, *, of: str, name: str = "keys") -> np.dtype:
 def as_key_array(keys, *, of: str, name: str = "keys"):
     """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in, as it is."""
     if not is_device_array(keys):
-        if np.ma.is_masked(keys):
-            raise InvalidInput(
-                f"The '{name}' parameter of {of} must have no masked entries. "
-                f"Got {np.ma.count_masked(keys)} of them instead."
-            )
+        unmasked(keys, name, caller=of)
         try:
             keys = np.asarray(keys)
         except (ValueError, TypeError) as error:

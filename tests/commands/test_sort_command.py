@@ -172,8 +172,8 @@ def test_malformed_text_is_refused_in_one_line(command, tmp_path, text, column, 
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("--method", "shell-b", "--items", 0), "The option --items must be a positive integer"),
-        (("--method", "shell-b", "--elements", 0), "The option --elements must be a positive integer"),
+        (("--method", "shell-b", "--items", 0), "The option --items must be an integer from 1"),
+        (("--method", "shell-b", "--elements", 0), "The option --elements must be an integer from 1"),
         (("--method", "shell-auto", "--gaps", "3,5"), "The option --gaps must be decreasing"),
     ],
 )

@@ -360,7 +360,8 @@ def test_wide_stages(session):
             np.testing.assert_array_equal(wide.decisions.numpy(), plain.decisions.numpy())
             np.testing.assert_array_equal(wide.last, plain.last)
         # narrow in the middle, where stages are long, unless the device has a group for each of their cells
-        assert len(wide.phases) in ((1, 3) if n == 70 else (1,))
+        stages = [phase.name for phase in wide.phases if phase.name != "read_cells"]
+        assert len(stages) in ((1, 3) if n == 70 else (1,))
     np.testing.assert_array_equal(plain.numpy(), reference.chain_table(d[:71].tolist())[0])
 
     def farthest(M, i, j, w):
@@ -492,11 +493,11 @@ def test_floats_beyond_a_parameters_type(session, recwarn):
         ({"shape": 5}, r"must be integers \(rows, columns\)"),
         ({"shape": (2.0, 3)}, r"must be integers \(rows, columns\)"),
         ({"shape": (2**31, 2)}, r"below 2\*\*31"),
-        ({"layout": "HEXAGONS"}, "'layout' parameter of fill must be one of ROWS, COLUMNS"),
-        ({"keep": "some"}, "'keep' parameter of fill must be one of table, last, corner, decisions"),
+        ({"layout": "HEXAGONS"}, "'layout' parameter of fill must be one of 'ROWS', 'COLUMNS'"),
+        ({"keep": "some"}, "'keep' parameter of fill must be one of 'table', 'last', 'corner', 'decisions'"),
         ({"keep": None}, "'keep' parameter"),
         ({"path": "magic"}, "'path' parameter of fill must be one of"),
-        ({"pattern": "UP"}, "'pattern' parameter of fill must be one of RUD"),
+        ({"pattern": "UP"}, "'pattern' parameter of fill must be one of 'RUD'"),
         ({"keep": "decisions"}, "needs an equation that returns decisions"),
         ({"check": True, "path": "tiles"}, "check=True takes the path 'stages'"),
         ({"values": 5}, "'values' parameter of fill must be a dictionary of parameters by name. Got int"),

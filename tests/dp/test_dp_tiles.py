@@ -218,7 +218,7 @@ def test_one_launch_only_where_it_can_be(session, monkeypatch):
     with override({"dp/paths/tile_sweep": SMALL["dp/paths/tile_sweep"]}), pytest.raises(DeviceLimit, match="one each"):
         dp.fill(lcs, (9, 9), launches="single", device=session, **given)
     groups = TilePolicy("group", 2, block_rows=2, block_columns=4, steps=3)
-    monkeypatch.setattr(session, "tickets_are_safe", False, raising=False)
+    monkeypatch.setattr(tickets, "are_safe", lambda session: False)
     with override({"dp/paths/tile_sweep": groups}), pytest.raises(DeviceLimit, match="a probe found"):
         dp.fill(lcs, (9, 9), launches="single", device=session, **given)
 

@@ -7,6 +7,7 @@ from clouds import CLOUDS, DTYPES, cloud
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.lexsort import SURVEY_FROM, lexsort
 from clgeom.runtime.arrays import as_device_points
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Scratch, allocate, write
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
@@ -34,13 +35,14 @@ FEW = (2, 100, 2049, 16385, SURVEY_FROM + 1)
 def sort(session, points, ids=None):
     """Order and coordinates as `lexsort` gives them."""
     array = as_device_points(session, points, of="test")
-    if ids is None:
-        result, order, rows, phases = lexsort(array, None, array.n)
-    else:
-        picked = Scratch("picked", np.uint32, len(ids))
-        buffer = allocate(session, picked.nbytes)
-        write(session, buffer, ids.astype(np.uint32))
-        result, order, rows, phases = lexsort(array, picked, len(ids), picked=buffer)
+    with recording() as phases:
+        if ids is None:
+            result, order, rows = lexsort(array, None, array.n)
+        else:
+            picked = Scratch("picked", np.uint32, len(ids))
+            buffer = allocate(session, picked.nbytes)
+            write(session, buffer, ids.astype(np.uint32))
+            result, order, rows = lexsort(array, picked, len(ids), picked=buffer)
     assert phases and {phase.seconds for phase in phases} == {None}
     return result.read(order), result.read(rows).reshape(-1, 2)
 
@@ -182,12 +184,14 @@ def test_lexsort_of_float64_sorts_again_only_if_it_must(session):
     )
     for n, kind, sorts in cases:
         points = KINDS[kind](np.random.default_rng(0), n, np.float64)
-        _, _, _, phases = lexsort(as_device_points(session, points, of="test"), None, n)
+        with recording() as phases:
+            lexsort(as_device_points(session, points, of="test"), None, n)
         assert [phase.name for phase in phases].count("point_keys") == sorts, kind
 
 
 def test_lexsort_profiled(session):
     array = as_device_points(session, cloud("grid", 40_000, np.float32), of="test")
-    _, _, _, phases = lexsort(array, None, array.n, profile=True)
+    with recording(profile=True) as phases:
+        lexsort(array, None, array.n)
     assert all(phase.seconds >= 0 for phase in phases)
     assert {"point_keys", "points_of_keys"} <= {phase.name for phase in phases}

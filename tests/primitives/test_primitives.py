@@ -361,7 +361,7 @@ def test_reduce_beyond_4_gib(session):
 
 
 def assert_extremes(points, session, axes=OCTAGON_AXES):
-    found, finite, _ = extremes(as_device_points(session, points, of="test"), axes)
+    found, finite = extremes(as_device_points(session, points, of="test"), axes)
     assert finite
     assert found["index"].tolist() == reference.extremes(points, axes)
     np.testing.assert_array_equal(np.stack([found["x"], found["y"]], axis=1), points[found["index"].astype(int)])

@@ -275,7 +275,7 @@ def test_parts_do_not_depend_on_shares(session, policy):
     masks = [rng.random((70, 80)) < density for density in (0.35, 0.5, 0.6)]
     for mask in (picture("spiral", 60), combs, combs.T, ~combs, *masks):
         stack = as_stack(mask, session, of="test")
-        job = Job(stack, as_levels(1, ">=", None, stack.dtype, of="test"), None, 1, "count", False)
+        job = Job(stack, as_levels(1, ">=", None, stack.dtype, of="test"), None, 1, "count")
         runs = covered_runs(Masks(job, stack, 0, 1))
         for some, cells, corners in ((runs, mask, True), (runs.between(), ~mask, False)):
             labels, count = ndimage.label(cells, np.ones((3, 3)) if corners else None)
@@ -510,12 +510,12 @@ def test_one_pixel_one_column_one_row(session):
             {"levels": np.ma.MaskedArray([1.0, 2.0], [0, 1])},
             "'levels' .* must have no masked entries. Got 1 of them instead",
         ),
-        ({"direction": ">"}, "'direction' .* must be '>=' or '<='. Got '>' instead"),
-        ({"segments": 0}, "'segments' .* must be a whole number from 1 on. Got 0 instead"),
+        ({"direction": ">"}, "'direction' .* must be one of '>=', '<='. Got '>' instead"),
+        ({"segments": 0}, "'segments' .* must be an integer from 1. Got 0 instead"),
         ({"segments": 2.5}, "'segments' .* Got 2.5 instead"),
         ({"segments": True}, "'segments' .* Got True instead"),
-        ({"axis": "y"}, "'axis' .* must be 'x' or 'both'. Got 'y' instead"),
-        ({"cuts": "area"}, "'cuts' .* must be 'count' or 'width'. Got 'area' instead"),
+        ({"axis": "y"}, "'axis' .* must be one of 'x', 'both'. Got 'y' instead"),
+        ({"cuts": "area"}, "'cuts' .* must be one of 'count', 'width'. Got 'area' instead"),
         ({"holes": -1}, "'holes' .* must be the least area of a hole, 0 or more. Got -1 instead"),
         ({"holes": "big"}, "'holes' .* Got 'big' instead"),
         ({"nodata": "none"}, "'nodata' .* must be a number. Got 'none' instead"),

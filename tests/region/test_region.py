@@ -457,7 +457,7 @@ def test_many_regions_at_once(session, cuts):
 
 @pytest.mark.parametrize("segments", (0, -3, 2.0, "4", None, True))
 def test_segments_must_be_a_number_of_them(segments):
-    with pytest.raises(InvalidInput, match="'segments' parameter of adaptive_region must be an integer of at least 1"):
+    with pytest.raises(InvalidInput, match="'segments' parameter of adaptive_region must be an integer from 1"):
         adaptive_region([(0, 0)], segments)
 
 

@@ -1,6 +1,7 @@
 """Policies, tuning, sources, rendering, building and launching."""
 
 import re
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, replace
@@ -11,6 +12,7 @@ import pytest
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, KernelBuildError, NoDevice
 from clgeom.runtime import sources, tuning
 from clgeom.runtime.build import build, compiles, kernel_of
+from clgeom.runtime.call import current, recording, unrecorded
 from clgeom.runtime.device import DeviceProfile, Session
 from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, fill, read, run, write
 from clgeom.runtime.policies import Policy, ceil_div
@@ -256,10 +258,54 @@ def test_run_and_read(session):
 def test_phases_with_and_without_profiling(session):
     out = Scratch("out", np.dtype(np.uint32), 1)
     plan = Plan(step(out, bytes_moved=4), step(out, "2", bytes_moved=8))
-    quiet, timed = run(session, plan).phases, run(session, plan, profile=True).phases
+    with recording() as quiet:
+        run(session, plan)
+    with recording(profile=True) as timed:
+        run(session, plan)
     assert quiet[0] == Phase("set_value", None, 4, 1, 1, Policy("group", wg_size=1))
     assert [p.bytes_moved for p in timed] == [4, 8] and all(p.seconds > 0 for p in timed)
     assert timed[1].gb_per_s == pytest.approx(8 / timed[1].seconds / 1e9) and quiet[0].gb_per_s is None
+
+
+def test_sessions_keep_what_was_made(session):
+    fresh, made = Session(session.device), []
+
+    def make():
+        made.append(len(made))
+        return made[-1]
+
+    assert [fresh.cached(("a", k), make) for k in (1, 2, 1, 2)] == [0, 1, 0, 1]
+    assert fresh.cached(("b", 1), make) == 2 and fresh.cached(("a", 1), make) == 0
+    assert [fresh.cached(("c", k), make, most=2) for k in (1, 2, 3, 3, 1)] == [3, 4, 5, 5, 6]
+    with pytest.raises(ZeroDivisionError):
+        fresh.cached(("d",), lambda: 1 / 0)
+    assert fresh.cached(("d",), make) == 7
+
+
+def test_recordings_join_those_around_them(session):
+    plan = Plan(step(Scratch("out", np.dtype(np.uint32), 1)))
+    run(session, plan)  # outside of all
+    with recording(profile=True) as outer:
+        run(session, plan)
+        with recording() as inner:
+            run(session, plan)
+            with unrecorded():
+                run(session, plan)
+        with pytest.raises(ZeroDivisionError), recording() as failed:
+            run(session, plan)
+            raise ZeroDivisionError
+    assert [len(phases) for phases in (outer, inner, failed)] == [3, 1, 1]
+    assert all(phase.seconds > 0 for phase in outer)
+    assert current() is None
+
+
+def test_threads_have_recordings_of_their_own(session):
+    plan = Plan(step(Scratch("out", np.dtype(np.uint32), 1)))
+    with recording() as phases:
+        thread = threading.Thread(target=run, args=(session, plan))
+        thread.start()
+        thread.join()
+    assert phases == []
 
 
 def test_plans_are_values_without_a_device():

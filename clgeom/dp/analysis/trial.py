@@ -10,7 +10,6 @@ later ones up to their first read of another cell.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +24,7 @@ from clgeom.dp.language.trace import LIMITS, deep_enough, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
-from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError
+from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.runtime import launch
 from clgeom.runtime.launch import Plan
 from clgeom.runtime.tuning import select
@@ -50,20 +49,16 @@ MOST_REMEMBERED = 4_096
 
 def check(job: Job) -> None:
     """Raise the error for a fault that the trial finds. Once for each equation, shape, and shapes of its parameters."""
-    key = _key(job)
-    done = job.session.__dict__.setdefault("dp_trials", {})
-    if key in done:
-        return
+    job.session.cached(("dp trial", *_key(job)), lambda: _try(job), most=MOST_REMEMBERED)
+
+
+def _try(job: Job) -> None:
     nodes = nodes_of(job.equation)
     with deep_enough(job.equation.name):
         if nodes is not None:
             on_host(job, nodes)
         else:
             on_device(job)
-    with job.session.lock:
-        if len(done) >= MOST_REMEMBERED:
-            done.clear()
-        done[key] = True
 
 
 def _key(job):
@@ -198,9 +193,7 @@ class Trial:
                 stages.SHIFT: "and takes the result to be 0",
             }[kind]
             said = str(stages.fault(job, cell, kind, a, b)).rstrip(".")
-            warnings.warn(
-                f"{said}, {words}. If that is meant, fill it with check=False.", EquationWarning, stacklevel=5
-            )
+            warn(f"{said}, {words}. If that is meant, fill it with check=False.", EquationWarning)
             self.doubts.clear()
 
 
@@ -437,7 +430,7 @@ def _first_stages(job, *, trapped):
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
     policy, buffers = select(session.profile, stages.KERNELS[job.pattern.kind], dtype, ring * width), {}
-    quiet = replace(job, watch=None, profile=False, phases=[])
+    quiet = replace(job, watch=None)
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)

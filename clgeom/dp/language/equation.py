@@ -114,7 +114,7 @@ class Equation:
         name=None,
     ):
         self.dtype = _cell_dtype(dtype)
-        self.pattern = pattern_name(pattern, of="Equation")
+        self.pattern = pattern_name(pattern, caller="Equation")
         self.traced, self.helpers = callable(what), helpers
         self.value = self.decision = None
         self._texts: dict = {}

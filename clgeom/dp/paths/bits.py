@@ -90,7 +90,7 @@ class Pair:
         """The words of column 0."""
         return np.repeat(np.array(PROBLEMS[self.problem][0]).astype(self.word), self.words)
 
-    def columns(self, first, stop, start, *, rows=None, keep=False, profile=False):
+    def columns(self, first, stop, start, *, rows=None, keep=False):
         """Run over the columns first .. stop - 1 from the words of the column before.
 
         Returns
@@ -100,7 +100,6 @@ class Pair:
             it falls.
         pyopencl.Buffer
             With `keep` the words of every column, those of the same rows side by side.
-        tuple of Phase
         """
         session, m = self.session, stop - first
         rows = self.n if rows is None else rows
@@ -112,8 +111,8 @@ class Pair:
         plan = columns_plan(
             self.policy, self.problem, strips, m, self.words, self.symbols, c_name(self.a.dtype), keep=keep
         )
-        result = run(session, plan, profile=profile, **buffers)
-        return buffers["state"], buffers["kept"], buffers["columns"], result.phases
+        run(session, plan, **buffers)
+        return buffers["state"], buffers["kept"], buffers["columns"]
 
     def kept_bytes(self, m) -> int:
         """What keeping so many columns takes."""
@@ -163,7 +162,7 @@ class Pair:
         for first, stop, start in zip(bounds[-2::-1], bounds[:0:-1], starts[::-1]):
             if row == 0:
                 break
-            state, kept, columns, _ = self.columns(first, stop, start, rows=row, keep=True)
+            state, kept, columns = self.columns(first, stop, start, rows=row, keep=True)
             if value is None:
                 value = self.value(self.read_state(state))
             place = self._upload(np.array([row, stop - first, at], np.uint32))

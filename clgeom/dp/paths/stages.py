@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern
 from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed
 from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
-from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError
+from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
@@ -137,11 +136,10 @@ def run_stages(job: Job, policy, store, decisions, kept, ring):
         if not job.check or job.equation.traced:
             raise
         found = _run_stages(job, policy, store, decisions, kept, ring, trapped=False)
-        warnings.warn(
+        warn(
             f"{job.equation.name} does not compile with traps around indices of parameters and divisors (vectors, or a "
             "variable that is called as a parameter): only reads of cells and overflow were checked.",
             EquationWarning,
-            stacklevel=5,
         )
         return found
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime import launch
+from clgeom.runtime.call import unrecorded
 from clgeom.runtime.launch import Plan, Step
 from clgeom.runtime.tuning import select
 
@@ -35,10 +36,7 @@ def patience(session) -> np.int32:
 
 def are_safe(session) -> bool:
     """Whether the groups of a launch on this device see each other's writes in order. Probed once."""
-    with session.lock:
-        if "tickets_are_safe" not in session.__dict__:
-            session.tickets_are_safe = _probe(session)
-        return session.tickets_are_safe
+    return session.cached(("tickets",), lambda: _probe(session))
 
 
 def _probe(session) -> bool:
@@ -51,7 +49,8 @@ def _probe(session) -> bool:
     }
     launch.write(session, buffers["passed"], words)
     args = ("progress", "passed", np.int32(ROUNDS), patience(session))
-    launch.run(session, Plan(Step(KERNEL, policy, args, groups)), **buffers)
+    with unrecorded():
+        launch.run(session, Plan(Step(KERNEL, policy, args, groups)), **buffers)
     faults = launch.read(session, buffers["progress"], np.int32, 1, 1 + groups)
     return not faults[0]
 

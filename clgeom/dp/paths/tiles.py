@@ -6,7 +6,6 @@ not be kept costs no memory but two rows and a few columns, and one that is kept
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,7 @@ from clgeom.dp.paths import strays, tickets
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
-from clgeom.errors import DeviceWarning
+from clgeom.errors import DeviceWarning, warn
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
@@ -311,11 +310,10 @@ def fill(job: Job) -> Filled:
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
     result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
     if job.single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
-        warnings.warn(
+        warn(
             f"The groups of one launch on {job.session.profile.name} waited too long for each other: "
             f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
             DeviceWarning,
-            stacklevel=4,
         )
         return fill(replace(job, single=False))
     if strays.trapped(job):

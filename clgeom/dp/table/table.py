@@ -15,7 +15,6 @@ from clgeom.dp.patterns import before, offset
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES, c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run, write
-from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 #: Launches of a resumed function between two reads of whether it is done.
@@ -106,12 +105,12 @@ class CellStore:
         """Values of `count` cells from (i, j) on, (di, dj) apart, gathered on the device."""
         reader = self.reader("M")
         out = Scratch("out", self.dtype if not self.index else np.dtype(np.int64), count)
-        policy = select(self.session.profile, "dp/table/read_cells", self.dtype, count)
-        step = Step(
+        step = Step.over(
+            self.session.profile,
             "dp/table/read_cells",
-            policy,
             (*reader.arguments, *map(np.int32, (*self.shape, i, j, di, dj, count)), out),
-            policy.groups(ceil_div(count, policy.tile), self.session.profile.compute_units),
+            count,
+            dtype=self.dtype,
             params={"cell": c_name(out.dtype), **_texts(reader)},
             bytes_moved=2 * count * self.dtype.itemsize,
         )

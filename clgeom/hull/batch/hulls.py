@@ -21,6 +21,7 @@ from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.primitives.compact import compact
+from clgeom.runtime.arguments import one_of, unmasked
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
@@ -33,6 +34,7 @@ from clgeom.runtime.arrays import (
     refuse_nonfinite,
     session_of,
 )
+from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import Plan, Scratch, Step, as_array, run, to_array
@@ -149,11 +151,7 @@ def _accepted_offsets(offsets, n, *, of):
 
 def _integers(values, name, shape, *, of):
     """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
-    if np.ma.is_masked(values):
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must have no masked entries. "
-            f"Got {np.ma.count_masked(values)} of them instead."
-        )
+    unmasked(values, name, caller=of)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
@@ -217,10 +215,7 @@ class _Call:
 
     def __init__(self, of, points, collinear, nonfinite, device, profile):
         self.of, self.nonfinite, self.profile = of, nonfinite, profile
-        if not isinstance(collinear, str) or collinear not in ("drop", "keep"):
-            raise InvalidInput(
-                f"The 'collinear' parameter of {of} must be one of 'drop', 'keep'. Got {collinear!r} instead."
-            )
+        one_of(collinear, ("drop", "keep"), "collinear", caller=of)
         if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
         self.keep = collinear == "keep"
@@ -250,14 +245,15 @@ class _Call:
         self.given = left
         if order is not None:
             left = self._ordered(left, order)
-        solved = self._solved(left, offsets, on_device and is_device_array(left))
-        places, corners, offsets, areas, perimeters, phases = solved
+        with recording(self.profile) as phases:
+            solved = self._solved(left, offsets, on_device and is_device_array(left))
+        places, corners, offsets, areas, perimeters = solved
         vertices = places if numbers is None else self._numbered(numbers, places)
         if on_device and not is_device_array(vertices):
             results = self.uploaded(vertices, corners, offsets, areas, perimeters)
             vertices, corners, offsets, areas, perimeters = results
         return HullBatch(
-            vertices, offsets, areas, perimeters, corners, phases=phases, session=self.session, keep=self.keep,
+            vertices, offsets, areas, perimeters, corners, phases=tuple(phases), session=self.session, keep=self.keep,
             group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
         )  # fmt: skip
 
@@ -327,28 +323,27 @@ def _solve_part(call, points, offsets, first, last):
         return places + begin, *rest
     collinear = "keep" if call.keep else "drop"
     try:
-        hull = convex_hull(points[begin:end], collinear=collinear, device=call.session, profile=call.profile)
+        hull = convex_hull(points[begin:end], collinear=collinear, device=call.session)
     except InvalidInput:
         call.refuse()
         raise
     counted = np.array([0, len(hull)])
     measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
-    return hull.vertices + begin, hull.points, counted, *measures, hull.phases
+    return hull.vertices + begin, hull.points, counted, *measures
 
 
 def _joined(parts):
     """The results of all parts, one after another."""
-    places, corners, offsets, areas, perimeters, phases = zip(*parts)
+    places, corners, offsets, areas, perimeters = zip(*parts)
     counts = np.concatenate([np.diff(part) for part in offsets])
     return (
         np.concatenate(places), np.concatenate(corners), np.append(0, np.cumsum(counts)), np.concatenate(areas),
         np.concatenate(perimeters),
-        sum(phases, ()),
     )  # fmt: skip
 
 
 def _solve(call, array, offsets, on_device):
-    """(places of vertices, their coordinates, offsets, areas, perimeters, phases) of groups in one chunk of points."""
+    """(places of vertices, their coordinates, offsets, areas, perimeters) of groups in one chunk of points."""
     groups = len(offsets) - 1
     if array.n > MOST_POINTS:
         raise DeviceLimit(f"{call.of} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
@@ -362,5 +357,5 @@ def _solve(call, array, offsets, on_device):
             zeros,
             zeros.copy(),
         )
-        return *(call.uploaded(*nothing) if on_device else nothing), ()
+        return call.uploaded(*nothing) if on_device else nothing
     return Job(call, array, offsets, groups, on_device).run()

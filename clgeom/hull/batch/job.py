@@ -122,7 +122,7 @@ class Job:
     def __init__(self, call, array, offsets, groups, on_device):
         self.call, self.array, self.on_device = call, array, on_device
         self.offsets, self.groups = offsets, groups
-        self.session, self.phases = call.session, ()
+        self.session = call.session
         self.profile = self.session.profile
         self.policy = select(self.profile, HULLS, array.dtype, array.n)
         self.serial = self.policy.variant == "serial"
@@ -140,7 +140,7 @@ class Job:
         self.held = []  # arrays that kernels may read in place
 
     def run(self):
-        """(places of vertices, their coordinates, offsets, areas, perimeters, phases) of all groups."""
+        """(places of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         try:
             return self._solved()
         except BaseException:
@@ -156,7 +156,7 @@ class Job:
         else:
             step, buffers = self._hulls(LISTED, self.groups, "starts", listed="listed")
             buffers["listed"] = listed
-        self._run(Plan(step), rows=self.array.chunks[0].buffer, starts=self.starts, **buffers)
+        run(self.session, Plan(step), rows=self.array.chunks[0].buffer, starts=self.starts, **buffers)
         alone = self._cut(large, count) if count else []
         if not count and self.array.dtype.kind == "f":
             self._require_finite()
@@ -183,7 +183,7 @@ class Job:
             self.profile, "classes", self.groups, np.uint8, payload="index", keep_keys=False,
             windows=digit_windows(15), peers=peers_of(self.session), prefix="batch",
         )  # fmt: skip
-        result = self._run(plan, classes=self.classes)
+        result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed], large
 
     def _looked_at(self):
@@ -192,18 +192,18 @@ class Job:
         offsets = as_device_values(self.session, self.offsets, of=self.call.of, name="offsets", types=types)
         starts = Scratch("starts", np.uint32, self.groups + 1)
         classes, summary = Scratch("classes", np.uint8, self.groups), Scratch("summary", np.uint32, 3)
-        policy = select(self.profile, SIZES, offsets.dtype, self.groups)
-        step = Step(
+        step = Step.over(
+            self.profile,
             SIZES,
-            policy,
-            args=("offsets[0]", np.uint32(self.groups), np.uint32(self.array.n), starts, classes, summary),
-            groups=policy.groups(ceil_div(self.groups + 1, policy.tile), self.profile.compute_units),
+            ("offsets[0]", np.uint32(self.groups), np.uint32(self.array.n), starts, classes, summary),
+            self.groups + 1,
+            dtype=offsets.dtype,
             params={"value": c_name(offsets.dtype), "capacity": self.capacity},
             bytes_moved=self.groups * (offsets.item_bytes + 5),
         )
         buffer = allocate(self.session, summary.nbytes)
         write(self.session, buffer, np.array([np.iinfo(np.uint32).max, 0, 0], np.uint32))
-        result = self._run(Plan(step), offsets=offsets, summary=buffer)
+        result = run(self.session, Plan(step), offsets=offsets, summary=buffer)
         self.starts, self.classes = result[starts], result[classes]
         return result.read(summary)
 
@@ -300,7 +300,7 @@ class Job:
                 np.uint32(self.groups), jobs, places, "counts",
             )  # fmt: skip
             plan += Plan(hulls) + self._scan("counts", self.groups, most + 1, left, "left_scan")
-            made = self._run(plan, **memory, **buffers)
+            made = run(self.session, plan, **memory, **buffers)
             stalled = self._require_finite()
             total = int(made.read(left, 1, most)[0])
             if stalled:
@@ -331,7 +331,7 @@ class Job:
             params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
                     "measures": self.measured},
         )  # fmt: skip
-        self._run(Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
+        run(self.session, Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
         return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
     def _alone(self, made, k, begin, size):
@@ -340,8 +340,7 @@ class Job:
         points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
         numbers = read(self.session, made["ids"], np.uint32, size, begin)
         collinear = "keep" if self.call.keep else "drop"
-        hull = convex_hull(points, collinear=collinear, device=self.session, profile=self.call.profile)
-        self.phases += hull.phases
+        hull = convex_hull(points, collinear=collinear, device=self.session)
         return group, numbers[hull.vertices], hull.points, hull.dimension
 
     # Results
@@ -364,20 +363,20 @@ class Job:
         if alone:
             self._put_back(alone)
         before = Scratch("before", np.uint32, self.groups + 1)
-        scanned = self._run(self._scan("counts", 0, self.groups + 1, before, "scan"), counts=self.counts)
+        scanned = run(self.session, self._scan("counts", 0, self.groups + 1, before, "scan"), counts=self.counts)
         total = int(scanned.read(before, 1, self.groups)[0])
         vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
         corners = _Results(self, self.array.dtype, total, 2)
         ids, rows = Scratch("ids", np.uint64, total), Scratch("corners", self.array.dtype, 2 * total)
         plan = Plan(self._emission(self.groups, total, ids, np.uint64, offsets="offsets_out"))
         plan += gather_plan(self.profile, self.array, "points", ids, total, rows)
-        self._run(
-            plan, slots=self.slots, starts=self.starts, before=scanned[before], ids=vertices.buffer,
+        run(
+            self.session, plan, slots=self.slots, starts=self.starts, before=scanned[before], ids=vertices.buffer,
             offsets_out=offsets.buffer, points=self.array, corners=corners.buffer,
         )  # fmt: skip
         found = vertices.finished(), corners.finished(), offsets.finished()
         if not self.measured:
-            return *found, *self._measures_on_host(*found[1:]), self.phases
+            return *found, *self._measures_on_host(*found[1:])
         areas, perimeters = self.areas.finished(), self.perimeters.finished()
         if alone:
             which, _, rings, dimensions = zip(*alone)
@@ -385,7 +384,7 @@ class Job:
             measures = ragged_measures(np.concatenate(rings), ends, np.array(dimensions) < 2)
             for group, area, perimeter in zip(which, *measures):
                 areas[group], perimeters[group] = area, perimeter
-        return *found, areas, perimeters, self.phases
+        return *found, areas, perimeters
 
     def _put_back(self, alone):
         """Enter the vertices of groups solved alone as those of all others are."""
@@ -395,8 +394,8 @@ class Job:
             counts[group] = len(vertices)
             place = int(read(self.session, self.starts, np.uint32, 1, group)[0])
             step = self._emission(1, len(vertices), "values", np.uint32, first=place)
-            self._run(
-                Plan(step), slots=self._given(vertices), starts=zero, before=zero, values=self.slots,
+            run(
+                self.session, Plan(step), slots=self._given(vertices), starts=zero, before=zero, values=self.slots,
                 offsets_out=self.status,
             )  # fmt: skip
         write(self.session, self.counts, counts)
@@ -414,11 +413,6 @@ class Job:
         if wild:
             self.call.refuse()
         return int(stalled)
-
-    def _run(self, plan, **buffers):
-        result = run(self.session, plan, profile=self.call.profile, **buffers)
-        self.phases += result.phases
-        return result
 
     def _scan(self, numbers, start, n, out, prefix):
         """Exclusive sums of `n` numbers of a buffer."""

@@ -12,7 +12,7 @@ room, or that is too long to make hoods of at once, is left to `clgeom.hull.conv
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +35,6 @@ class Sieved:
     `vertices` is None when there is no hull yet. `ids` is None when the list is all points; `n` is its length.
     """
 
-    phases: tuple = ()
     vertices: np.ndarray | None = None
     corners: np.ndarray | None = None
     dimension: int = 2
@@ -44,7 +43,7 @@ class Sieved:
     wild: bool = False
 
 
-def sieved_hull(points, *, keep, sieve=True, profile=False) -> Sieved:
+def sieved_hull(points, *, keep, sieve=True) -> Sieved:
     """The hull of a DeviceArray of one chunk, or a list of points that has all its vertices.
 
     Parameters
@@ -54,7 +53,6 @@ def sieved_hull(points, *, keep, sieve=True, profile=False) -> Sieved:
         Whether points on an edge are vertices, too.
     sieve : bool
         False: nothing is done for more points than one tile.
-    profile : bool
     """
     session, n = points.session, points.n
     shape, launches = _launches(points, keep)
@@ -64,23 +62,21 @@ def sieved_hull(points, *, keep, sieve=True, profile=False) -> Sieved:
     sizes = allocate(session, 4 * SIZES)
     if not launches.zeroes:
         fill(session, sizes, np.uint32(0), SIZES)
-    result = run(session, plan, points=points, sizes=sizes, profile=profile)
+    result = run(session, plan, points=points, sizes=sizes)
     found = _read_hoods(result, plan)
     if found is not None or n <= launches.size:
         return found
-    return _what_is_left(points, launches, plan, lists, result, profile)
+    return _what_is_left(points, launches, plan, lists, result)
 
 
 def _launches(points, keep):
     """The shape of the sieve, and what makes it: found once for all calls."""
-    known, key = points.session.__dict__.setdefault("sieves", {}), (points.dtype, keep)
-    if key in known and not overridden():
-        return known[key]
-    shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
-    found = shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep)
-    if not overridden():
-        known[key] = found
-    return found
+
+    def make():
+        shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
+        return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep)
+
+    return make() if overridden() else points.session.cached(("sieve", points.dtype, keep), make)
 
 
 @functools.lru_cache(maxsize=64)
@@ -127,18 +123,18 @@ def _read_hoods(result, plan):
     line = lower == upper and np.array_equal(words[below, at], words[above, at])
     hull = words[below if line else np.concatenate([below, above[-2:0:-1]])]
     corners = np.ascontiguousarray(hull[:, :at]).view(hoods.dtype["x"])
-    return Sieved(result.phases, hull[:, at].astype(np.int64), corners, min(lower, 2) - 1 if line else 2)
+    return Sieved(hull[:, at].astype(np.int64), corners, min(lower, 2) - 1 if line else 2)
 
 
-def _what_is_left(points, launches, plan, lists, result, profile):
+def _what_is_left(points, launches, plan, lists, result):
     """When the launches made no hoods: once more with room for all that is kept, if that was it; the shortest list."""
-    session, n, phases = points.session, points.n, result.phases
+    session, n = points.session, points.n
     sizes = read(session, result["sizes"], np.uint32, SIZES)
     kept = int(sizes[KEPT])
     if sizes[WILD]:
         return Sieved(wild=True)
     if kept > n // 2:
-        return Sieved(phases, n=n)
+        return Sieved(n=n)
     if kept > lists[0][0].room:
         sieve = next(step for step in plan if step.kernel == "hull/sieve/sieve")
         room = List("kept", kept, KEPT)
@@ -148,15 +144,14 @@ def _what_is_left(points, launches, plan, lists, result, profile):
         same = set(plan.scratch.values()) & set(again.scratch.values())
         fill(session, result["sizes"], np.uint32(0), SIZES)
         buffers = {name: result[name] for name in ("sizes", *(scratch.name for scratch in same))}
-        result = run(session, again, points=points, profile=profile, **buffers)
-        phases += result.phases
+        result = run(session, again, points=points, **buffers)
         found = _read_hoods(result, again)
         if found is not None:
-            return replace(found, phases=phases)
+            return found
         sizes = read(session, result["sizes"], np.uint32, SIZES)
     counts = [[int(sizes[part.slot]) for part in parts] for parts in lists]
     # a list made of one that overran its room is empty
     whole = [at for at, parts in enumerate(lists) if all(0 < c <= part.room for c, part in zip(counts[at], parts))]
     shortest = min(whole, key=lambda at: sum(counts[at]))
     pieces = [(result[part.ids], 4 * count) for part, count in zip(lists[shortest], counts[shortest])]
-    return Sieved(phases, ids=joined(session, pieces), n=sum(counts[shortest]))
+    return Sieved(ids=joined(session, pieces), n=sum(counts[shortest]))

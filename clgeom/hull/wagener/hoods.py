@@ -17,7 +17,9 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.primitives.gather import gather_plan
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -129,8 +131,8 @@ def lower_hood(points, *, collinear="drop", method="auto", trace=False, device=N
 
 
 def _hood(of, side, points, collinear, method, trace, device, profile):
-    _check_choice(of, "collinear", collinear, ("drop", "keep"))
-    _check_choice(of, "method", method, ("auto", "published", "runs"))
+    one_of(collinear, ("drop", "keep"), "collinear", caller=of)
+    one_of(method, ("auto", "published", "runs"), "method", caller=of)
     if trace and method == "runs":
         raise InvalidInput(
             f"The 'method' parameter of {of} must be 'published' or 'auto' with trace. Got 'runs' instead."
@@ -139,48 +141,40 @@ def _hood(of, side, points, collinear, method, trace, device, profile):
     array = as_device_points(session, points, of=of)
     if array.n and max(chunk.count for chunk in array.chunks) >= 1 << 31:
         raise DeviceLimit(f"{of} takes fewer than 2**31 points in one allocation. Got {array.n:,}.")
-    phases = require_order(array, of=of, profile=profile)
-    if trace and len(array.chunks) > 1:
-        raise DeviceLimit(
-            f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
-            f"{session.profile.name} allows {session.profile.max_alloc_bytes:,}."
-        )
-    vertices, corners, hood_phases, stages = hood_of(
-        array, side, keep=collinear == "keep", method=method, trace=trace, profile=profile
-    )
-    return Hood(vertices, corners, array.n, ("lower", "upper")[side], phases + hood_phases, stages)
+    with recording(profile) as phases:
+        require_order(array, of=of)
+        if trace and len(array.chunks) > 1:
+            raise DeviceLimit(
+                f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
+                f"{session.profile.name} allows {session.profile.max_alloc_bytes:,}."
+            )
+        vertices, corners, stages = hood_of(array, side, keep=collinear == "keep", method=method, trace=trace)
+    return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), stages)
 
 
-def _check_choice(of, name, value, choices):
-    if value not in choices:
-        raise InvalidInput(
-            f"The '{name}' parameter of {of} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
-        )
-
-
-def hood_of(points, side, *, keep, method="auto", trace=False, profile=False):
-    """Vertices, their coordinates, phases and stages of one hood of a DeviceArray in lexicographic order.
+def hood_of(points, side, *, keep, method="auto", trace=False):
+    """Vertices, their coordinates and stages of one hood of a DeviceArray in lexicographic order.
 
     Points in several chunks: the hood of all is the hood of the chunks' hoods.
     """
-    options = {"keep": keep, "method": method, "profile": profile}
+    options = {"keep": keep, "method": method}
     if points.n == 0:
-        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), (), (() if trace else None)
+        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), () if trace else None
     if len(points.chunks) > 1:
         return _hood_of_chunks(points, side, options)
     session = points.session
     if method == "auto":
         method = "published" if points.n <= PUBLISHED_UP_TO else "runs"
     if method == "published" or trace:
-        result, vertices, phases, stages = _published(points, side, keep=keep, trace=trace, profile=profile)
+        result, vertices, stages = _published(points, side, keep=keep, trace=trace)
     else:
-        result, vertices, phases = _by_runs(points, side, keep=keep, profile=profile)
+        result, vertices = _by_runs(points, side, keep=keep)
         stages = None
     corners = Scratch("hood_points", points.dtype, 2 * vertices.count)
     plan = gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
-    gathered = run(session, plan, points=points, profile=profile, **{vertices.name: result[vertices]})
+    gathered = run(session, plan, points=points, **{vertices.name: result[vertices]})
     indices, corners = result.read(vertices).astype(np.int64), gathered.read(corners).reshape(-1, 2)
-    return indices, corners, phases + gathered.phases, stages
+    return indices, corners, stages
 
 
 def _hood_of_chunks(points, side, options):
@@ -194,15 +188,15 @@ def _hood_of_chunks(points, side, options):
             f"holds {profile.max_alloc_bytes:,}."
         )
     union = to_device(points.session, corners, of="hood")
-    vertices, corners, phases, _ = hood_of(union, side, **options)
-    return ids[vertices], corners, sum((part[2] for part in parts), ()) + phases, None
+    vertices, corners, _ = hood_of(union, side, **options)
+    return ids[vertices], corners, None
 
 
 # Points in order ------------------------------------------------------------------------------------------------
 
 
-def look_at_order(points, *, profile):
-    """(the first point out of lexicographic order or n, whether some is not finite, phases) of a chunk."""
+def look_at_order(points):
+    """(the first point out of lexicographic order or n, whether some is not finite) of a chunk."""
     policy = select(points.session.profile, "hull/wagener/hood_order", points.dtype, points.n)
     groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
     found = Scratch("order_found", np.uint32, 2 * groups)
@@ -214,17 +208,16 @@ def look_at_order(points, *, profile):
         params={"real": c_name(points.dtype)},
         bytes_moved=points.nbytes,
     )
-    result = run(points.session, Plan(step), points=points, profile=profile)
+    result = run(points.session, Plan(step), points=points)
     least, wild = result.read(found).reshape(-1, 2).T
-    return int(least.min()), bool(wild.any()), result.phases
+    return int(least.min()), bool(wild.any())
 
 
-def require_order(points, *, of, profile):
+def require_order(points, *, of):
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
-    phases, first, last = (), None, None
+    first, last = None, None
     for chunk, part in zip(points.chunks, points.split()):
-        least, wild, looked = look_at_order(part, profile=profile)
-        phases += looked
+        least, wild = look_at_order(part)
         if wild:
             refuse_nonfinite(points, of=of)
         if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
@@ -240,16 +233,15 @@ def require_order(points, *, of, profile):
             f"The 'points' parameter of {of} must be in lexicographic order, by x and where that is equal by y. "
             f"Got {tuple(got)} at index {first} after {tuple(before)} instead."
         )
-    return phases
 
 
 # By runs: the work-optimal form -----------------------------------------------------------------------------------
 
 
-def _by_runs(points, side, *, keep, profile):
+def _by_runs(points, side, *, keep):
     session, n = points.session, points.n
     plan, hoods = hoods_plan(session, "points[0]", n, points.dtype, keep=keep)
-    merged = run(session, plan, points=points, profile=profile)
+    merged = run(session, plan, points=points)
     table = hoods.runs(merged)[side]
     sizes = table[:, 1] - table[:, 0] + 1
     table = table + np.uint32(side * n)
@@ -265,8 +257,8 @@ def _by_runs(points, side, *, keep, profile):
         groups=len(table),
         bytes_moved=8 * vertices.count,
     )
-    listed = run(session, Plan(step), profile=profile, **buffers)
-    return listed, vertices, merged.phases + listed.phases
+    listed = run(session, Plan(step), **buffers)
+    return listed, vertices
 
 
 # As published -----------------------------------------------------------------------------------------------------
@@ -371,24 +363,22 @@ def block_policy(profile, dtype, n):
     return replace(policy, wg_size=wg_size, items_per_thread=items)
 
 
-def _published(points, side, *, keep, trace, profile):
+def _published(points, side, *, keep, trace):
     session, n = points.session, points.n
     made = matching_plan(session, "points[0]", n, points.dtype, side, keep=keep, local=not trace)
     if not trace:
-        result = run(session, made.plan, points=points, profile=profile)
-        phases, stages = result.phases, None
+        result, stages = run(session, made.plan, points=points), None
     else:
-        result = run(session, made.begin, points=points, profile=profile)
-        phases, stages = result.phases, [_blocks_of(result, made, 0, n)]
+        result = run(session, made.begin, points=points)
+        stages = [_blocks_of(result, made, 0, n)]
         for i, stage in enumerate(made.stages):
-            result = run(session, stage, points=points, profile=profile, **_scratch_of(result, made))
-            phases += result.phases
+            result = run(session, stage, points=points, **_scratch_of(result, made))
             stages.append(_blocks_of(result, made, i + 1, n))
         stages = tuple(stages)
     last = len(made.stages) % 2
     count = int(result.read(made.sizes[last], 1)[0])
     vertices = Scratch(made.hoods[last].name, np.uint32, count)
-    return result, vertices, phases, stages
+    return result, vertices, stages
 
 
 def _scratch_of(result, made):

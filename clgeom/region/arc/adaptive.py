@@ -8,7 +8,6 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 
 from __future__ import annotations
 
-import numbers
 from bisect import bisect_left
 from dataclasses import replace
 from fractions import Fraction
@@ -20,6 +19,7 @@ from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import look_at_order, require_order
 from clgeom.region.arc.chains import CUTS, JOINS, KERNELS, chains_of, outline_of
 from clgeom.region.arc.result import CrossRegion, Region, Walk
+from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import (
     Chunk,
     as_device_points,
@@ -30,9 +30,8 @@ from clgeom.runtime.arrays import (
     session_of,
     to_device,
 )
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Scratch, Step, run
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 OF = "adaptive_region"
 AXES = ("x", "y", "both")
@@ -92,14 +91,11 @@ def adaptive_region(
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
     (16.0, 10.0)
     """
-    segments = _segments(segments)
+    segments = integer(segments, "segments", caller=OF)
     for name, value, choices in (
         ("cuts", cuts, CUTS), ("axis", axis, AXES), ("join", join, JOINS), ("kernel", kernel, KERNELS),
     ):  # fmt: skip
-        if value not in choices:
-            raise InvalidInput(
-                f"The '{name}' parameter of {OF} must be one of {', '.join(map(repr, choices))}. Got {value!r} instead."
-            )
+        one_of(value, choices, name, caller=OF)
     if assume_sorted and axis != "x":
         raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' with assume_sorted. Got {axis!r} instead.")
     if join == "paper" and axis == "both":
@@ -111,21 +107,13 @@ def adaptive_region(
     session, points = session_of(points, device), as_given(points, of=OF)
     left, _ = leave_out(points, nonfinite=nonfinite, of=OF)
     array = as_device_points(session, left, of=OF)
-    options = {"cuts": cuts, "join": join, "kernel": kernel, "profile": profile}
+    options = {"cuts": cuts, "join": join, "kernel": kernel}
     if axis != "both":
-        return _region_along(array, segments, axis, len(points), assume_sorted, options)
-    return CrossRegion(*(_region_along(array, segments, each, len(points), False, options) for each in "xy"))
+        return _region_along(array, segments, axis, len(points), assume_sorted, options, profile)
+    return CrossRegion(*(_region_along(array, segments, each, len(points), False, options, profile) for each in "xy"))
 
 
-def _segments(segments):
-    if not isinstance(segments, numbers.Integral) or isinstance(segments, bool) or segments < 1:
-        raise InvalidInput(
-            f"The 'segments' parameter of {OF} must be an integer of at least 1. Got {segments!r} instead."
-        )
-    return int(segments)
-
-
-def _region_along(points, segments, axis, n, assume_sorted, options):
+def _region_along(points, segments, axis, n, assume_sorted, options, profile):
     """The region of a DeviceArray along one axis."""
     session, dtype = points.session, points.dtype
     facts = {"n": n, "axis": axis, "session": session}
@@ -134,22 +122,24 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
         made = Walk if options["join"] == "paper" else Region
         facts = {k: v for k, v in facts.items() if made is Region or k != "session"}
         return made(empty, empty, segments=0, **facts)
+    with recording(profile) as phases:
+        outline = _outline_along(points, segments, axis, assume_sorted, options)
+    return _as_result(outline, tuple(phases), dtype, facts, options)
+
+
+def _outline_along(points, segments, axis, assume_sorted, options):
     if len(points.chunks) > 1:
-        outline, phases = _outline_of_chunks(points, segments, axis, assume_sorted, options)
-        return _as_result(outline, phases, dtype, facts, options)
-    phases, profile = (), options["profile"]
+        return _outline_of_chunks(points, segments, axis, assume_sorted, options)
+    session, dtype = points.session, points.dtype
     if axis == "y":
-        points, phases = _swapped(points, profile)
+        points = _swapped(points)
     if options["cuts"] == "count":
         segments = min(segments, points.n)
     rows, bound = "points[0]", points.bindings("points")
     if not assume_sorted:
-        in_order, looked = _in_order(points, profile)
-        phases += looked
-        if not in_order:
-            ordered, _, rows, sorting = lexsort(points, None, points.n, profile=profile)
+        if not _in_order(points):
+            ordered, _, rows = lexsort(points, None, points.n)
             bound = {rows.name: ordered[rows]}
-            phases += sorting
     outline = outline_of(
         session,
         dtype,
@@ -162,13 +152,13 @@ def _region_along(points, segments, axis, n, assume_sorted, options):
         **bound,
     )
     if outline.disordered:
-        require_order(points, of=OF, profile=False)
-    return _as_result(outline, phases, dtype, facts, options)
+        require_order(points, of=OF)
+    return outline
 
 
 def _as_result(outline, phases, dtype, facts, options):
     """A Region, or Walk, of an Outline of one region."""
-    facts = {**facts, "segments": int(outline.effective[0]), "phases": phases + outline.phases}
+    facts = {**facts, "segments": int(outline.effective[0]), "phases": phases}
     split, total = int(outline.lower_offsets[-1]), int(outline.lower_offsets[-1] + outline.upper_offsets[-1])
 
     def fetch():
@@ -192,24 +182,23 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
     if dtype.kind == "f" and not np.isfinite(rows).all():
         refuse_nonfinite(points, of=OF)
     if assume_sorted:
-        require_order(points, of=OF, profile=False)
+        require_order(points, of=OF)
     if axis == "y":
         rows = rows[:, ::-1]
     if not assume_sorted:
         rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
         points = to_device(session, rows, of=OF)
     cut = _cuts(rows[:, 0], segments, options["cuts"])
-    phases, corners, owners = (), [], []
+    corners, owners = [], []
     for chunk, part in zip(points.chunks, points.split()):
         begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
         some = np.flatnonzero(begins[1:] > begins[:-1])
         begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=OF)
         hulls = chains_of(
             session, dtype, part.n, lower="points[0]", upper="points[0]", segments=1, starts="begins[0]",
-            regions=len(some), kernel=options["kernel"], profile=options["profile"],
+            regions=len(some), kernel=options["kernel"],
             **part.bindings("points"), **begins.bindings("begins"),
         )  # fmt: skip
-        phases += hulls.phases
         corners += [hulls.lower, hulls.upper]
         owners += [
             np.repeat(some, np.diff(hulls.lower_offsets)),
@@ -225,11 +214,10 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
         )
     begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
     begins = to_device(session, begins, of=OF)
-    outline = outline_of(
+    return outline_of(
         session, dtype, corners.n, lower="points[0]", upper="points[0]", segments=segments, cut="begins[0]",
         **options, **corners.bindings("points"), **begins.bindings("begins"),
     )  # fmt: skip
-    return outline, phases
 
 
 def _cuts(x, segments, cuts):
@@ -258,26 +246,25 @@ def _cuts(x, segments, cuts):
 # Order ----------------------------------------------------------------------------------------------------------
 
 
-def _in_order(points, profile):
+def _in_order(points):
     """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
-    first, wild, phases = look_at_order(points, profile=profile)
+    first, wild = look_at_order(points)
     if wild:
         refuse_nonfinite(points, of=OF)
-    return first >= points.n, phases
+    return first >= points.n
 
 
-def _swapped(points, profile):
+def _swapped(points):
     """Points with their coordinates exchanged."""
-    device = points.session.profile
-    policy = select(device, "region/arc/arc_swap", points.dtype, points.n)
     out = Scratch("swapped", points.dtype, 2 * points.n)
-    step = Step(
+    step = Step.over(
+        points.session.profile,
         "region/arc/arc_swap",
-        policy,
-        args=("points[0]", np.uint32(points.n), out),
-        groups=policy.groups(ceil_div(points.n, policy.tile), device.compute_units),
+        ("points[0]", np.uint32(points.n), out),
+        points.n,
+        dtype=points.dtype,
         params={"real": c_name(points.dtype)},
         bytes_moved=2 * points.nbytes,
     )
-    result = run(points.session, Plan(step), points=points, profile=profile)
-    return replace(points, chunks=(Chunk(result[out], 0, points.n),), host=None), result.phases
+    result = run(points.session, Plan(step), points=points)
+    return replace(points, chunks=(Chunk(result[out], 0, points.n),), host=None)

@@ -9,7 +9,7 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.launch import Plan, Scratch, Step, finish, read, run
+from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, overridden, select, within_limits
 
@@ -59,7 +59,6 @@ class Chains:
         Region r has the vertices from offset r to offset r + 1.
     effective : ndarray of int64, shape (regions,)
         How many segments hold candidates.
-    phases : tuple of Phase
     """
 
     lower: np.ndarray
@@ -67,7 +66,6 @@ class Chains:
     lower_offsets: np.ndarray
     upper_offsets: np.ndarray
     effective: np.ndarray
-    phases: tuple = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.effective)
@@ -88,7 +86,7 @@ class Chains:
 
 def chains_of(
     session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", profile=False, **buffers,
+    kernel="auto", **buffers,
 ) -> Chains:  # fmt: skip
     """Chains of `regions` regions.
 
@@ -113,7 +111,6 @@ def chains_of(
         "paper": both contacts where tangents cross, not the crossing.
     kernel : {"auto", "naive", "local"}
         Which kernel finds the segments' hulls. All find the same.
-    profile : bool
     **buffers
         What the names are bound to.
 
@@ -123,12 +120,12 @@ def chains_of(
     """
     outline = outline_of(
         session, dtype, count, lower=lower, upper=upper, segments=segments, starts=starts, regions=regions, cuts=cuts,
-        join=join, kernel=kernel, profile=profile, **buffers,
+        join=join, kernel=kernel, **buffers,
     )  # fmt: skip
     rows = outline.vertices()
     lower_at, upper_at = outline.lower_offsets, outline.upper_offsets
     split = lower_at[-1]
-    return Chains(rows[:split], rows[split:], lower_at, upper_at, outline.effective, outline.phases)
+    return Chains(rows[:split], rows[split:], lower_at, upper_at, outline.effective)
 
 
 @dataclass(eq=False)
@@ -139,7 +136,6 @@ class Outline:
     upper_offsets: np.ndarray
     effective: np.ndarray
     disordered: bool
-    phases: tuple
     fetch: object = None
     rows: np.ndarray | None = None
 
@@ -151,7 +147,7 @@ class Outline:
 
 def outline_of(
     session, dtype, count, *, lower, upper, segments, starts=None, regions=1, cuts="count", join="tangent",
-    kernel="auto", check=False, cut=None, profile=False, **buffers,
+    kernel="auto", check=False, cut=None, **buffers,
 ) -> Outline:  # fmt: skip
     """Run the plan of `outline_plan`, and read its head with as many vertices as are likely, in one go.
 
@@ -162,8 +158,7 @@ def outline_of(
         "starts": starts, "regions": regions, "cuts": cuts, "join": join, "kernel": kernel, "check": check, "cut": cut,
     }  # fmt: skip
     plan, out = _made_before(session, **options)
-    found = run(session, plan, profile=profile, **buffers)
-    point, phases = 2 * out.dtype.itemsize, found.phases
+    found, point = run(session, plan, **buffers), 2 * out.dtype.itemsize
     most = AT_ONCE_OF_CPU if session.profile.is_cpu else AT_ONCE
     likely = min(out.room, 3 * out.segments + 64) if out.segments <= most else 0
     raw = found.read(out.memory, (out.head + likely) * point)
@@ -171,39 +166,30 @@ def outline_of(
     lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
     facts = (lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
     if summary[-1]:
-        return Outline(*facts, phases, rows=np.empty((0, 2), out.dtype))
+        return Outline(*facts, rows=np.empty((0, 2), out.dtype))
     total = int(upper_at[-1])
     if total <= likely:
         rows = raw[out.head * point :].view(out.dtype)[: 2 * total].reshape(-1, 2)
-        return Outline(*facts, phases, rows=rows)
+        return Outline(*facts, rows=rows)
     if total > out.room:
         out = emit_plan(session.profile, out, total)
         kept = {s.name: found[s] for s in out.kept}
-        found = run(session, out.emission, profile=profile, **buffers, **kept)
-        phases += found.phases
+        found = run(session, out.emission, **buffers, **kept)
     memory, source = out.memory, found[out.memory]
 
     def fetch():
         rows = read(session, source, memory.dtype, total * point, out.head * point)
         return rows.view(out.dtype).reshape(-1, 2)
 
-    if profile:
-        finish(session, session.profiling_queue)
-    return Outline(*facts, phases, fetch=fetch)
+    return Outline(*facts, fetch=fetch)
 
 
 def _made_before(session, **options):
     """The plan, from the last ones made: to make one takes as long as a device takes for a million points."""
     if overridden():
         return outline_plan(session, **options)
-    plans, key = session.__dict__.setdefault("outline_plans", {}), tuple(options.values())
-    made = plans.get(key)
-    if made is None:
-        made = outline_plan(session, **options)
-        if len(plans) >= PLANS:
-            plans.clear()
-        plans[key] = made
-    return made
+    key = ("outline plan", *options.values())
+    return session.cached(key, lambda: outline_plan(session, **options), most=PLANS)
 
 
 @dataclass(frozen=True)

@@ -53,12 +53,12 @@ def _chains(masks):
         profile, [Piece(counts, 0, regions + 1)], np.dtype(np.uint32), [starts], OPERATORS["sum"], exclusive=True,
         prefix="coverage",
     )  # fmt: skip
-    policy = select(profile, "region/coverage/coverage_candidates", REAL, regions * lines)
-    candidates = Step(
+    candidates = Step.over(
+        profile,
         "region/coverage/coverage_candidates",
-        policy,
-        args=(spans, ranks, starts, np.uint32(lines), np.uint64(regions * lines), lower, upper),
-        groups=policy.groups(ceil_div(regions * lines, policy.tile), profile.compute_units),
+        (spans, ranks, starts, np.uint32(lines), np.uint64(regions * lines), lower, upper),
+        regions * lines,
+        dtype=REAL,
         params={"real": "float"},
         bytes_moved=28 * regions * lines,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,9 +31,6 @@ class Job:
         The maps with rows and columns exchanged, for axis="both".
     segments, cuts
         How candidates become chains.
-    profile : bool
-    phases : list of Phase
-        Of all launches so far.
     """
 
     stack: Stack
@@ -41,24 +38,18 @@ class Job:
     turned: Stack | None
     segments: int
     cuts: str
-    profile: bool
-    phases: list = field(default_factory=list)
 
     @property
     def session(self):
         return self.stack.session
 
     def run(self, plan, **buffers):
-        """Run a plan; its phases join the job's."""
-        result = run(self.session, plan, profile=self.profile, **buffers)
-        self.phases.extend(result.phases)
-        return result
+        """Run a plan."""
+        return run(self.session, plan, **buffers)
 
     def chains(self, count, segments, **memory):
         """Chains of at most `count` candidates, as `chains_of` takes them."""
-        found = chains_of(self.session, REAL, count, segments=segments, cuts=self.cuts, profile=self.profile, **memory)
-        self.phases.extend(found.phases)
-        return found
+        return chains_of(self.session, REAL, count, segments=segments, cuts=self.cuts, **memory)
 
     def sent(self, values: np.ndarray):
         """Memory for kernels that only read it."""

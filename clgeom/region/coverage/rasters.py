@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arguments import one_of, unmasked
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.launch import read
@@ -218,13 +219,8 @@ class Levels:
 
 def as_levels(levels, direction, nodata, raster_type, *, of) -> Levels:
     """The `levels`, `direction` and `nodata` parameters of a public function."""
-    if direction not in (">=", "<="):
-        raise InvalidInput(f"The 'direction' parameter of {of} must be '>=' or '<='. Got {direction!r} instead.")
-    if np.ma.is_masked(levels):
-        raise InvalidInput(
-            f"The 'levels' parameter of {of} must have no masked entries. "
-            f"Got {np.ma.count_masked(levels)} of them instead."
-        )
+    one_of(direction, (">=", "<="), "direction", caller=of)
+    unmasked(levels, "levels", caller=of)
     try:
         given = np.atleast_1d(np.asarray(levels, np.float64))
     except (ValueError, TypeError):

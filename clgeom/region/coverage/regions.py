@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
@@ -22,6 +20,8 @@ from clgeom.region.coverage.outlines import CANDIDATES_AT_ONCE, regions_at_once
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.polygons import CoverageRegions, as_grid
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.runtime.arguments import integer, one_of
+from clgeom.runtime.call import recording
 
 #: Cells of masks that are looked at together for parts.
 CELLS_AT_ONCE = 1 << 26
@@ -99,31 +99,22 @@ def coverage_regions(
     corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
     """
-    segments = _count(segments)
-    if cuts not in CUTS:
-        raise InvalidInput(f"The 'cuts' parameter of {OF} must be 'count' or 'width'. Got {cuts!r} instead.")
-    if axis not in ("x", "both"):
-        raise InvalidInput(f"The 'axis' parameter of {OF} must be 'x' or 'both'. Got {axis!r} instead.")
+    segments = integer(segments, "segments", caller=OF)
+    one_of(cuts, CUTS, "cuts", caller=OF)
+    one_of(axis, ("x", "both"), "axis", caller=OF)
     stack = as_stack(raster, device, of=OF)
     chosen = as_levels(levels, direction, nodata, stack.dtype, of=OF)
     grid = as_grid(transform, crs, (stack.rows, stack.columns), of=OF)
     least = _least_cells(holes, grid.cell_area)
-    job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts, profile)
+    job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
     groups = []
-    if parts or least is not None:
-        for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-            groups += regions_of_runs(masks, parts=parts, least=least)
-    else:
-        groups = [whole_regions(masks) for masks in _batches(job)]
-    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(job.phases))
-
-
-def _count(segments) -> int:
-    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
-        raise InvalidInput(
-            f"The 'segments' parameter of {OF} must be a whole number from 1 on. Got {segments!r} instead."
-        )
-    return int(segments)
+    with recording(profile) as phases:
+        if parts or least is not None:
+            for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
+                groups += regions_of_runs(masks, parts=parts, least=least)
+        else:
+            groups = [whole_regions(masks) for masks in _batches(job)]
+    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
 
 
 def _least_cells(holes, cell_area):

@@ -126,10 +126,13 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
         Step("region/coverage/coverage_unite", policy, args, groups, {"within": within}, bytes_moved=16 * n)
         for within in ((True, False) if serial else (False,))
     ]
-    last = select(profile, "region/coverage/coverage_roots", np.dtype(np.uint32), n)
-    rooting = Step(
-        "region/coverage/coverage_roots", last, ("parents", number, roots),
-        last.groups(ceil_div(n, last.tile), profile.compute_units), bytes_moved=16 * n,
-    )  # fmt: skip
+    rooting = Step.over(
+        profile,
+        "region/coverage/coverage_roots",
+        ("parents", number, roots),
+        n,
+        dtype=np.dtype(np.uint32),
+        bytes_moved=16 * n,
+    )
     made = job.run(Plan(*uniting, rooting), **buffers)
     return made.read(roots).astype(np.int64)

@@ -16,6 +16,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Scratch, run
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
@@ -112,17 +113,24 @@ def sort_by_key(keys, values, *, descending=False, out=None, offsets=None, key_b
 
 def _answer(call):
     """What a call returns."""
+    if call.profile:
+        with recording(profile=True) as phases:
+            result = _result(call)
+        return Profiled(result, tuple(phases))
+    return _result(call)
+
+
+def _result(call):
     at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
-    keys, payload, phases = _sorted(call) if at_once else _sorted_in_chunks(call)
-    result = keys if call.of == "sort" else payload if call.of == "argsort" else (keys, payload)
-    return Profiled(result, phases) if call.profile else result
+    keys, payload = _sorted(call) if at_once else _sorted_in_chunks(call)
+    return keys if call.of == "sort" else payload if call.of == "argsort" else (keys, payload)
 
 
 # At once ----------------------------------------------------------------------------------------------------------
 
 
 def _sorted(call):
-    """The keys (None for argsort), the payload (None for sort) and the phases."""
+    """The keys (None for argsort) and the payload (None for sort)."""
     if call.n > MOST_KEYS:
         raise DeviceLimit(
             f"{call.of} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
@@ -131,12 +139,13 @@ def _sorted(call):
     keys_out, payload_out = _outputs(call)
     # the buffers are kept until the end: kernels may read the caller's very memory
     moved, buffers = _bindings(call, keys_out, payload_out)
-    phases = _run(call, moved, buffers) if call.n else ()
+    if call.n:
+        _run(call, moved, buffers)
     payload = payload_out.finished() if payload_out else None
     # picked before any result is written: out may be the values
     picked = call.values[payload] if call.picks else None
     keys = keys_out.finished() if keys_out else None
-    return keys, into(call.outs[1], picked) if call.picks else payload, phases
+    return keys, into(call.outs[1], picked) if call.picks else payload
 
 
 def _outputs(call):
@@ -171,23 +180,19 @@ def _bindings(call, keys_out, payload_out):
 
 
 def _run(call, moved, buffers):
-    """Everything that is launched; returns the phases."""
+    """Everything that is launched."""
     session, device, n, order = call.session, call.session.profile, call.n, call.order
     keys, segments, longest = Scratch("keys[0]", order.storage, n), None, n
     if call.offsets is not None:
         segments, longest = len(call.offsets) - 1, int(np.diff(call.offsets).max())
 
-    def launch(plan):
-        result = run(session, plan, profile=call.profile, **buffers)
-        return result, result.phases if call.profile else ()
-
     if longest <= segment_capacity(device, order.dtype):
         plan = segments_plan(
             device, keys, n, order, significant=call.significant, segments=segments, longest=longest, **moved
         )
-        return launch(plan)[1]
+        return run(session, plan, **buffers)
     plan, found = survey_plan(device, keys, n, order, call.significant)
-    result, phases = launch(plan)
+    result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
     windows, peers = digit_windows(varying), peers_of(session)
     if segments is None:
@@ -197,7 +202,7 @@ def _run(call, moved, buffers):
         )  # fmt: skip
     else:
         plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, peers=peers, **moved)
-    return phases + launch(plan)[1]
+    return run(session, plan, **buffers)
 
 
 # In chunks --------------------------------------------------------------------------------------------------------
@@ -219,7 +224,7 @@ def _most_at_once(call, payload_type):
 
 def _sorted_in_chunks(call):
     """Host keys beyond the device's memory: each chunk sorted by itself, merged here. Results as of `_sorted`."""
-    most, indices, phases = _most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64), ()
+    most, indices = _most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64)
     offsets = np.array([0, call.n]) if call.offsets is None else call.offsets
     for begin, end in _whole_segments(offsets, most):
         first, last = np.searchsorted(offsets, [begin, end])
@@ -228,11 +233,9 @@ def _sorted_in_chunks(call):
             stop = min(start + most, end)
             part = Call(
                 "argsort", call.keys[start:stop], None, call.order.descending, None, inside, call.key_bits,
-                call.session, call.profile,
+                call.session, False,
             )  # fmt: skip
-            _, numbers, more = _sorted(part)
-            indices[start:stop] = numbers + start
-            phases += more
+            indices[start:stop] = _sorted(part)[1] + start
         if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
             found = indices[begin:end]
             images = call.order.digits(call.keys[found]) & call.significant
@@ -240,7 +243,7 @@ def _sorted_in_chunks(call):
     keys = None if call.of == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
     # both are copies by now: out may be the keys, the values, or the one where the other was
-    return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload), phases
+    return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload)
 
 
 def _whole_segments(offsets, most):

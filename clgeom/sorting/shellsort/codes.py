@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder, as_device_bits
 from clgeom.sorting.outputs import Output
 
@@ -27,7 +26,6 @@ class Codes:
         self.order = KeyOrder(keys.dtype.newbyteorder("="), descending)
         self.bits = max(self.order.bits, 32)
         self.dtype = np.dtype(f"uint{self.bits}")
-        self.policy = select(session.profile, "sorting/shellsort/shell_codes", self.order.dtype, self.n)
         self.buffers = {"codes": self.room(self.n)}
         given = as_device_bits(session, keys, of="shellsort")
         steps = [
@@ -39,9 +37,17 @@ class Codes:
     def _step(self, direction, source, target, count, at=0):
         params = {**self.order.options(), "code_bits": self.bits, "direction": direction}
         args = (source, np.uint64(count), np.uint64(at), self.order.flip, target)
-        groups = self.policy.groups(ceil_div(count, self.policy.tile), self.session.profile.compute_units)
         moved = count * (self.dtype.itemsize + self.order.storage.itemsize)
-        return Step("sorting/shellsort/shell_codes", self.policy, args, groups, params, moved)
+        return Step.over(
+            self.session.profile,
+            "sorting/shellsort/shell_codes",
+            args,
+            count,
+            dtype=self.order.dtype,
+            most=self.n,
+            params=params,
+            bytes_moved=moved,
+        )
 
     def room(self, count):
         """Memory for so many codes."""
@@ -55,8 +61,9 @@ class Codes:
 
     def run(self, *steps):
         """Enqueue steps; their seconds when profiled."""
-        result = run(self.session, Plan(*steps), profile=self.profiled, **self.buffers)
-        return sum(phase.seconds for phase in result.phases) if self.profiled else None
+        with recording(self.profiled) as phases:
+            run(self.session, Plan(*steps), **self.buffers)
+        return sum(phase.seconds for phase in phases) if self.profiled else None
 
     def read(self, name, count=1, number=np.uint32) -> np.ndarray:
         """The unsigned integers that a name is bound to."""
@@ -64,11 +71,16 @@ class Codes:
 
     def in_order(self) -> bool:
         """Whether the codes are sorted."""
-        policy = select(self.session.profile, "sorting/shellsort/shell_check", self.dtype, self.n)
-        groups = policy.groups(ceil_div(self.n, policy.tile), self.session.profile.compute_units)
         self.clear("descent", 1)
         args = ("codes", np.uint32(self.n), "descent")
-        step = Step("sorting/shellsort/shell_check", policy, args, groups, {"code_bits": self.bits})
+        step = Step.over(
+            self.session.profile,
+            "sorting/shellsort/shell_check",
+            args,
+            self.n,
+            dtype=self.dtype,
+            params={"code_bits": self.bits},
+        )
         run(self.session, Plan(step), **self.buffers)
         return not self.read("descent")[0]
 

@@ -22,9 +22,8 @@ The variants of the study (shellsort_study.py) differ in who sorts a column:
 
 from __future__ import annotations
 
-import numpy as np
-
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import session_of
 from clgeom.sorting.keys import MOST_KEYS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
@@ -89,8 +88,8 @@ def shellsort(
     """
     keys = as_key_array(keys, of="shellsort")
     variant = _checked_variant(variant)
-    items = _checked_count(max_items_per_subsequence, "max_items_per_subsequence")
-    elements = _checked_count(min_elements_per_item, "min_elements_per_item")
+    items = integer(max_items_per_subsequence, "max_items_per_subsequence", caller="shellsort")
+    elements = integer(min_elements_per_item, "min_elements_per_item", caller="shellsort")
     if order not in (None, "ascending", "descending"):
         raise InvalidInput(
             f"The 'order' parameter of shellsort must be None, 'ascending' or 'descending'. Got {order!r} instead."
@@ -113,12 +112,5 @@ def shellsort(
 def _checked_variant(variant):
     name = variant.upper() if isinstance(variant, str) and variant != "auto" else variant
     if name not in VARIANTS:
-        known = ", ".join(repr(v) for v in VARIANTS)
-        raise InvalidInput(f"The 'variant' parameter of shellsort must be one of {known}. Got {variant!r} instead.")
+        one_of(variant, VARIANTS, "variant", caller="shellsort")
     return name
-
-
-def _checked_count(value, name):
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"The '{name}' parameter of shellsort must be a positive integer. Got {value!r} instead.")
-    return int(value)

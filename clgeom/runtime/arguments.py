@@ -1,0 +1,39 @@
+"""What public functions take: choices, integers, masks, each checked here, with one way to say what is wrong.
+
+Points and arrays are taken in by `clgeom.runtime.arrays`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, is_integer, short
+
+
+def wrong(name: str, caller: str, expected: str, got: str) -> InvalidInput:
+    """The error for a parameter of the public function `caller` that is not as expected."""
+    return InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. Got {got} instead.")
+
+
+def one_of(value, allowed, name: str, *, caller: str) -> str:
+    """The value, if it is one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise wrong(name, caller, f"one of {', '.join(map(repr, allowed))}", short(value))
+    return value
+
+
+def integer(value, name: str, *, caller: str, least: int = 1, most: int | None = None) -> int:
+    """The value as an int, if it is an integer within these bounds. A bool is none."""
+    if not is_integer(value) or value < least or (most is not None and value > most):
+        upto = "" if most is None else f" to {most:,}"
+        raise wrong(name, caller, f"an integer from {least:,}{upto}", short(value))
+    return int(value)
+
+
+def unmasked(values, name: str, *, caller: str) -> None:
+    """Refuse an array that has masked elements."""
+    if np.ma.is_masked(values):
+        count = np.ma.count_masked(values)
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must have no masked entries. Got {count} of them instead."
+        )
