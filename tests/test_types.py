@@ -176,7 +176,7 @@ ALSO_PUBLIC = {
     "clgeom.dp.analysis.infer": ("Inference", "PatternFit"),
     "clgeom.dp.language.trace": ("Expr",),
     "clgeom.dp.study.graph": ("DependencyGraph",),
-    "clgeom.dp.table.walk": ("Walk",),
+    "clgeom.dp.table.traceback": ("Traceback",),
     "clgeom.errors": ("ClgeomError", "DependencyError", "DeviceLimit", "InvalidInput", "KernelBuildError"),
     "clgeom.region.arc.study": ("Walk", "published_walk", "region_by_kernel"),
     "clgeom.region.coverage.result": ("Grid",),

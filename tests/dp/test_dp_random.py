@@ -122,7 +122,7 @@ def job_of(session, equation, shape, values, pattern=None):
     from clgeom.dp.job import Job, check_values
 
     pattern = dp.PATTERNS[pattern or equation.pattern]
-    values = check_values(equation, values, of="fill")
+    values = check_values(equation, values, caller="fill")
     return Job(equation, shape, pattern, None, "table", 0, pattern.stages(*shape), False, session, values, (), {})
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clgeom.dp.analysis.reach import Near, Row
+from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import cuts
 from clgeom.dp.job import Job

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clgeom.dp.analysis.reach import Near, Row
+from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
 from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import pieces
 from clgeom.dp.job import Job
