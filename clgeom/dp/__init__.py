@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # as in typing, whose import would take longer than all o
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "analysis.infer": "infer_pattern",
-    "analysis.reach": "Far Near Row Split",
+    "analysis.dependences": "Far Near Row Split",
     "filling": "fill",
     "language.equation": "Equation equation",
     "language.functions": (
@@ -26,13 +26,13 @@ _HOMES = {
     "problems": "problems",
     "study.graph": "dependency_graph fill_by_stages fill_when_ready",
     "table.table": "Table",
-    "table.walk": "walk_back",
+    "table.traceback": "traceback",
 }
 
 if TYPE_CHECKING:
     from clgeom.dp import problems as problems
     from clgeom.dp.analysis.infer import infer_pattern as infer_pattern
-    from clgeom.dp.analysis.reach import Far as Far, Near as Near, Row as Row, Split as Split
+    from clgeom.dp.analysis.dependences import Far as Far, Near as Near, Row as Row, Split as Split
     from clgeom.dp.filling import fill as fill
     from clgeom.dp.language.equation import Equation as Equation, equation as equation
     from clgeom.dp.language.functions import (
@@ -59,6 +59,6 @@ if TYPE_CHECKING:
         fill_when_ready as fill_when_ready,
     )
     from clgeom.dp.table.table import Table as Table
-    from clgeom.dp.table.walk import walk_back as walk_back
+    from clgeom.dp.table.traceback import traceback as traceback
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)

@@ -78,12 +78,13 @@ class TilePolicy(Policy):
 
 @dataclass(frozen=True)
 class StagePolicy(Policy):
-    """The shape of a stage of a table: also how the table lies in memory where the caller does not say.
+    """The shape of a stage of a table.
 
     Parameters
     ----------
     layout : str
-        A layout of `clgeom.dp.LAYOUTS`, or "stages": the cells of a stage side by side.
+        How a table that is filled by diagonals lies in memory where the caller does not say: a layout of
+        `clgeom.dp.LAYOUTS`, or "stages", the cells of a diagonal side by side. Rows and columns always lie so.
     """
 
     layout: str = "stages"

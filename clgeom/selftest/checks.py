@@ -388,7 +388,7 @@ def _graph(session):
 
 
 @checks(
-    "dp/paths: row_stage column_stage diagonal_stage",
+    "dp/paths: fill_stage",
     "dp/table: read_cells",
 )
 def _stages(session):
@@ -448,7 +448,7 @@ def _recover(session):
     "dp/table: walk_back",
 )
 def _paths(session):
-    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, walk_back, where, which_max
+    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
     from clgeom.dp.paths.tickets import are_safe
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
@@ -488,7 +488,7 @@ def _paths(session):
             if are_safe(session) and not session.profile.is_cpu:
                 once = fill(eq, shape, launches="single", device=session, **given)
                 _same(once.numpy(), expected.numpy(), "tiles in one launch")
-            way = walk_back(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
+            way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
             _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
             _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
     return "tiles, rows, splits and a walk back against stages"

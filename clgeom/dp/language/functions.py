@@ -1,4 +1,4 @@
-"""What users write in traced equations besides operators: where, minimum, min_over and their like."""
+"""Functions of traced equations: where, minimum, min_over and their like."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.dp.language.parameters import C_NAME
 from clgeom.dp.language.trace import (
     CELL_TYPES,
     Expr,
@@ -30,9 +31,9 @@ def where(condition_: Operand, a: Operand, b: Operand) -> Expr: ...
 @overload
 def where(condition_: Operand, a: tuple[Operand, ...], b: tuple[Operand, ...]) -> tuple[Expr, ...]: ...
 def where(condition_: Operand, a: Any, b: Any) -> Any:
-    """`a` where the condition holds, else `b`; the one not taken is not evaluated, so it may read outside the table.
+    """`a` where the condition holds, else `b`. The other side is not evaluated, so it may read outside the table.
 
-    `a` and `b` may be pairs of a value and its decision.
+    `a` and `b` may be pairs of a value and its choice.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def alike(values) -> list[Expr]:
 
 
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The least; the first written of equals, and what comes first where NaN is compared.
+    """The least value; of equals the first, and with NaN the first of the two compared.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 
 def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The largest; the first written of equals, and what comes first where NaN is compared.
+    """The largest value; of equals the first, and with NaN the first of the two compared.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def fold(op, *values) -> Expr:
 
 
 def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """Which value is the least: 0 for the first written. The decision that goes with `minimum`.
+    """The number of the least value, from 0: the choice that belongs to `minimum`.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 
 def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """Which value is the largest: 0 for the first written. The decision that goes with `maximum`.
+    """The number of the largest value, from 0: the choice that belongs to `maximum`.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ def absolute(value: Operand) -> Expr:
 
 
 def sqrt(value: Operand) -> Expr:
-    """The square root of a float, correctly rounded where the device can (see `Equation`).
+    """The square root of a float; see `Equation` for its rounding.
 
     Parameters
     ----------
@@ -197,8 +198,8 @@ def sqrt(value: Operand) -> Expr:
 def cast(value: Operand, dtype: DTypeLike) -> Expr:
     """The value in another type: int32, int64, float32 or float64.
 
-    Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
-    wrap around.
+    Floats are cut towards zero; a float beyond the range of the integer type becomes the nearest integer, NaN becomes
+    0. Integers wrap around.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
 
 
 def index(name: str = "k") -> Expr:
-    """A new index, for `min_over` and its like.
+    """A new index, for `min_over` and its like; `name` is its name in the OpenCL C.
 
     Parameters
     ----------
@@ -238,6 +239,8 @@ def index(name: str = "k") -> Expr:
     >>> dp.fill(f, (1, 5)).numpy().tolist()
     [[0, 0, 1, 5, 14]]
     """
+    if not isinstance(name, str) or not C_NAME.match(name):
+        raise mistake(f"An index must have a name in C. Got {name!r} instead.")
     return Expr("index", (), "int", name)
 
 
@@ -249,8 +252,10 @@ def min_over(
     Parameters
     ----------
     k : Expr or str
-        An index from `index`, or a name for one.
+        An index from `index`, or a name for one: an int32. Each reduction has its own, even where one is written in
+        several, inside each other or one after the other.
     lo, hi : Expr or int
+        Ends of int64 beyond the range of int32 are cut to it; checks of a fill find that (`IntegerOverflow`).
     expr : Expr, or function of k
     empty : number or Expr, optional
         The value of an empty range; the largest of the type by default. NaN never wins.
@@ -294,7 +299,7 @@ def max_over(
 
 
 def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The sum of an expression over lo <= k < hi, added in this order.
+    """The sum of an expression over lo <= k < hi, in ascending order of k.
 
     Parameters
     ----------
@@ -316,7 +321,7 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
 
 
 def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
-    """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`.
+    """The lowest k at which an expression is least; -1 for an empty range. The choice that belongs to `min_over`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Problems that are solved by filling a table, each with the way to its solution."""
+"""Problems that are solved by filling a table, each with the traceback of its solution."""
 
 from clgeom.lazy import lazy_names
 

@@ -1,4 +1,4 @@
-"""Where to split a chain: products of matrices, alphabetic codes, search trees."""
+"""Chains that are split in two: matrix chains, alphabetic codes, search trees."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _matrix_chain(M, i, j, d):
 def matrix_chain_equation(dtype="int64") -> Equation:
     """The functional equation: cell (i, j) is the fewest multiplications for the matrices i to j.
 
-    Decision: the last matrix of the left factor.
+    Choice: the last matrix of the left factor.
     """
     types = {"d": f"{dtype}[]"}
     return Equation(
@@ -76,7 +76,7 @@ def search_tree_equation(dtype="int64") -> Equation:
 
 @dataclass(frozen=True)
 class MatrixChain:
-    """What `matrix_chain` found.
+    """The result of `matrix_chain`.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class MatrixChain:
 
 @dataclass(frozen=True)
 class AlphabeticTree:
-    """What `alphabetic_tree` found.
+    """The result of `alphabetic_tree`.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class AlphabeticTree:
 
 @dataclass(frozen=True)
 class SearchTree:
-    """What `search_tree` found.
+    """The result of `search_tree`.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class SearchTree:
 
 
 def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = None) -> MatrixChain:
-    """In which order to multiply a chain of matrices with the fewest multiplications of numbers.
+    """Find the order of multiplying a chain of matrices with the fewest multiplications of numbers.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
     >>> chain.multiplications, chain.parenthesisation
     (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
     """
-    dims = arguments.whole_numbers(dims, "dims", of="matrix_chain", least=1)
+    dims = arguments.whole_numbers(dims, "dims", caller="matrix_chain", least=1)
     n = len(dims) - 1
     if n < 1:
         raise arguments.wrong("matrix_chain", "dims", "at least two numbers", len(dims))
@@ -224,9 +224,9 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
     >>> alphabetic_tree([2, 3, 1, 4]).cost
     20
     """
-    weights = arguments.numbers(weights, "weights", of="alphabetic_tree", least=0, empty=False)
+    weights = arguments.numbers(weights, "weights", caller="alphabetic_tree", least=0, empty=False)
     n = len(weights)
-    equation = alphabetic_tree_equation(_sum_type(weights, n, of="alphabetic_tree", name="weights"))
+    equation = alphabetic_tree_equation(_sum_type(weights, n, caller="alphabetic_tree", name="weights"))
     sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
     if not tree:
         return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
@@ -260,12 +260,12 @@ def search_tree(
     >>> round(search_tree([0.15, 0.10, 0.05, 0.10, 0.20], [0.05, 0.10, 0.05, 0.05, 0.05, 0.10]).cost, 12)
     2.75
     """
-    of = "search_tree"
-    keys = arguments.numbers(keys, "keys", of=of, least=0)
+    caller = "search_tree"
+    keys = arguments.numbers(keys, "keys", caller=caller, least=0)
     n = len(keys)
     gaps = np.zeros(n + 1, np.int64) if gaps is None else gaps
-    gaps = arguments.numbers(gaps, "gaps", of=of, least=0, size=(n + 1, "one number more than 'keys'"))
-    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, of=of, name="keys")
+    gaps = arguments.numbers(gaps, "gaps", caller=caller, least=0, size=(n + 1, "one number more than 'keys'"))
+    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, caller=caller, name="keys")
     equation = search_tree_equation(dtype)
     p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
     shape = n + 1, n + 1
@@ -275,12 +275,12 @@ def search_tree(
     return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))
 
 
-def _sum_type(weights, depth, *, of, name):
+def _sum_type(weights, depth, *, caller, name):
     """int64 for whole numbers whose weighted sums fit, else float64."""
     if weights.dtype.kind == "f":
         return "float64"
     if sum(map(int, weights)) * (depth + 1) > arguments.INT64:
-        raise InvalidInput(f"The '{name}' parameter of {of} is too large: the cost may not fit 64 bits.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} is too large: the cost may not fit 64 bits.")
     return "int64"
 
 
@@ -329,7 +329,7 @@ return m - 1;
 
 
 def _splits(table, n) -> np.ndarray:
-    """What SPLITS finds; the stack never holds more parts than there are things."""
+    """The splits that SPLITS finds; its stack never holds more parts than there are things."""
     return table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2).astype(np.int64).reshape(-1, 3)
 
 

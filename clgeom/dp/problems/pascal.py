@@ -29,7 +29,7 @@ def binomial_equation(dtype="int64") -> Equation:
 
 @dataclass(frozen=True)
 class Binomial:
-    """What `binomial` found: `value` is C(n, k).
+    """The result of `binomial`: `value` is C(n, k).
 
     Examples
     --------
@@ -70,8 +70,8 @@ def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: Devi
     >>> binomial(33, 16)
     Binomial(n=33, k=16, value=1166803110)
     """
-    n = arguments.whole(n, "n", of="binomial", most=arguments.INT32 - 1)
-    k = arguments.whole(k, "k", of="binomial", most=arguments.INT32 - 1)
+    n = arguments.whole(n, "n", caller="binomial", most=arguments.INT32 - 1)
+    k = arguments.whole(k, "k", caller="binomial", most=arguments.INT32 - 1)
     if dtype not in ("int32", "int64"):
         raise arguments.wrong("binomial", "dtype", "'int32' or 'int64'", repr(dtype))
     if k > n:
@@ -105,10 +105,10 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     >>> problems.pascal_triangle(4).tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]]
     """
-    of = "pascal_triangle"
+    caller = "pascal_triangle"
     if dtype not in ("int32", "int64"):
-        raise arguments.wrong(of, "dtype", "'int32' or 'int64'", repr(dtype))
-    rows = arguments.whole(rows, "rows", of=of, least=1)
+        raise arguments.wrong(caller, "dtype", "'int32' or 'int64'", repr(dtype))
+    rows = arguments.whole(rows, "rows", caller=caller, least=1)
     if rows > {"int32": 34, "int64": 67}[dtype]:
         raise InvalidInput(f"The row {rows - 1} of Pascal's triangle does not fit {dtype}.")
     return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()

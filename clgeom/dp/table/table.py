@@ -1,4 +1,4 @@
-"""Filled tables: cells that stay on the device until they are asked for, and recovery of solutions there."""
+"""`Table`: a filled table whose cells stay on the device until they are read, and recovery of solutions there."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, read, ru
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DTypeLike, NDArray
 
-#: Launches of a function that goes on by itself, between two looks whether it is done.
+#: Launches of a resumed function between two reads of whether it is done.
 RESUMED = 4
-#: Buffers that a table may be split over: kernels take this many pointers.
+#: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a kernel reads a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
+    """The access of a kernel to a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
 
     `access` is OpenCL C in a, b, n and m.
     """
@@ -78,7 +78,7 @@ class CellStore:
         return self._read(at, 1)[0]
 
     def _read(self, at, count):
-        """Stored values that lie side by side, without the increment."""
+        """Contiguous stored values, without the increment."""
         out = np.empty(count, self.dtype)
         done = 0
         while done < count:
@@ -139,7 +139,7 @@ class CellStore:
         return out
 
     def reader(self, name: str) -> Reader:
-        """How a kernel reads this store; `name` keeps the pointers of several stores apart."""
+        """The `Reader` of this store; `name` keeps the pointers of several stores apart."""
         stem, kind = f"dp_{name}", c_name(self.dtype)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
@@ -159,12 +159,15 @@ class CellStore:
 
 def _texts(reader):
     return {
-        "define": reader.define, "parameters": reader.parameters, "names": reader.names, "access": reader.access,
-    }  # fmt: skip
+        "define": reader.define,
+        "parameters": reader.parameters,
+        "names": reader.names,
+        "access": reader.access,
+    }
 
 
 def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="The table") -> CellStore:
-    """Memory for all cells of a table: one buffer if it can be, else chunks of a power of two of cells."""
+    """Memory for all cells of a table: one buffer if possible, else chunks of a power of two of cells."""
     from clgeom.runtime import launch
 
     n, m = shape
@@ -198,7 +201,7 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
 
 @dataclass(eq=False)
 class Filled:
-    """What a path hands back: `table`, `last`, `corner` and `decisions` are None where they are not kept."""
+    """The result of a path: `table`, `last`, `corner` and `decisions` are None if they are not kept."""
 
     path: str
     layout: str
@@ -210,18 +213,18 @@ class Filled:
 
 @dataclass(eq=False, repr=False)
 class Table:
-    """A filled table. Cells are copied from the device when they are asked for.
+    """A filled table. Cells are copied from the device when they are read.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : numpy.dtype
     pattern, layout, path, keep : str
-        How it was filled: by which pattern and path, in which layout, what was kept.
+        The pattern and path of the fill, the layout in memory, and what was kept.
     pattern_basis : {"given", "proven", "probed"}
-        Whether the pattern was given, or inferred: then proven, or only seen to fit where the equation was watched.
-    decisions : store of decisions, or None
-        With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
+        Whether the pattern was given, inferred with a proof, or inferred by watching the equation.
+    decisions : store of choices, or None
+        Has ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
     phases : tuple of Phase
 
     Examples
@@ -260,8 +263,8 @@ class Table:
 
     @functools.cached_property
     def overflow(self) -> str:
-        """ "impossible" if the bounds of the equation and its parameters rule out that an integer wrapped around, else
-        "possible": they cannot tell."""
+        """ "impossible" if the bounds of the equation and its parameters prove that no integer wrapped around, else
+        "possible"."""
         return self._bounds()
 
     def __repr__(self) -> str:
@@ -361,37 +364,37 @@ class Table:
         helpers: str = "",
         state: Sequence[int] | None = None,
     ) -> NDArray[Any]:
-        """Run a function of yours on the device, after the fill: to recover a solution without copying the table.
+        """Run a function of yours on the device after the fill, to recover a solution without copying the table.
 
         Parameters
         ----------
         source : str
-            OpenCL C statements that read cells as ``M(a, b)``, decisions as ``D(a, b)``, and the equation's parameters
+            OpenCL C statements. They read cells as ``M(a, b)``, choices as ``D(a, b)``, and the equation's parameters
             by name; write to ``out[0]`` .. ``out[out_size - 1]``; and return how many elements they wrote. ``n`` and
             ``m`` are the table's shape.
         size : int
-            The most elements to be written.
+            The most elements that the function writes.
         dtype : numpy.dtype
             Type of `out`: an integer or float type.
         helpers : str
             OpenCL C functions that the source calls.
         state : sequence of int, optional
-            For ways of more than some 100,000 steps, which would take one launch too long: the function returns -1
-            before it is done, and is launched again until it does not. It keeps what it needs in ``state[0]``,
-            ``state[1]`` .., of 64 bits, which are these numbers at first, and in `out`.
+            For tracebacks of more than some 100,000 steps, which would take too long in one launch: the function
+            returns -1 as long as it is not done, and is launched again. It keeps its state in ``state[0]``,
+            ``state[1]`` .., 64-bit integers with these initial values, and in `out`.
 
         Returns
         -------
         ndarray
-            What was written.
+            The elements written.
 
         Notes
         -----
         One work-item runs the function: a step takes some 10 to 100 ns on a CPU and up to a microsecond on a GPU. A
         desktop may end a launch that takes longer than a few seconds.
         """
-        body = c_text(source, of="recover", name="source")
-        helpers = c_text(helpers, of="recover", name="helpers", empty=True)
+        body = c_text(source, caller="recover", name="source")
+        helpers = c_text(helpers, caller="recover", name="helpers", empty=True)
         bare = uncommented(source)
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":
@@ -436,7 +439,7 @@ class Table:
                 count,
                 *(["state"] if resumed else []),
                 *self._arguments,
-            ),  # fmt: skip
+            ),
             1,
             params=params,
             options=build_options(self.session),
@@ -448,7 +451,7 @@ class Table:
             buffers["state"] = allocate(self.session, state.nbytes)
             write(self.session, buffers["state"], state)
             write(self.session, buffers["count"], np.array([-1], np.int32))
-        with users_errors(source, of="recover"):
+        with users_errors(source, name="recover"):
             result = run(self.session, Plan(step), **buffers)
             while (written := int(result.read(count)[0])) == -1 and resumed:
                 result = run(self.session, Plan(*[step] * RESUMED), **buffers)
