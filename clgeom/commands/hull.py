@@ -159,7 +159,7 @@ def _save_trace(points, path, collinear, nonfinite, session):
     from clgeom.plotting.hoods import save_trace
     from clgeom.runtime.arrays import leave_out
 
-    points = np.asarray(leave_out(points, nonfinite=nonfinite, of="hull")[0])
+    points = np.asarray(leave_out(points, nonfinite=nonfinite, caller="hull")[0])
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     options = {"collinear": collinear, "trace": True, "device": session}
     save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)
