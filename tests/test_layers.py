@@ -119,6 +119,19 @@ def test_no_import_cycles():
     assert done == set(MODULES)
 
 
+def test_no_circles_of_packages():
+    """Imports inside functions count, too."""
+    edges = {}
+    for name in MODULES:
+        targets = {target.split(".")[0] for target, _ in imports(MODULES[name], name)} & set(LEVEL)
+        edges.setdefault(name.split(".")[0], set()).update(targets)
+    reached = {package: set(targets) - {package} for package, targets in edges.items()}
+    for _ in LEVEL:
+        for targets in reached.values():
+            targets |= {far for target in targets for far in reached.get(target, ())}
+    assert not [package for package, targets in reached.items() if package in targets]
+
+
 def names_used(path):
     """Attributes and names that occur in a file."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
