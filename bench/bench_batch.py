@@ -135,8 +135,10 @@ def row_of(session, name, sizes, dtype, options):
     if options.phases:
         resident = resident if options.on_device else (points, offsets)
         profiled = clgeom.convex_hulls(*resident, device=session, profile=True)
-        print(f"{dtype.name} {name} {sizes}: "
-              + ", ".join(f"{phase.name} {phase.seconds * 1e3:.3f} ms" for phase in profiled.phases))  # fmt: skip
+        print(
+            f"{dtype.name} {name} {sizes}: "
+            + ", ".join(f"{phase.name} {phase.seconds * 1e3:.3f} ms" for phase in profiled.phases)
+        )
     return row
 
 

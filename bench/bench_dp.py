@@ -45,9 +45,11 @@ from clgeom.runtime.device import as_session
 
 CASES = ("binomial", "lcs", "knapsack", "matrix_chain")
 TITLES = {
-    "binomial": "Binomial coefficients", "lcs": "Longest common subsequence", "knapsack": "0/1 knapsack, 1,000 items",
+    "binomial": "Binomial coefficients",
+    "lcs": "Longest common subsequence",
+    "knapsack": "0/1 knapsack, 1,000 items",
     "matrix_chain": "Matrix chain multiplication",
-}  # fmt: skip
+}
 #: Cells beyond which a candidate is left out: it would take too long. ``--most`` changes them.
 MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6}
 #: The order in which candidates are called in turn.
@@ -373,11 +375,14 @@ def draw(path, folder):
 
     record = json.loads(Path(path).read_text(encoding="utf-8"))
     names = {
-        "numba": ("loop on one core", "C7", ":"), "stages": ("a launch for each stage", "C1", "--"),
-        "hand": ("by hand", "C2", "--"), "table": ("clgeom, table kept", "C0", "-"),
-        "corner": ("clgeom, answer alone", "C9", "-"), "device": ("with the solution, on the device", "C3", "-"),
+        "numba": ("loop on one core", "C7", ":"),
+        "stages": ("a launch for each stage", "C1", "--"),
+        "hand": ("by hand", "C2", "--"),
+        "table": ("clgeom, table kept", "C0", "-"),
+        "corner": ("clgeom, answer alone", "C9", "-"),
+        "device": ("with the solution, on the device", "C3", "-"),
         "host": ("with the solution, on the host", "C4", "-."),
-    }  # fmt: skip
+    }
     figure, axes = plt.subplots(2, 4, figsize=(16, 7), layout="constrained", sharex="col")
     for column, case in enumerate(CASES):
         rows = [row for row in record["rows"] if row["case"] == case]

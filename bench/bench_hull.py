@@ -63,8 +63,11 @@ def cloud(name, n, dtype):
         points = rng.random((n, 2))
     else:
         angle = rng.random(n) * 2 * np.pi
-        radius = {"disc": lambda: np.sqrt(rng.random(n)), "circle": lambda: 1.0,
-                  "noise": lambda: 1 + 0.02 * rng.random(n)}[name]()  # fmt: skip
+        radius = {
+            "disc": lambda: np.sqrt(rng.random(n)),
+            "circle": lambda: 1.0,
+            "noise": lambda: 1 + 0.02 * rng.random(n),
+        }[name]()
         points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return (points * 1e6).astype(dtype)
 
@@ -179,9 +182,14 @@ def row_of(session, name, n, dtype, options):
     row["scipy/clgeom"] = taken["scipy"] / taken["clgeom"] if "scipy" in taken else None
     if options.phases:
         profiled = clgeom.convex_hull(resident if options.on_device else points, device=session, profile=True)
-        print(f"{dtype.name} {name} {n:,}: " + ", ".join(
-            f"{phase.name} {phase.seconds * 1e3:.3f} ms" + (f" {phase.gb_per_s:.0f} GB/s" if phase.bytes_moved else "")
-            for phase in profiled.phases))  # fmt: skip
+        print(
+            f"{dtype.name} {name} {n:,}: "
+            + ", ".join(
+                f"{phase.name} {phase.seconds * 1e3:.3f} ms"
+                + (f" {phase.gb_per_s:.0f} GB/s" if phase.bytes_moved else "")
+                for phase in profiled.phases
+            )
+        )
         array = as_device_points(session, resident if options.on_device else points, caller="bench")
         read = common.plain_read(session)
         row["one read"] = 1e3 * statistics.median(read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9))

@@ -62,7 +62,7 @@ def ours(values, session, segments):
         f"clgeom, parts, {segments} segments of both axes": call(segments=segments, axis="both"),
         f"clgeom, parts, {segments} segments, simplify(2)": simplified,
         f"clgeom, parts and holes, {segments} segments": call(segments=segments, holes=large),
-    }  # fmt: skip
+    }
 
 
 def rivals(values, slow):
@@ -152,7 +152,7 @@ def chain(points):
 def raster_rows(session, size, options):
     values = coverage_map(
         (size, size), pixel=4096 / size, sigma=5, correlation=120, power=47.0, seed=3, device=session
-    ).values  # fmt: skip
+    ).values
     mask = values >= LEVEL
     exact, rows = mask_polygons(mask), []
     calls = {name: (call, as_cells) for name, call in ours(values, session, options.segments).items()}
@@ -165,9 +165,16 @@ def raster_rows(session, size, options):
         if name.startswith("clgeom"):
             assert found.missed < 1e-6 * found.mask_area, (name, found)
         rows.append(
-            {"map": f"{size}^2", "outline": name, "ms": timed[name] * 1e3, "vertices": found.vertices,
-             "superfluous": found.superfluous_of_mask, "missed": found.missed_of_mask, "IoU": found.iou}
-        )  # fmt: skip
+            {
+                "map": f"{size}^2",
+                "outline": name,
+                "ms": timed[name] * 1e3,
+                "vertices": found.vertices,
+                "superfluous": found.superfluous_of_mask,
+                "missed": found.missed_of_mask,
+                "IoU": found.iou,
+            }
+        )
     return rows
 
 
@@ -193,10 +200,17 @@ def stack_rows(session, options):
             assert made[i].outline.contains(cells).all() and made[i].outline.contains(cells + 1).all()
         seconds = common.interleaved({"clgeom": call}, options.repeat)["clgeom"]
         rows.append(
-            {"maps": options.maps, "cells": "512^2", "levels": 4, "segments": segments, "ms": seconds * 1e3,
-             "us a region": seconds * 1e6 / len(made), "GB/s of the maps": maps.nbytes / seconds / 1e9,
-             "vertices a region": sum(len(g.chains.lower) + len(g.chains.upper) for g in made._groups) / len(made)}
-        )  # fmt: skip
+            {
+                "maps": options.maps,
+                "cells": "512^2",
+                "levels": 4,
+                "segments": segments,
+                "ms": seconds * 1e3,
+                "us a region": seconds * 1e6 / len(made),
+                "GB/s of the maps": maps.nbytes / seconds / 1e9,
+                "vertices a region": sum(len(g.chains.lower) + len(g.chains.upper) for g in made._groups) / len(made),
+            }
+        )
     return rows
 
 
@@ -317,8 +331,10 @@ def draw(record, folder):
     ):
         times.plot(n, chain, "o-", color="0.35", markersize=4, label="one chain, compiled")
         for way, label, colour in (
-            ("", "local memory", "C0"), ("naive ", "naive", "C1"), ("4096 ", "4096 segments", "C2"),
-        ):  # fmt: skip
+            ("", "local memory", "C0"),
+            ("naive ", "naive", "C1"),
+            ("4096 ", "4096 segments", "C2"),
+        ):
             name, style = way + what, {"color": colour, "markersize": 4, "label": label}
             taken = [row[name] for row in rows]
             times.plot(n, taken, "o-", **style)

@@ -88,8 +88,13 @@ def candidates(keys, session, options):
         limit = LIMITS.get(variant, np.inf)
         if n > (max(limit, options.slow) if variant not in ("0", "auto") else limit):
             continue
-        how = {"variant": variant, "gaps": options.gaps, "max_items_per_subsequence": options.items,
-               "min_elements_per_item": options.elements, "device": None if on_device else session}  # fmt: skip
+        how = {
+            "variant": variant,
+            "gaps": options.gaps,
+            "max_items_per_subsequence": options.items,
+            "min_elements_per_item": options.elements,
+            "device": None if on_device else session,
+        }
         try:
             verify(shellsort(given, **how).keys, keys, variant)
         except DeviceLimit:  # E: its chunks are larger than the local memory
@@ -127,13 +132,27 @@ def study(session, options):
     tables = {}
     for n, least in ((1000, 5), (10_000, 4)):
         print(f"\nVariant D, {n:,} keys, at least {least} elements an item: means of an item")
-        result = shellsort(make_keys(n, options.type), variant="D", gaps=options.gaps, min_elements_per_item=least,
-                           device=session, stats=True, profile=True)  # fmt: skip
+        result = shellsort(
+            make_keys(n, options.type),
+            variant="D",
+            gaps=options.gaps,
+            min_elements_per_item=least,
+            device=session,
+            stats=True,
+            profile=True,
+        )
         rows = [
-            {"gap": p.gap, "items/group": p.items_per_group, "groups": p.groups, "elements/item": p.elements_per_item,
-             "reads": p.reads / p.items, "writes": p.writes / p.items, "passes": p.passes}
+            {
+                "gap": p.gap,
+                "items/group": p.items_per_group,
+                "groups": p.groups,
+                "elements/item": p.elements_per_item,
+                "reads": p.reads / p.items,
+                "writes": p.writes / p.items,
+                "passes": p.passes,
+            }
             for p in result.phases
-        ]  # fmt: skip
+        ]
         common.print_table(rows)
         tables[f"accesses_{n}"] = rows
     serial = serial_shellsort()
@@ -149,8 +168,14 @@ def study(session, options):
                 serial[1](work, gap)
                 rows[gap]["serial"] = (time.perf_counter() - begin) * 1e3
         for variant in (*variants, "auto"):
-            how = {"variant": variant, "gaps": options.gaps, "max_items_per_subsequence": options.items,
-                   "min_elements_per_item": options.elements, "device": session, "profile": True}  # fmt: skip
+            how = {
+                "variant": variant,
+                "gaps": options.gaps,
+                "max_items_per_subsequence": options.items,
+                "min_elements_per_item": options.elements,
+                "device": session,
+                "profile": True,
+            }
             shellsort(keys, **how)
             for phase in shellsort(keys, **how).phases:  # auto has its last gaps in one: under the first of them
                 rows[phase.gap][variant] = phase.seconds * 1e3

@@ -190,9 +190,14 @@ def shellsort_candidates(session, keys):
 CANDIDATES = {"host": host_candidates, "device": device_candidates, "shellsort": shellsort_candidates}
 
 RATIOS = (
-    ("sort", "np.sort stable"), ("argsort", "np.argsort stable"), ("sort", "cupy.sort"), ("argsort", "cupy.argsort"),
-    ("sort", "pyopencl radix"), ("argsort", "pyopencl radix pairs"), ("argsort", "torch.sort+indices"),
-)  # fmt: skip
+    ("sort", "np.sort stable"),
+    ("argsort", "np.argsort stable"),
+    ("sort", "cupy.sort"),
+    ("argsort", "cupy.argsort"),
+    ("sort", "pyopencl radix"),
+    ("argsort", "pyopencl radix pairs"),
+    ("argsort", "torch.sort+indices"),
+)
 
 
 def measure(session, where, n, dtype, distribution, options):
@@ -217,10 +222,15 @@ def phases(session, n, dtype):
             found = function(there, profile=True)
         print(f"{function.__name__}, {n} {np.dtype(dtype).name}:")
         rows = [
-            {"launch": p.name, "ms": p.seconds * 1e3, "GB/s": p.gb_per_s, "groups": p.global_size // p.local_size,
-             "wg": p.local_size}
+            {
+                "launch": p.name,
+                "ms": p.seconds * 1e3,
+                "GB/s": p.gb_per_s,
+                "groups": p.global_size // p.local_size,
+                "wg": p.local_size,
+            }
             for p in found.phases
-        ]  # fmt: skip
+        ]
         common.print_table(rows)
         print(f"  together {sum(p.seconds for p in found.phases) * 1e3:.3f} ms")
 

@@ -125,11 +125,18 @@ def row_of(session, n, dtype, options):
     if options.phases:
         for method in (by_runs, published) if n <= PUBLISHED_LIMIT else (by_runs,):
             print(f"{method.__name__}, {n} {dtype.name}:")
-            common.print_table([
-                {"launch": phase.name, "ms": phase.seconds * 1e3, "GB/s": phase.gb_per_s,
-                 "groups": phase.global_size // phase.local_size, "wg": phase.local_size}
-                for phase in method(array, profile=True)
-            ])  # fmt: skip
+            common.print_table(
+                [
+                    {
+                        "launch": phase.name,
+                        "ms": phase.seconds * 1e3,
+                        "GB/s": phase.gb_per_s,
+                        "groups": phase.global_size // phase.local_size,
+                        "wg": phase.local_size,
+                    }
+                    for phase in method(array, profile=True)
+                ]
+            )
     return row
 
 

@@ -128,12 +128,21 @@ class ByHand:
         strips, blocks = ceil_div(len(a), wg * rows * shape.strips), ceil_div(len(b), columns)
         height, width = strips * wg * rows * shape.strips, blocks * columns
         tiles, lag = ceil_div(blocks + wg - 1, steps), 2 + (wg - 2) // steps
-        padded = [np.concatenate([s, np.full(size - len(s), fill, np.int32)])
-                  for s, size, fill in ((a, height, -1), (b, width, -2))]  # fmt: skip
+        padded = [
+            np.concatenate([s, np.full(size - len(s), fill, np.int32)])
+            for s, size, fill in ((a, height, -1), (b, width, -2))
+        ]
         table = self.buffer(4 * height * width if keep else 4)
         edge, items = self.zeros(4 * width), height // rows
-        buffers = (*map(self.put, padded), np.uint32(len(b)), np.uint64(width), table, edge,
-                   self.zeros(4 * items * (rows + 1)), self.zeros(4 * items * columns))  # fmt: skip
+        buffers = (
+            *map(self.put, padded),
+            np.uint32(len(b)),
+            np.uint64(width),
+            table,
+            edge,
+            self.zeros(4 * items * (rows + 1)),
+            self.zeros(4 * items * columns),
+        )
         kernel.set_args(*buffers, np.uint32(0), np.uint32(0), np.uint32(lag))
         for launch in range(lag * (strips - 1) + tiles):
             first = max(0, ceil_div(launch - tiles + 1, lag))

@@ -14,8 +14,22 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
 
 #: Records in the order of the page: title, what the columns are, columns.
-HULL = ("dtype", "cloud", "n", "vertices", "clgeom", "resident", "scipy", "shapely", "cv2", "cupy argsort",
-        "scipy/clgeom", "one read", "sieve", "launches")  # fmt: skip
+HULL = (
+    "dtype",
+    "cloud",
+    "n",
+    "vertices",
+    "clgeom",
+    "resident",
+    "scipy",
+    "shapely",
+    "cv2",
+    "cupy argsort",
+    "scipy/clgeom",
+    "one read",
+    "sieve",
+    "launches",
+)
 RESIDENT = """Milliseconds; resident: the points are on the device. sieve: the pass over all points, beside one read of
 them; launches: all that the device does. cupy argsort: of as many 64-bit keys. At 1e6 points the rivals run in
 turn with ours, beyond that nothing but our call from NumPy."""
@@ -132,8 +146,15 @@ def plot(name, rows):
         points = sorted((row["n"], row[column]) for row in rows if row.get(column) is not None)
         if points:
             ours = column in ("clgeom", "resident", "sort", "argsort", "auto")
-            axes.loglog(*zip(*points), marker="o", markersize=4, linewidth=2.4 if ours else 1.2, label=column,
-                        linestyle="-" if ours else "--", color=f"C{k}")  # fmt: skip
+            axes.loglog(
+                *zip(*points),
+                marker="o",
+                markersize=4,
+                linewidth=2.4 if ours else 1.2,
+                label=column,
+                linestyle="-" if ours else "--",
+                color=f"C{k}",
+            )
     axes.set(xlabel="n", ylabel="milliseconds", title=PAGES[name][0])
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
@@ -158,13 +179,20 @@ def roofline(name, rows):
     for row in rows:
         for phase in row["phases"]:
             if phase["MB"] and phase["ms"]:
-                axes.loglog(phase["ms"], phase["MB"] / phase["ms"], "o", color=f"C{names.index(phase['name']) % 10}",
-                            markersize=5, alpha=0.7)  # fmt: skip
+                axes.loglog(
+                    phase["ms"],
+                    phase["MB"] / phase["ms"],
+                    "o",
+                    color=f"C{names.index(phase['name']) % 10}",
+                    markersize=5,
+                    alpha=0.7,
+                )
     row = rows[0]
     nbytes = 2 * row["n"] * (4 if row["dtype"] != "float64" else 8)
     axes.axhline(1e-6 * nbytes / row["one read"], color="black", linewidth=1, linestyle="--")
-    axes.annotate("a plain read of the points", (axes.get_xlim()[0], 1e-6 * nbytes / row["one read"]),
-                  va="bottom", fontsize=8)  # fmt: skip
+    axes.annotate(
+        "a plain read of the points", (axes.get_xlim()[0], 1e-6 * nbytes / row["one read"]), va="bottom", fontsize=8
+    )
     seen = [
         k for k, phase in enumerate(names) if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])
     ]
@@ -188,10 +216,12 @@ CHANGED = "2026-11-22"
 
 
 def main():
-    parts = ["Benchmarks\n==========\n",
-             "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
-             "same run and all results verified first. Figures are medians of interleaved calls on shared, noisy\n"
-             "machines: compare within a table.\n"]  # fmt: skip
+    parts = [
+        "Benchmarks\n==========\n",
+        "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
+        "same run and all results verified first. Figures are medians of interleaved calls on shared, noisy\n"
+        "machines: compare within a table.\n",
+    ]
     for name, (title, note, columns) in PAGES.items():
         path = RESULTS / f"{name}.json"
         if not path.exists():

@@ -22,8 +22,14 @@ VALUES = np.arange(5000, dtype=np.uint32)
 LABELS = RNG.integers(0, 40, 300).astype(np.int32)
 OFFSETS = np.array([0, 10, 10, 150, 300])
 RASTER = (RNG.random((20, 30)) > 0.3).astype(np.float32)
-MODEL = {"frequency": 900, "base_height": 30.0, "roof_height": 12.0, "separation": 50.0, "street_width": 25.0,
-         "orientation": 30.0}  # fmt: skip
+MODEL = {
+    "frequency": 900,
+    "base_height": 30.0,
+    "roof_height": 12.0,
+    "separation": 50.0,
+    "street_width": 25.0,
+    "orientation": 30.0,
+}
 
 
 def there(session, array):

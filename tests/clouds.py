@@ -147,8 +147,34 @@ def reverse_sorted(rng, n, dtype):
 CLOUDS = {
     f.__name__: f
     for f in (
-        square, disc, circle, circle_noise, normal, kuzmin, grid, line, near_line, vertical, horizontal, duplicates,
-        one_point, clusters, huge, tiny, small, mixed_magnitudes, extremes_of_type, parabola, spiral, lattice_edges,
-        octagon_edges, three_positions, lattice_star, signed_zeros, far_from_origin, lexsorted, reverse_sorted,
+        square,
+        disc,
+        circle,
+        circle_noise,
+        normal,
+        kuzmin,
+        grid,
+        line,
+        near_line,
+        vertical,
+        horizontal,
+        duplicates,
+        one_point,
+        clusters,
+        huge,
+        tiny,
+        small,
+        mixed_magnitudes,
+        extremes_of_type,
+        parabola,
+        spiral,
+        lattice_edges,
+        octagon_edges,
+        three_positions,
+        lattice_star,
+        signed_zeros,
+        far_from_origin,
+        lexsorted,
+        reverse_sorted,
     )
-}  # fmt: skip
+}

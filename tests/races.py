@@ -210,9 +210,21 @@ def simulate(family, shape, checks) -> bool:
         log = Path(folder, "log")
         log.touch()
         command = [
-            "oclgrind", "--num-threads", "1", "--check-api", *checks, "--max-errors", "100000", "--log", str(log),
-            sys.executable, __file__, "--child", family, shape,
-        ]  # fmt: skip
+            "oclgrind",
+            "--num-threads",
+            "1",
+            "--check-api",
+            *checks,
+            "--max-errors",
+            "100000",
+            "--log",
+            str(log),
+            sys.executable,
+            __file__,
+            "--child",
+            family,
+            shape,
+        ]
         for _ in range(ATTEMPTS):
             log.write_text("")
             done = subprocess.run(command, capture_output=True, text=True)

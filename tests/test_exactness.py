@@ -226,10 +226,18 @@ def underflowing(rng, n, dtype):
 KINDS = {
     f.__name__: f
     for f in (
-        uniform, any_bits, next_to_a_line, next_to_lattice_directions, cancelling, fused, near_the_origin, extremes,
-        subnormal, underflowing,
+        uniform,
+        any_bits,
+        next_to_a_line,
+        next_to_lattice_directions,
+        cancelling,
+        fused,
+        near_the_origin,
+        extremes,
+        subnormal,
+        underflowing,
     )
-}  # fmt: skip
+}
 
 
 def triples(kind, n, dtype, seed=0):

@@ -181,15 +181,26 @@ def label_plan(session, points):
     params["approx"] = "double" if points.dtype == np.float64 else "float"
     steps = (
         Step.over(
-            session.profile, KERNEL,
-            (f"points[{i}]", np.uint64(chunk.count), np.uint64(chunk.start // compact.TILE), np.uint64(tiles),
-                  "edges", _labels(i, chunk), counts),
-            chunk.count, dtype=points.dtype, tile=compact.TILE, most=points.n,
+            session.profile,
+            KERNEL,
+            (
+                f"points[{i}]",
+                np.uint64(chunk.count),
+                np.uint64(chunk.start // compact.TILE),
+                np.uint64(tiles),
+                "edges",
+                _labels(i, chunk),
+                counts,
+            ),
+            chunk.count,
+            dtype=points.dtype,
+            tile=compact.TILE,
+            most=points.n,
             params=params,
             bytes_moved=chunk.count * (points.item_bytes + 1),
         )
         for i, chunk in enumerate(points.chunks)
-    )  # fmt: skip
+    )
     return counts, Plan(*steps)
 
 

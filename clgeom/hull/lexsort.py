@@ -66,11 +66,19 @@ def _sort_by_x(points, ids, n, outer, buffers):
     else:
         unpack = gather_plan(device, points, "points", ordered, n, rows)
     mend = Plan(
-        Step("primitives/set_value", select(device, "primitives/set_value"), (broken,), 1,
-             {"value": "uint", "to": "0"}),
-        Step.over(device, "hull/lexsort/order_mend", (rows, ordered, np.uint32(n), broken), n, dtype=dtype,
-                  params={"real": c_name(dtype), "outer": outer}, bytes_moved=n * points.item_bytes),
-    )  # fmt: skip
+        Step(
+            "primitives/set_value", select(device, "primitives/set_value"), (broken,), 1, {"value": "uint", "to": "0"}
+        ),
+        Step.over(
+            device,
+            "hull/lexsort/order_mend",
+            (rows, ordered, np.uint32(n), broken),
+            n,
+            dtype=dtype,
+            params={"real": c_name(dtype), "outer": outer},
+            bytes_moved=n * points.item_bytes,
+        ),
+    )
     result = run(session, pack + sort + unpack + mend, points=points, **buffers)
     return result, broken, ordered, rows
 
@@ -129,9 +137,17 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
     carried = "index" if payload is None else payload
     if n > segment_capacity(profile, order.dtype):
         return radix_plan(
-            profile, keys, n, order.dtype, payload=carried, keep_keys=keep_keys, windows=windows, special=False,
-            digit_match=digit_match_of(session), prefix=prefix,
-        )  # fmt: skip
+            profile,
+            keys,
+            n,
+            order.dtype,
+            payload=carried,
+            keep_keys=keep_keys,
+            windows=windows,
+            special=False,
+            digit_match=digit_match_of(session),
+            prefix=prefix,
+        )
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None
     ordered = Scratch(f"{prefix}_order", np.uint32, n)
     plan = segments_plan(profile, keys, n, order, payload=carried, keys_out=sorted_keys, payload_out=ordered)
@@ -149,8 +165,11 @@ def _keys_plan(device, points, ids, n, what, keys):
             n,
             dtype=points.dtype,
             params={
-                "bits": order.bits, "floating": int(order.floating), "what": what, "picked": ids is not None,
+                "bits": order.bits,
+                "floating": int(order.floating),
+                "what": what,
+                "picked": ids is not None,
             },
             bytes_moved=n * (points.item_bytes + 8 + 4 * (ids is not None)),
         )
-    )  # fmt: skip
+    )

@@ -24,10 +24,18 @@ from clgeom.runtime.typing import DeviceLike, DTypeLike, NDArray
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 C_NAMES = {
-    "float16": "half", "float32": "float", "float64": "double",
-    "int8": "char", "int16": "short", "int32": "int", "int64": "long",
-    "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong",
-}  # fmt: skip
+    "float16": "half",
+    "float32": "float",
+    "float64": "double",
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong",
+}
 #: Chunks start at multiples of this many items, so that no tile spans two chunks.
 CHUNK_ALIGN = 1 << 16
 #: Kernels number the items of a chunk with 32 bits.

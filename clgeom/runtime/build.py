@@ -73,9 +73,7 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
     import pyopencl as cl
 
     profile = session.profile
-    switches = {
-        "CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu,
-    }  # fmt: skip
+    switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu}
     defines = (f"-D{name}={int(value)}" for name, value in switches.items())
     flags = [*OPTIONS, *session.build_options, *defines, *options]
     try:

@@ -94,9 +94,14 @@ class DeviceProfile:
         """Short name of the OpenCL implementation: pocl, nvidia, intel, amd, apple, or the platform's first word."""
         words = f"{self.platform} {self.vendor}".lower()
         for key, name in (
-            ("portable computing", "pocl"), ("nvidia", "nvidia"), ("intel", "intel"),
-            ("amd", "amd"), ("advanced micro", "amd"), ("apple", "apple"), ("rusticl", "rusticl"),
-        ):  # fmt: skip
+            ("portable computing", "pocl"),
+            ("nvidia", "nvidia"),
+            ("intel", "intel"),
+            ("amd", "amd"),
+            ("advanced micro", "amd"),
+            ("apple", "apple"),
+            ("rusticl", "rusticl"),
+        ):
             if key in words:
                 return name
         return self.platform.split()[0].lower()

@@ -151,8 +151,14 @@ def _gather(session, array, swapped, buffer):
     layout = allocate(session, axes.nbytes)
     write(session, layout, axes)
     args = (
-        "from", np.uint64(array.offset), np.uint64(array.size), "layout", np.uint32(len(axes)), np.uint32(item),
-        np.uint32(item - 1 if swapped else 0), "to",
-    )  # fmt: skip
+        "from",
+        np.uint64(array.offset),
+        np.uint64(array.size),
+        "layout",
+        np.uint32(len(axes)),
+        np.uint32(item),
+        np.uint32(item - 1 if swapped else 0),
+        "to",
+    )
     step = Step.over(session.profile, KERNEL, args, array.size, dtype=array.dtype, bytes_moved=2 * array.nbytes)
     run(session, Plan(step), **{"from": array.base_data, "layout": layout, "to": buffer})

@@ -194,8 +194,14 @@ class Result:
 
     def read(self, scratch: Scratch, count=None, start=0) -> np.ndarray:
         """Scratch memory as a new array, once everything before has run."""
-        return read(self.session, self[scratch], scratch.dtype, scratch.count if count is None else count, start,
-                    queue=self._queue)  # fmt: skip
+        return read(
+            self.session,
+            self[scratch],
+            scratch.dtype,
+            scratch.count if count is None else count,
+            start,
+            queue=self._queue,
+        )
 
 
 #: Launches between two looks at the clock, and the most seconds of enqueued work of a watched run.

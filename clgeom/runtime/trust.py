@@ -42,7 +42,7 @@ TRIALS = {
     ("clgeom.dp.known", "rows"): ("dp/paths/rows_direct", "dp/paths/rows_fused"),
     ("clgeom.dp.known", "splits"): ("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"),
     ("clgeom.dp.known", "bits"): ("dp/paths/bits_masks", "dp/paths/bits_tiles", "dp/paths/bits_traceback"),
-}  # fmt: skip
+}
 ALWAYS = next(iter(TRIALS))
 _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}
 #: Trials that are run for each type of coordinates by itself: kernels are built for one.

@@ -151,6 +151,13 @@ def _in_one_line(error):
 
 def _of_device(profile, outcomes=(), refused=None, seconds=0.0):
     return DeviceOutcome(
-        profile.name, profile.platform, profile.version, profile.driver, profile.kind, profile.fp64, outcomes, refused,
+        profile.name,
+        profile.platform,
+        profile.version,
+        profile.driver,
+        profile.kind,
+        profile.fp64,
+        outcomes,
+        refused,
         seconds,
-    )  # fmt: skip
+    )

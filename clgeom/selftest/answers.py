@@ -90,8 +90,10 @@ def digest(arrays) -> str:
 def known() -> dict[str, Answer]:
     """The right answers by name."""
     text = importlib.resources.files("clgeom.selftest").joinpath("answers.json").read_text(encoding="utf-8")
-    return {name: Answer(name, **{**fields, "numbers": tuple(fields.get("numbers", ()))})
-            for name, fields in json.loads(text).items()}  # fmt: skip
+    return {
+        name: Answer(name, **{**fields, "numbers": tuple(fields.get("numbers", ()))})
+        for name, fields in json.loads(text).items()
+    }
 
 
 def question(name, *, fp64=False, bound=None):
@@ -339,8 +341,12 @@ def _problems(session):
 
     letters = ["".join("ACGT"[k] for k in (bits(n, 5 + n) % np.uint64(4)).tolist()) for n in (900, 1100)]
     lcs, edit = problems.lcs(*letters, device=session), problems.edit_distance(*letters, device=session)
-    sack = problems.knapsack((bits(40, 8) % np.uint64(90)).astype(np.int64) + 1,
-                             (bits(40, 9) % np.uint64(50)).astype(np.int64) + 1, 500, device=session)  # fmt: skip
+    sack = problems.knapsack(
+        (bits(40, 8) % np.uint64(90)).astype(np.int64) + 1,
+        (bits(40, 9) % np.uint64(50)).astype(np.int64) + 1,
+        500,
+        device=session,
+    )
     return [
         np.array([lcs.length, edit.distance, sack.value]),
         np.frombuffer(lcs.subsequence.encode(), np.uint8),
@@ -358,10 +364,12 @@ def _loss(dtype, session):
     from clgeom.radio import free_space, walfisch_ikegami
 
     distances = (0.02 + np.arange(40) * 0.1).astype(dtype)
-    return np.concatenate([
-        free_space(distances, frequency=900, device=session),
-        walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session),
-    ])  # fmt: skip
+    return np.concatenate(
+        [
+            free_space(distances, frequency=900, device=session),
+            walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session),
+        ]
+    )
 
 
 question("radio float32", bound=4e-6)(functools.partial(_loss, "float32"))

@@ -288,8 +288,9 @@ def _path_loss(session):
         loss = free_space(d.astype(dtype), frequency=900, device=session)
         exact = 32.44778322188337 + 20 * np.log10(d.astype(dtype).astype(np.float64) * 900)
         assert np.abs(loss - exact).max() < bound + 1e-13, f"{np.dtype(dtype)}: free space"
-        loss = walfisch_ikegami(np.ones(9, dtype), frequency=1900, base_height=12.5, orientation=30,
-                                city="metropolitan", device=session)  # fmt: skip
+        loss = walfisch_ikegami(
+            np.ones(9, dtype), frequency=1900, base_height=12.5, orientation=30, city="metropolitan", device=session
+        )
         assert np.abs(loss - 148.53558210541848).max() < bound + 1e-12, f"{np.dtype(dtype)}: Walfisch-Ikegami"
     return "free space of 10,007 cells, one value of Walfisch-Ikegami"
 
@@ -376,8 +377,13 @@ def _graph(session):
 
     equation = Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
     graph = dependency_graph(equation, (9, 11), device=session)
-    _same(graph.depths, np.minimum(np.arange(9)[:, None], 1) * np.minimum(np.arange(11), 1)
-          * (np.arange(9)[:, None] + np.arange(11) - 1), "depths")  # fmt: skip
+    _same(
+        graph.depths,
+        np.minimum(np.arange(9)[:, None], 1)
+        * np.minimum(np.arange(11), 1)
+        * (np.arange(9)[:, None] + np.arange(11) - 1),
+        "depths",
+    )
     table = np.ones((9, 11), np.int64)
     for i in range(1, 9):
         table[i] = np.cumsum(table[i - 1])

@@ -37,8 +37,10 @@ def semigroup(axes):
     axes.set_xlim(-0.7, 11.7)
     axes.set_ylim(-8.6, 0.7)
     sums = ", ".join(str(gap) for gap in larger[:-4:-1])
-    title = (f"Gap {GAP}, elements m rows apart. Grey: {GAP}m is a sum of {sums} ..,\n"
-             "so they are in order already. Red: they can be out of order.")  # fmt: skip
+    title = (
+        f"Gap {GAP}, elements m rows apart. Grey: {GAP}m is a sum of {sums} ..,\n"
+        "so they are in order already. Red: they can be out of order."
+    )
     axes.set_title(title, fontsize=9, loc="left", color=INK)
 
 
@@ -72,8 +74,10 @@ def windows(axes):
     axes.text(9.3, 5, "from outside: into the halo at most", fontsize=8, color=OUT, va="center")
     axes.set_xlim(-0.5, 17.5)
     axes.set_ylim(rows + 0.5, -0.5)
-    title = ("A window of neighbouring columns. What belongs into the core comes\n"
-             "from at most D rows away: it is in the window.")  # fmt: skip
+    title = (
+        "A window of neighbouring columns. What belongs into the core comes\n"
+        "from at most D rows away: it is in the window."
+    )
     axes.set_title(title, fontsize=9, loc="left", color=INK)
 
 

@@ -8,12 +8,28 @@ import numpy as np
 LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 FLOATS = {"float": np.float32, "double": np.float64}
 OPERATORS = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
-    "floordiv": operator.floordiv, "mod": operator.mod, "abs": abs, "sqrt": np.sqrt, "lt": operator.lt,
-    "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
-    "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor, "bitnot": operator.invert,
-    "shl": operator.lshift, "shr": operator.rshift,
-}  # fmt: skip
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "abs": abs,
+    "sqrt": np.sqrt,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "bitand": operator.and_,
+    "bitor": operator.or_,
+    "bitxor": operator.xor,
+    "bitnot": operator.invert,
+    "shl": operator.lshift,
+    "shr": operator.rshift,
+}
 
 
 def interpret(expr, env, read):

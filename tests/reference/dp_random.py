@@ -84,8 +84,12 @@ class Drawn:
         kind = self.one_of("add", "min", "max", "where", "sub")
         if kind == "where":
             return dp.where(self.condition(), a, b)
-        return {"add": lambda: a + b, "sub": lambda: a - b, "min": lambda: dp.minimum(a, b),
-                "max": lambda: dp.maximum(a, b)}[kind]()  # fmt: skip
+        return {
+            "add": lambda: a + b,
+            "sub": lambda: a - b,
+            "min": lambda: dp.minimum(a, b),
+            "max": lambda: dp.maximum(a, b),
+        }[kind]()
 
     def leaf(self):
         kind = self.one_of("i", "j", "constant", "w", "p")

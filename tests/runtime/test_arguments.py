@@ -43,14 +43,16 @@ CALLS = {
     "pinned_empty of a type": (lambda: clgeom.pinned_empty(3, "x"), "dtype", "of a NumPy array. Got 3 and 'x'"),
     "distance_map": (lambda: radio.distance_map((2, 2), 1), "position", "two finite numbers. Got 1"),
     "orientation_map": (
-        lambda: radio.orientation_map((2, 2), (0, 0), [1, 2, 3]), "street", "a number, or one for each cell",
+        lambda: radio.orientation_map((2, 2), (0, 0), [1, 2, 3]),
+        "street",
+        "a number, or one for each cell",
     ),
     "shadowing": (lambda: radio.shadowing((2, 2), sigma="8"), "sigma", "0 or more, in dB. Got '8'"),
     "coverage_map": (lambda: radio.coverage_map((2, 2), transmitters=(1, 2)), "transmitters", "two finite numbers"),
     "coverage_map of none": (lambda: radio.coverage_map((2, 2), transmitters=3), "transmitters", "one or more (row"),
     "coverage_map's power": (lambda: radio.coverage_map((2, 2), power=None), "power", "in dBm. Got None"),
     "coverage_map's origin": (lambda: radio.coverage_map((2, 2), origin=1), "origin", "two finite numbers. Got 1"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -34,10 +34,26 @@ def test_canonical_points_are_taken_as_they_are(dtype):
     assert np.shares_memory(canonical_points(points[3:], caller="test"), points)
 
 
-@pytest.mark.parametrize("dtype, becomes", [
-    ("f2", "f4"), ("i1", "i4"), ("u1", "i4"), ("i2", "i4"), ("u2", "i4"), ("u4", "f8"), ("i8", "f8"), ("u8", "f8"),
-    (">f2", "f4"), (">f4", "f4"), (">f8", "f8"), (">i2", "i4"), (">i4", "i4"), (">u4", "f8"), (">i8", "f8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "dtype, becomes",
+    [
+        ("f2", "f4"),
+        ("i1", "i4"),
+        ("u1", "i4"),
+        ("i2", "i4"),
+        ("u2", "i4"),
+        ("u4", "f8"),
+        ("i8", "f8"),
+        ("u8", "f8"),
+        (">f2", "f4"),
+        (">f4", "f4"),
+        (">f8", "f8"),
+        (">i2", "i4"),
+        (">i4", "i4"),
+        (">u4", "f8"),
+        (">i8", "f8"),
+    ],
+)
 def test_canonical_points_types(dtype, becomes):
     values = np.array([[0, 1], [2, 100], [127, 3]])
     points = canonical_points(values.astype(dtype), caller="test")
@@ -58,9 +74,17 @@ def test_canonical_points_wide_integers_within_2_to_53(value):
     assert points.dtype == np.float64 and int(points[0, 0]) == value
 
 
-@pytest.mark.parametrize("value, dtype", [
-    (2**53 + 1, "i8"), (-(2**53) - 1, "i8"), (2**63 - 1, "i8"), (-(2**63), "i8"), (2**64 - 1, "u8"), (2**53 + 1, ">i8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value, dtype",
+    [
+        (2**53 + 1, "i8"),
+        (-(2**53) - 1, "i8"),
+        (2**63 - 1, "i8"),
+        (-(2**63), "i8"),
+        (2**64 - 1, "u8"),
+        (2**53 + 1, ">i8"),
+    ],
+)
 def test_canonical_points_wide_integers_beyond_2_to_53(value, dtype):
     points = np.zeros((5, 2), dtype)
     points[3, 1] = value
@@ -76,8 +100,13 @@ def test_canonical_points_makes_strided_swapped_and_unaligned_contiguous():
     raw = np.zeros(points.nbytes + 8, np.uint8)[3 : 3 + points.nbytes]
     unaligned = raw.view(np.float64).reshape(20, 2)
     unaligned[:] = points
-    for same in (np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2], points[::-1][::-1],
-                 points.astype(">f8"), unaligned):  # fmt: skip
+    for same in (
+        np.asfortranarray(points),
+        np.repeat(points, 2, axis=0)[::2],
+        points[::-1][::-1],
+        points.astype(">f8"),
+        unaligned,
+    ):
         mine = canonical_points(same, caller="test")
         assert mine.flags.c_contiguous and mine.flags.aligned and mine.dtype.isnative
         np.testing.assert_array_equal(mine, points)
@@ -155,11 +184,17 @@ def test_values_types(session):
             np.testing.assert_array_equal(back(array), values)
 
 
-@pytest.mark.parametrize("values, words", [
-    (np.zeros((2, 2)), r"must have shape \(n,\). Got \(2, 2\)"), (3, r"must have shape \(n,\). Got \(\)"),
-    (["a"], "must be one of float16, .*Got <U1"), ([1j], "must be one of .* Got complex128"),
-    (np.zeros(2, bool), "must be one of .* Got bool"), ([[1], [1, 2]], "must be an array of numbers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        (np.zeros((2, 2)), r"must have shape \(n,\). Got \(2, 2\)"),
+        (3, r"must have shape \(n,\). Got \(\)"),
+        (["a"], "must be one of float16, .*Got <U1"),
+        ([1j], "must be one of .* Got complex128"),
+        (np.zeros(2, bool), "must be one of .* Got bool"),
+        ([[1], [1, 2]], "must be an array of numbers"),
+    ],
+)
 def test_values_bad(session, values, words):
     with pytest.raises(InvalidInput, match=f"^The 'keys' parameter of sort {words}"):
         as_device_values(session, values, caller="sort", name="keys")
@@ -169,8 +204,13 @@ def test_values_bad(session, values, words):
 
 def test_c_names():
     assert [c_name(t) for t in (np.float32, np.float64, np.int32, np.uint8, "int64", "uint16")] == [
-        "float", "double", "int", "uchar", "long", "ushort"
-    ]  # fmt: skip
+        "float",
+        "double",
+        "int",
+        "uchar",
+        "long",
+        "ushort",
+    ]
 
 
 def test_larger_than_the_device(session):

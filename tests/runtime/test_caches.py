@@ -24,9 +24,12 @@ def run(session, tmp_path):
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path), **env}
         command = command or ["-c", SIGN.format(name=session.profile.name)]
         return subprocess.run(
-            [sys.executable, *command], capture_output=True, text=True, timeout=120,
+            [sys.executable, *command],
+            capture_output=True,
+            text=True,
+            timeout=120,
             env={key: str(value) for key, value in env.items() if value is not None},
-        )  # fmt: skip
+        )
 
     return start
 
@@ -95,10 +98,13 @@ def test_notes(tmp_path, monkeypatch):
     assert caches.noted("thing") == {}
 
 
-@pytest.mark.parametrize("env", (
-    {"HOME": "/dev/null", "XDG_CACHE_HOME": None, "POCL_CACHE_DIR": None},
-    {"XDG_CACHE_HOME": "/proc/x", "POCL_CACHE_DIR": "/dev/null/x"},
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "env",
+    (
+        {"HOME": "/dev/null", "XDG_CACHE_HOME": None, "POCL_CACHE_DIR": None},
+        {"XDG_CACHE_HOME": "/proc/x", "POCL_CACHE_DIR": "/dev/null/x"},
+    ),
+)
 def test_without_a_writable_home_or_cache(run, pocl, env):
     for _ in range(2):  # the second finds the first one's kernels
         result = run(**env)
@@ -185,8 +191,10 @@ def _elf(length):
     """A file of this length whose header says that it has 1000 bytes."""
     header = bytearray(b"\x7fELF\x02\x01\x01".ljust(64, b"\0"))
     header[40:48], header[58:60], header[60:62] = (
-        (360).to_bytes(8, "little"), (64).to_bytes(2, "little"), (10).to_bytes(2, "little"),
-    )  # fmt: skip
+        (360).to_bytes(8, "little"),
+        (64).to_bytes(2, "little"),
+        (10).to_bytes(2, "little"),
+    )
     return bytes(header).ljust(1000, b"x")[:length]
 
 

@@ -21,18 +21,33 @@ from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, na
 from clgeom.runtime.tuning import TABLE, override, within_limits
 
 FIELDS = {
-    "name": str, "platform": str, "vendor": str, "version": str, "driver": str, "kind": str, "compute_units": int,
-    "max_wg_size": int, "local_mem_bytes": int, "global_mem_bytes": int, "max_alloc_bytes": int, "fp64": bool,
-    "unified_memory": bool, "denormals": bool, "quirks": frozenset,
-}  # fmt: skip
+    "name": str,
+    "platform": str,
+    "vendor": str,
+    "version": str,
+    "driver": str,
+    "kind": str,
+    "compute_units": int,
+    "max_wg_size": int,
+    "local_mem_bytes": int,
+    "global_mem_bytes": int,
+    "max_alloc_bytes": int,
+    "fp64": bool,
+    "unified_memory": bool,
+    "denormals": bool,
+    "quirks": frozenset,
+}
 
 
 def in_new_process(code, **env):
     env = {key: value for key, value in {**os.environ, **env}.items() if value is not None}
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**env, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
 
 
 def test_devices_are_profiles():
@@ -56,12 +71,18 @@ def test_profile_is_a_value_and_json(session):
         profile.fp64 = False
 
 
-@pytest.mark.parametrize("platform, vendor, runtime_name", [
-    ("Portable Computing Language", "AuthenticAMD", "pocl"), ("NVIDIA CUDA", "NVIDIA Corporation", "nvidia"),
-    ("Intel(R) OpenCL", "Intel(R) Corporation", "intel"),
-    ("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.", "amd"),
-    ("Apple", "Apple", "apple"), ("rusticl", "Mesa", "rusticl"), ("Clover Mesa", "X", "clover"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "platform, vendor, runtime_name",
+    [
+        ("Portable Computing Language", "AuthenticAMD", "pocl"),
+        ("NVIDIA CUDA", "NVIDIA Corporation", "nvidia"),
+        ("Intel(R) OpenCL", "Intel(R) Corporation", "intel"),
+        ("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.", "amd"),
+        ("Apple", "Apple", "apple"),
+        ("rusticl", "Mesa", "rusticl"),
+        ("Clover Mesa", "X", "clover"),
+    ],
+)
 def test_runtime_name(platform, vendor, runtime_name):
     sizes = dict.fromkeys([name for name, kind in FIELDS.items() if kind is int], 1)
     flags = dict.fromkeys([name for name, kind in FIELDS.items() if kind is bool], True)

@@ -238,8 +238,12 @@ def test_hulls_of_any_layout(session, form, dtype):
     assert not clgeom.orient2d(array, array, array).any()
     labels = rng.integers(0, 5, len(points)) * 300 + 1
     batch = clgeom.convex_hulls_by_label(points, labels, device=session)
-    for given_labels in (labels, there(session, labels), there(session, labels.astype(">u8")),
-                         there(session, np.repeat(labels, 2).astype(np.int32))[::2]):  # fmt: skip
+    for given_labels in (
+        labels,
+        there(session, labels),
+        there(session, labels.astype(">u8")),
+        there(session, np.repeat(labels, 2).astype(np.int32))[::2],
+    ):
         found = clgeom.convex_hulls_by_label(array, given_labels)
         assert found.labels.tolist() == batch.labels.tolist()
         assert found.vertices.get().tolist() == batch.vertices.tolist()
@@ -247,16 +251,25 @@ def test_hulls_of_any_layout(session, form, dtype):
         assert got.dtype == batch.points.dtype and got.tolist() == batch.points.tolist()
     offsets = np.array([0, 100, 350, 600])
     batch = clgeom.convex_hulls(points, offsets, device=session)
-    for given_offsets in (offsets, there(session, offsets.astype(">i8")), there(session, np.repeat(offsets, 2))[::2],
-                          there(session, offsets.astype(">i2"))):  # fmt: skip
+    for given_offsets in (
+        offsets,
+        there(session, offsets.astype(">i8")),
+        there(session, np.repeat(offsets, 2))[::2],
+        there(session, offsets.astype(">i2")),
+    ):
         found = clgeom.convex_hulls(array, given_offsets)
         assert found.vertices.get().tolist() == batch.vertices.tolist()
 
 
 def test_scalars_on_the_device_are_refused(session):
     scalar = there(session, np.array(3.0, np.float32))
-    for function, arguments in ((clgeom.convex_hull, ()), (clgeom.convex_hulls, ([0],)), (clgeom.ConvexHull, ()),
-                                (clgeom.convex_hulls_by_label, ([0],)), (clgeom.heaphull_filter, ())):  # fmt: skip
+    for function, arguments in (
+        (clgeom.convex_hull, ()),
+        (clgeom.convex_hulls, ([0],)),
+        (clgeom.ConvexHull, ()),
+        (clgeom.convex_hulls_by_label, ([0],)),
+        (clgeom.heaphull_filter, ()),
+    ):
         with pytest.raises(InvalidInput, match=r"'points' parameter of \w+ must have shape \(n, 2\). Got \(\)"):
             function(scalar, *arguments)
 
@@ -307,7 +320,10 @@ def test_path_loss_of_any_layout(session):
 def test_parameters_of_a_table_of_any_layout(session):
     weights = np.array([2, 3, 4, 5, 300], np.int32)
     equation = dp.Equation("w[j]", parameters={"w": "int32[]"}, pattern="RUD")
-    for array in (there(session, weights.astype(">i4")), there(session, np.repeat(weights, 2))[::2],
-                  there(session, weights).with_queue(None)):  # fmt: skip
+    for array in (
+        there(session, weights.astype(">i4")),
+        there(session, np.repeat(weights, 2))[::2],
+        there(session, weights).with_queue(None),
+    ):
         found = dp.fill(equation, (1, 5), w=array)
         np.testing.assert_array_equal(found.numpy()[0], weights)

@@ -48,9 +48,18 @@ def test_a_fault_of_the_driver_is_one_clear_error(session, name, kind):
 
 #: What goes other ways where the device has memory of its own.
 COPIED = (
-    "convex_hull of few", "convex_hull", "convex_hull, octagon", "convex_hulls", "sort", "sort of few",
-    "sort_by_key", "shellsort", "adaptive_region", "coverage_regions", "free_space",
-)  # fmt: skip
+    "convex_hull of few",
+    "convex_hull",
+    "convex_hull, octagon",
+    "convex_hulls",
+    "sort",
+    "sort of few",
+    "sort_by_key",
+    "shellsort",
+    "adaptive_region",
+    "coverage_regions",
+    "free_space",
+)
 
 
 @pytest.mark.settings("as_gpu")

@@ -24,11 +24,21 @@ SET = "primitives/set_value"
 def profile(**changed):
     """A DeviceProfile of no device."""
     values = {
-        "name": "Imaginary 9000", "platform": "Imaginary OpenCL", "vendor": "Nobody", "version": "OpenCL 1.2",
-        "driver": "1", "kind": "gpu", "compute_units": 10, "max_wg_size": 1024, "local_mem_bytes": 32768,
-        "global_mem_bytes": 1 << 33, "max_alloc_bytes": 1 << 31, "fp64": True, "unified_memory": False,
+        "name": "Imaginary 9000",
+        "platform": "Imaginary OpenCL",
+        "vendor": "Nobody",
+        "version": "OpenCL 1.2",
+        "driver": "1",
+        "kind": "gpu",
+        "compute_units": 10,
+        "max_wg_size": 1024,
+        "local_mem_bytes": 32768,
+        "global_mem_bytes": 1 << 33,
+        "max_alloc_bytes": 1 << 31,
+        "fp64": True,
+        "unified_memory": False,
         "denormals": True,
-    }  # fmt: skip
+    }
     return DeviceProfile(**{**values, **changed})
 
 
@@ -74,9 +84,10 @@ def test_policy_is_a_frozen_value():
     assert repr(policy) == "Policy(variant='group', wg_size=64, items_per_thread=4, groups_per_unit=0)"
 
 
-@pytest.mark.parametrize("per_unit, tiles, groups", [
-    (0, 0, 1), (0, 1, 1), (0, 77, 77), (4, 0, 1), (4, 3, 3), (4, 40, 40), (4, 41, 40), (4, 1 << 40, 40),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "per_unit, tiles, groups",
+    [(0, 0, 1), (0, 1, 1), (0, 77, 77), (4, 0, 1), (4, 3, 3), (4, 40, 40), (4, 41, 40), (4, 1 << 40, 40)],
+)
 def test_policy_groups(per_unit, tiles, groups):
     assert Policy(groups_per_unit=per_unit).groups(tiles, compute_units=10) == groups
 
@@ -103,9 +114,12 @@ def test_select_goes_from_the_particular_to_the_general(monkeypatch):
     names = {"Imaginary 9000": 2, "nvidia": 4, "gpu": 8, "any": 16}
     nvidia = profile(name="H1", vendor="NVIDIA Corporation")
     for left_out, device, expected in (
-        ((), profile(), 2), ((), nvidia, 4), (("nvidia",), nvidia, 8), (("nvidia", "gpu"), nvidia, 16),
+        ((), profile(), 2),
+        ((), nvidia, 4),
+        (("nvidia",), nvidia, 8),
+        (("nvidia", "gpu"), nvidia, 16),
         ((), profile(name="x", kind="cpu"), 16),
-    ):  # fmt: skip
+    ):
         rows = {key: Policy(wg_size=size) for key, size in names.items() if key not in left_out}
         monkeypatch.setitem(tuning.TABLE, SET, rows)
         assert tuning.select(device, SET).wg_size == expected

@@ -63,10 +63,13 @@ def processes(session, code, many):
     started = [
         subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-c", WORK + code, session.profile.name],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
         )
         for _ in range(many)
-    ]  # fmt: skip
+    ]
     ends, until = [], time.monotonic() + 120
     for process in started:
         try:

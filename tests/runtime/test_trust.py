@@ -102,9 +102,11 @@ def off_by_one(value):
 def test_trials_find_wrong_results(trying, name, monkeypatch):
     """Each result of a public function is wrong, one after the other."""
     module = importlib.import_module(name[0])
-    computing = {"run", "fill", "lcs", "edit_distance"} | set(clgeom.__all__) | {
-        "partition", "exclusive_scan", "inclusive_scan", "sort", "free_space",
-    }  # fmt: skip
+    computing = (
+        {"run", "fill", "lcs", "edit_distance"}
+        | set(clgeom.__all__)
+        | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space"}
+    )
     calls, wrong = [], None
 
     def watched(function):
@@ -294,8 +296,11 @@ def test_whatever_comes_of_garbage_is_wrong(fresh, few, monkeypatch, error):
 def in_clgeom(function):
     """A function that ends in one of clgeom's frames."""
     scope = {"__name__": "clgeom.made_up", "function": function}
-    exec("def inner(*args):\n    try:\n        return function(*args)\n    except BaseException as e:\n"
-         "        raise e.with_traceback(None)", scope)  # fmt: skip
+    exec(
+        "def inner(*args):\n    try:\n        return function(*args)\n    except BaseException as e:\n"
+        "        raise e.with_traceback(None)",
+        scope,
+    )
     return scope["inner"]
 
 

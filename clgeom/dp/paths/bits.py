@@ -168,9 +168,15 @@ class Pair:
             place = self._upload(np.array([row, stop - first, at], np.uint32))
             policy = select(session.profile, "dp/paths/bits_traceback")
             args = (
-                "rows", "columns", np.uint32(stop - first), np.uint32(self.words), "kept", "place", "steps",
+                "rows",
+                "columns",
+                np.uint32(stop - first),
+                np.uint32(self.words),
+                "kept",
+                "place",
+                "steps",
                 np.uint32(STEPS),
-            )  # fmt: skip
+            )
             params = {"problem": self.problem, "symbol": c_name(self.a.dtype), "word": c_name(self.word)}
             step = Step("dp/paths/bits_traceback", policy, args, 1, params)
             launches = ceil_div(row + stop - first, STEPS)
@@ -205,9 +211,17 @@ def columns_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=Fal
     params = {"problem": problem, "symbol": symbol, "local_symbols": local, "keep": keep, "blocks": blocks}
 
     args = (
-        "masks", np.uint32(words), np.uint32(symbols), "columns", np.uint32(m), "carries", "state", "kept",
-        np.uint32(0), np.uint32(0),
-    )  # fmt: skip
+        "masks",
+        np.uint32(words),
+        np.uint32(symbols),
+        "columns",
+        np.uint32(m),
+        "carries",
+        "state",
+        "kept",
+        np.uint32(0),
+        np.uint32(0),
+    )
     diagonals = np.arange(strips + tiles - 1)
     first = np.maximum(diagonals - tiles + 1, 0)
     step = Step("dp/paths/bits_tiles", policy, args, 1, params)

@@ -284,9 +284,18 @@ class Rows:
         width = core + 2 * (margin + ALIGN) + 2 * margin
         scratch = Scratch("scratch", job.equation.dtype, groups * 3 * width)
         args = (
-            np.int32(n), np.int32(m), *(np.int32(0),) * 7, np.int32(core), np.int32(margin), np.int32(width),
-            np.int32(self.keep), "cells", "cells", np.int32(self.pitch), scratch,
-        )  # fmt: skip
+            np.int32(n),
+            np.int32(m),
+            *(np.int32(0),) * 7,
+            np.int32(core),
+            np.int32(margin),
+            np.int32(width),
+            np.int32(self.keep),
+            "cells",
+            "cells",
+            np.int32(self.pitch),
+            scratch,
+        )
         values = np.stack([parts.row, parts.count, parts.left, parts.right, *self.slots(parts)], axis=1)
         which, first, groups = in_parts(np.full(len(values), ceil_div(m, core)), groups)
         step = self.step(DIRECT, policy, args, {"loops": loops}, n)

@@ -184,10 +184,14 @@ def fill(job: Job) -> Filled:
         "last": frame.last,
     }
     sums = {
-        **common, "better": "<" if reach.op == "min" else ">", "bare": reach.term is None, "track": track,
+        **common,
+        "better": "<" if reach.op == "min" else ">",
+        "bare": reach.term is None,
+        "track": track,
         "nan": dtype.kind == "f",
-        "left": frame.left, "right": frame.right,
-    }  # fmt: skip
+        "left": frame.left,
+        "right": frame.right,
+    }
     kind = {"decided": c_name(decisions.dtype) if decided else None}
     room = min(session.profile.local_mem_bytes, LOCAL_BYTES)
     near = frame.tight and (finish.variant == "serial" or finish_bytes(job, tile, finish) <= room)

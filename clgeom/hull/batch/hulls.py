@@ -292,9 +292,16 @@ class _Call:
             results = self.uploaded(vertices, corners, offsets, areas, perimeters)
             vertices, corners, offsets, areas, perimeters = results
         return HullBatch(
-            vertices, offsets, areas, perimeters, corners, phases=tuple(phases), session=self.session, keep=self.keep,
+            vertices,
+            offsets,
+            areas,
+            perimeters,
+            corners,
+            phases=tuple(phases),
+            session=self.session,
+            keep=self.keep,
             group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
-        )  # fmt: skip
+        )
 
     def _solved(self, points, offsets, on_device):
         """`_solve` for all groups, in parts that one allocation holds."""
@@ -376,9 +383,12 @@ def _joined(parts):
     places, corners, offsets, areas, perimeters = zip(*parts)
     counts = np.concatenate([np.diff(part) for part in offsets])
     return (
-        np.concatenate(places), np.concatenate(corners), np.append(0, np.cumsum(counts)), np.concatenate(areas),
+        np.concatenate(places),
+        np.concatenate(corners),
+        np.append(0, np.cumsum(counts)),
+        np.concatenate(areas),
         np.concatenate(perimeters),
-    )  # fmt: skip
+    )
 
 
 def _solve(call, array, offsets, on_device):

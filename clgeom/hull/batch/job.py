@@ -180,9 +180,16 @@ class Job:
         if seen & (seen - 1) == 0 and not large:
             return None, None, 0
         plan, _, listed = radix_plan(
-            self.profile, "classes", self.groups, np.uint8, payload="index", keep_keys=False,
-            windows=digit_windows(15), digit_match=digit_match_of(self.session), prefix="batch",
-        )  # fmt: skip
+            self.profile,
+            "classes",
+            self.groups,
+            np.uint8,
+            payload="index",
+            keep_keys=False,
+            windows=digit_windows(15),
+            digit_match=digit_match_of(self.session),
+            prefix="batch",
+        )
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed], large
 
@@ -374,13 +381,28 @@ class Job:
         step = Step(
             CROWDED,
             policy,
-            args=("rows", "ids", "large", "starts", "begins", "sizes", "stalled", np.uint32(stalled), np.uint32(most),
-                  "slots", Scratch("other", np.uint32, self.array.n), "counts",
-                  *(("areas", "perimeters") if self.measured else ())),
+            args=(
+                "rows",
+                "ids",
+                "large",
+                "starts",
+                "begins",
+                "sizes",
+                "stalled",
+                np.uint32(stalled),
+                np.uint32(most),
+                "slots",
+                Scratch("other", np.uint32, self.array.n),
+                "counts",
+                *(("areas", "perimeters") if self.measured else ()),
+            ),
             groups=ceil_div(stalled, policy.wg_size),
-            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
-                    "measures": self.measured},
-        )  # fmt: skip
+            params={
+                **predicate_parameters(self.session, self.array.dtype),
+                "keep": self.call.keep,
+                "measures": self.measured,
+            },
+        )
         run(self.session, Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
         return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
@@ -430,9 +452,16 @@ class Job:
         plan = Plan(self._emission(self.groups, total, ids, np.uint64, offsets="offsets_out"))
         plan += gather_plan(self.profile, self.array, "points", ids, total, rows)
         run(
-            self.session, plan, slots=self.slots, starts=self.starts, before=scanned[before], ids=vertices.buffer,
-            offsets_out=offsets.buffer, points=self.array, corners=corners.buffer,
-        )  # fmt: skip
+            self.session,
+            plan,
+            slots=self.slots,
+            starts=self.starts,
+            before=scanned[before],
+            ids=vertices.buffer,
+            offsets_out=offsets.buffer,
+            points=self.array,
+            corners=corners.buffer,
+        )
         found = vertices.finished(), corners.finished(), offsets.finished()
         if not self.measured:
             return *found, *self._measures_on_host(*found[1:])
@@ -454,9 +483,14 @@ class Job:
             place = int(read(self.session, self.starts, np.uint32, 1, group)[0])
             step = self._emission(1, len(vertices), "values", np.uint32, first=place)
             run(
-                self.session, Plan(step), slots=self._given(vertices), starts=zero, before=zero, values=self.slots,
+                self.session,
+                Plan(step),
+                slots=self._given(vertices),
+                starts=zero,
+                before=zero,
+                values=self.slots,
                 offsets_out=self.status,
-            )  # fmt: skip
+            )
         write(self.session, self.counts, counts)
 
     def _measures_on_host(self, corners, offsets):
