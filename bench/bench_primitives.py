@@ -1,4 +1,4 @@
-"""reduce, scan and compact against a plain serial loop over the same memory, on the same device, in one run.
+"""scan and compact against a plain serial loop over the same memory, on the same device, in one run.
 
     python bench/bench_primitives.py --json bench/results/primitives-pocl.json
 
@@ -19,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import common
 
 from clgeom.primitives.compact import compact
-from clgeom.primitives.reduce import reduce
 from clgeom.primitives.scan import inclusive_scan
 from clgeom.runtime.device import as_session
 
@@ -41,15 +40,12 @@ def main():
         flags = (values == 0).astype(np.uint8)
         on_device = pyopencl.array.to_device(session.queue, values)
         flags_on_device = pyopencl.array.to_device(session.queue, flags)
-        assert reduce(on_device) == values.sum(dtype=np.float64)
         assert np.array_equal(compact(flags), np.flatnonzero(flags))
         assert np.array_equal(inclusive_scan(values, device=session), np.cumsum(values, dtype=np.float64))
 
         taken = common.interleaved(
             {
                 "loop": lambda: plain(on_device.base_data, n),
-                "reduce": lambda: reduce(on_device),
-                "numpy sum": values.sum,
                 "scan": lambda: inclusive_scan(on_device),
                 "numpy cumsum": values.cumsum,
                 "compact": lambda: compact(flags_on_device),
@@ -62,7 +58,7 @@ def main():
             name: (flags if "compact" in name or "flat" in name else values).nbytes / seconds / 1e9
             for name, seconds in taken.items()
         }
-        rows.append(row | {"reduce/loop": taken["loop"] / taken["reduce"]})
+        rows.append(row | {"scan/loop": taken["loop"] / taken["scan"]})
     common.print_table(rows)
     if options.json:
         common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)

@@ -138,7 +138,7 @@ def study(session, options):
         tables[f"accesses_{n}"] = rows
     serial = serial_shellsort()
     for n, variants in ((1_000_000, "BD"), (500_000, "BDE")):
-        print(f"\n{n:,} keys, at most {options.items} items a column: ms for each gap")
+        print(f"\n{n:,} keys, at most {options.items} items an h-subsequence: ms for each gap")
         keys = make_keys(n, options.type)
         rows = {gap: {"gap": gap} for gap in gaps_for(options.gaps, n)}
         if serial:
@@ -168,7 +168,7 @@ def main():
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--type", default="float32", help="type of the keys")
     parser.add_argument("--gaps", default="sedgewick86")
-    parser.add_argument("--items", type=int, default=512, help="most items for a column")
+    parser.add_argument("--items", type=int, default=512, help="most items for an h-subsequence")
     parser.add_argument("--elements", type=int, default=5, help="fewest elements for an item")
     parser.add_argument("--where", choices=("host", "device"), default="host")
     parser.add_argument("--device")

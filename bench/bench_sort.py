@@ -32,10 +32,10 @@ from clgeom.sorting.radix import sort as radix
 SCATTER = "sorting/radix/radix_scatter"
 #: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, how equal digits are found.
 SWEEP = [
-    (wg, items, per_unit, peers)
+    (wg, items, per_unit, match)
     for wg, items in ((256, 16), (256, 12), (256, 20), (512, 8), (512, 12), (512, 16), (128, 16), (1024, 8))
     for per_unit in (16,)
-    for peers in ("ballot", "match")
+    for match in ("ballot", "match")
 ] + [(256, 16, 16, "local"), (256, 16, 8, "ballot"), (256, 16, 32, "ballot"), (256, 16, 64, "ballot")]
 
 
@@ -229,21 +229,21 @@ def sweep(session, n, dtype, options):
     """Times of our sorts for every policy of the search space."""
     rows = []
     keys = make_keys(n, dtype)
-    chosen = radix.peers_of
-    for wg, items, per_unit, peers in SWEEP:
-        if wg > session.profile.max_wg_size or (peers != "local" and session.shuffle != "ptx"):
+    chosen = radix.digit_match_of
+    for wg, items, per_unit, match in SWEEP:
+        if wg > session.profile.max_wg_size or (match != "local" and session.shuffle != "ptx"):
             continue
         policy = Policy("group", wg_size=wg, items_per_thread=items, groups_per_unit=per_unit)
-        radix.peers_of = lambda session, peers=peers: peers
+        radix.digit_match_of = lambda session, match=match: match
         try:
             with override({SCATTER: policy, **group_rows(session)}):
                 taken = common.interleaved(device_candidates(session, keys, others=False), options.repeat)
-            row = {"wg": wg, "items": items, "groups/unit": per_unit, "peers": peers}
+            row = {"wg": wg, "items": items, "groups/unit": per_unit, "match": match}
             rows.append(row | {name: seconds * 1e3 for name, seconds in taken.items()})
         except Exception as error:  # a shape that the device refuses is a finding too
-            print(f"{policy}, {peers}: {type(error).__name__}: {str(error)[-300:]}")
+            print(f"{policy}, {match}: {type(error).__name__}: {str(error)[-300:]}")
         finally:
-            radix.peers_of = chosen
+            radix.digit_match_of = chosen
     common.print_table(sorted(rows, key=lambda row: row["argsort"]))
     return rows
 

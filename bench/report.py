@@ -183,20 +183,15 @@ def roofline(name, rows):
 
 
 #: What records do not show yet; to be emptied when they are made again.
-PRECEDING = """\
-The records were made before the sieve's end bins, the areas and perimeters of batches, the tangents of regions and the
-integers of equations were changed on 2026-11-22. Then two pairs of old and new calls, in turns, gave on PoCL: hulls of
-1e6 points 0.94 (float64) and 0.96 (float32), on a circle 1.05, of 1e3 points 0.94; 1e5 hulls of 64 points 1.13; regions
-of 1e6 points 1.16 (1.07 and 1.26); longest common subsequences 1.02; knapsacks 1.16 (1.01 and 1.32). On the H200 a
-million hulls of 64 points on the device took 3.02 ms.
-"""
+#: When kernels that the records measure were last changed: records of before are marked.
+CHANGED = "2026-11-22"
 
 
 def main():
     parts = ["Benchmarks\n==========\n",
              "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
              "same run and all results verified first. Figures are medians of interleaved calls on shared, noisy\n"
-             "machines: compare within a table.\n", PRECEDING]  # fmt: skip
+             "machines: compare within a table.\n"]  # fmt: skip
     for name, (title, note, columns) in PAGES.items():
         path = RESULTS / f"{name}.json"
         if not path.exists():
@@ -208,6 +203,8 @@ def main():
             f"{record['host_cores']} host cores, {record['date']}::\n\n   {record['command']}\n"
         )
         parts.append(f"{note}\n")
+        if record["date"] < CHANGED:
+            parts.append(f"*Measured before kernels were changed on {CHANGED}.*\n")
         parts.append(table(record["rows"], columns))
         picture = plot(name, record["rows"])
         if picture:

@@ -3,57 +3,64 @@
 The public names are here; each is imported when first used, so that importing clgeom costs next to nothing.
 """
 
-from importlib import import_module
+from clgeom.lazy import lazy_names
 
 __version__ = "0.2.0"
 
-_MODULES = ("conformance", "dp", "errors", "radio")
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+#: Public names by module; a module's own name stands for the module.
 _HOMES = {
-    "ClgeomError": "errors",
-    "ConvexHull": "hull.scipy_compat",
-    "CoverageRegion": "region.coverage.result",
-    "CoverageRegions": "region.coverage.result",
-    "CrossRegion": "region.arc.result",
-    "DeviceProfile": "runtime.device",
-    "HeaphullFilter": "hull.heaphull",
-    "Hood": "hull.wagener.hoods",
-    "Hull": "hull.result",
-    "HullBatch": "hull.batch.result",
-    "Phase": "runtime.launch",
-    "QhullError": "hull.scipy_compat",
-    "Region": "region.arc.result",
-    "Session": "runtime.device",
-    "ShellsortResult": "sorting.shellsort.result",
-    "adaptive_region": "region.arc.adaptive",
-    "argsort": "sorting.radix.sort",
-    "convex_hull": "hull.convex",
-    "convex_hulls": "hull.batch.hulls",
-    "convex_hulls_by_label": "hull.batch.hulls",
-    "coverage_regions": "region.coverage.regions",
-    "default_session": "runtime.device",
-    "devices": "runtime.device",
-    "heaphull_filter": "hull.heaphull",
-    "localize": "region.localize",
-    "lower_hood": "hull.wagener.hoods",
-    "orient2d": "hull.predicates",
-    "pinned_empty": "runtime.arrays",
-    "shellsort": "sorting.shellsort.sort",
-    "sort": "sorting.radix.sort",
-    "sort_by_key": "sorting.radix.sort",
-    "upper_hood": "hull.wagener.hoods",
+    "conformance": "conformance",
+    "dp": "dp",
+    "errors": "ClgeomError errors",
+    "hull.batch.hulls": "convex_hulls convex_hulls_by_label",
+    "hull.batch.result": "HullBatch",
+    "hull.convex": "convex_hull",
+    "hull.heaphull": "HeaphullFilter heaphull_filter",
+    "hull.predicates": "orient2d",
+    "hull.result": "Hull",
+    "hull.scipy_compat": "ConvexHull QhullError",
+    "hull.wagener.hoods": "Hood lower_hood upper_hood",
+    "radio": "radio",
+    "region.arc.adaptive": "adaptive_region",
+    "region.arc.result": "CrossRegion Region",
+    "region.coverage.result": "CoverageRegion CoverageRegions",
+    "region.coverage.regions": "coverage_regions",
+    "region.localize": "localize",
+    "runtime.arrays": "pinned_empty",
+    "runtime.device": "DeviceProfile Session default_session devices",
+    "runtime.launch": "Phase",
+    "sorting.radix.sort": "argsort sort sort_by_key",
+    "sorting.shellsort.result": "ShellsortResult",
+    "sorting.shellsort.sort": "shellsort",
 }
 
-__all__ = ["__version__", *_MODULES, *_HOMES]
-
-
-def __getattr__(name):
-    if name in _MODULES:
-        return import_module(f"clgeom.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'clgeom' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"clgeom.{_HOMES[name]}"), name)
-    return value
-
-
-def __dir__():
-    return sorted(__all__)
+if TYPE_CHECKING:
+    from clgeom import conformance as conformance, dp as dp, errors as errors, radio as radio
+    from clgeom.errors import ClgeomError as ClgeomError
+    from clgeom.hull.batch.hulls import convex_hulls as convex_hulls, convex_hulls_by_label as convex_hulls_by_label
+    from clgeom.hull.batch.result import HullBatch as HullBatch
+    from clgeom.hull.convex import convex_hull as convex_hull
+    from clgeom.hull.heaphull import HeaphullFilter as HeaphullFilter, heaphull_filter as heaphull_filter
+    from clgeom.hull.predicates import orient2d as orient2d
+    from clgeom.hull.result import Hull as Hull
+    from clgeom.hull.scipy_compat import ConvexHull as ConvexHull, QhullError as QhullError
+    from clgeom.hull.wagener.hoods import Hood as Hood, lower_hood as lower_hood, upper_hood as upper_hood
+    from clgeom.region.arc.adaptive import adaptive_region as adaptive_region
+    from clgeom.region.arc.result import CrossRegion as CrossRegion, Region as Region
+    from clgeom.region.coverage.result import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions
+    from clgeom.region.coverage.regions import coverage_regions as coverage_regions
+    from clgeom.region.localize import localize as localize
+    from clgeom.runtime.arrays import pinned_empty as pinned_empty
+    from clgeom.runtime.device import (
+        DeviceProfile as DeviceProfile,
+        Session as Session,
+        default_session as default_session,
+        devices as devices,
+    )
+    from clgeom.runtime.launch import Phase as Phase
+    from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
+    from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
+    from clgeom.sorting.shellsort.sort import shellsort as shellsort
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES, "__version__")

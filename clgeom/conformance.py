@@ -14,14 +14,16 @@ answer comes from a monotone chain in rational arithmetic on the host.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.hull.heaphull import hull_of_few
 from clgeom.hull.predicates import orientation
+from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
 
 #: Types of coordinates that families come in.
 TYPES = ("float32", "float64", "int32")
@@ -47,7 +49,7 @@ class Case:
 
     family: str
     points: np.ndarray
-    corners: list
+    corners: list[tuple[float, float]]
 
     @property
     def name(self) -> str:
@@ -101,7 +103,14 @@ class Report:
         return "\n".join(lines)
 
 
-def run(hull: Callable, *, families=None, types=TYPES, n: int = POINTS, seed: int = 0) -> Report:
+def run(
+    hull: Callable[[NDArray[Any]], ArrayLike],
+    *,
+    families: Iterable[str] | None = None,
+    types: Iterable[str] = TYPES,
+    n: int = POINTS,
+    seed: int = 0,
+) -> Report:
     """Outcomes of an implementation on all cases.
 
     Parameters
@@ -130,7 +139,9 @@ def run(hull: Callable, *, families=None, types=TYPES, n: int = POINTS, seed: in
     return Report(tuple(judge(hull, case) for case in cases(families=families, types=types, n=n, seed=seed)))
 
 
-def cases(*, families=None, types=TYPES, n: int = POINTS, seed: int = 0):
+def cases(
+    *, families: Iterable[str] | None = None, types: Iterable[str] = TYPES, n: int = POINTS, seed: int = 0
+) -> Iterator[Case]:
     """Yield the cases of some families and types, each always the same for the same arguments. See `run`."""
     families = _chosen("families", FAMILIES if families is None else families, FAMILIES)
     types = _chosen("types", types, TYPES)
@@ -163,7 +174,7 @@ def _chosen(name, wanted, known):
     return names
 
 
-def family_points(family: str, n: int, dtype, seed: int = 0) -> np.ndarray:
+def family_points(family: str, n: int, dtype: DTypeLike, seed: int = 0) -> NDArray[Any]:
     """`n` points of a family: always the same for the same arguments."""
     dtype = np.dtype(dtype)
     rng = np.random.default_rng([zlib.crc32(f"{family} {dtype.name}".encode()), n, seed])
@@ -172,7 +183,7 @@ def family_points(family: str, n: int, dtype, seed: int = 0) -> np.ndarray:
     return np.where(np.isfinite(points), points, 0).astype(dtype)
 
 
-def judge(hull: Callable, case: Case) -> Outcome:
+def judge(hull: Callable[[NDArray[Any]], ArrayLike], case: Case) -> Outcome:
     """The outcome of one case."""
     try:
         indices = np.asarray(hull(case.points.copy())).ravel()

@@ -8,7 +8,17 @@ import warnings
 
 
 class ClgeomError(Exception):
-    """Base of all errors that clgeom raises on purpose."""
+    """Base of all errors that clgeom raises on purpose.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> try:
+    ...     clgeom.convex_hull([1, 2, 3])
+    ... except clgeom.ClgeomError as error:
+    ...     print(type(error).__name__)
+    InvalidInput
+    """
 
 
 class InvalidInput(ClgeomError, ValueError):

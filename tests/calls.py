@@ -11,7 +11,6 @@ import clgeom
 from clgeom import dp, radio
 from clgeom.dp import known, problems
 from clgeom.primitives.compact import compact, partition
-from clgeom.primitives.reduce import reduce
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
 
 RNG = np.random.default_rng(14)
@@ -112,7 +111,6 @@ SORTS = {
     "shellsort": lambda s: plain(clgeom.shellsort(KEYS, device=s).keys),
     "shellsort, A": lambda s: plain(clgeom.shellsort(KEYS[:300], variant="A", device=s).keys),
     "shellsort, F": lambda s: plain(clgeom.shellsort(KEYS[:300], variant="F", device=s).keys),
-    "reduce": lambda s: plain(reduce(KEYS, device=s)),
     "inclusive_scan": lambda s: plain(inclusive_scan(KEYS, device=s)),
     "exclusive_scan": lambda s: plain(exclusive_scan(KEYS[:50], device=s)),
     "compact": lambda s: plain(compact(KEYS % 3 == 0, device=s)),

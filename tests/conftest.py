@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from clgeom.errors import DeviceLimit, NoDevice
+from clgeom.runtime import build
 from clgeom.runtime.device import Session, as_session, describe, devices
 from clgeom.runtime.tuning import TABLE, override
 
@@ -46,6 +47,28 @@ SETTINGS = {
 BY_NAME = ("flushed",)
 #: Settings in which tests of several types try one, float32 if they can: to build kernels for more takes long.
 ONE_TYPE = ("cpu_shapes", "odd_shapes", "small_groups")
+
+
+def build_quickly():
+    """Let PoCL build kernels for groups of several work-items without optimising them.
+
+    Of these, PoCL runs but a few by itself. To optimise them takes most of the time of the tests with a cold cache.
+    Kernels of one work-item a group are built as everywhere; ``clgeom selftest`` and the long profile build all so.
+    """
+    built = build._built
+
+    def quickly(session, key):
+        kernel, parameters, options = key
+        if session.profile.runtime == "pocl" and dict(parameters).get("wg_size", 1) > 1:
+            key = kernel, parameters, (*options, "-cl-opt-disable")
+        return built(session, key)
+
+    build._built = quickly
+
+
+def pytest_configure(config):
+    if not LONG:
+        build_quickly()
 
 
 def policies(row, wg_sizes=None):

@@ -12,7 +12,7 @@ PACKAGE = Path(clgeom.__file__).parent
 #: From the ground up: a module may import from its own layer and from those before it in this list, not from later
 #: ones.
 LAYERS = (
-    ("errors",),
+    ("errors", "lazy"),
     ("runtime",),
     ("primitives",),
     ("hull", "sorting", "region", "radio", "dp", "scale"),
@@ -44,12 +44,16 @@ MODULES = dict(modules())
 
 
 def imports(path, name):
-    """(imported module under clgeom, is it inside a function) for every import statement of a file."""
+    """(imported module under clgeom, is it not run on import) for every import statement of a file.
+
+    Not run are those inside functions, and those that type checkers alone read.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     inside = {
         id(node)
         for f in ast.walk(tree)
         if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef))
+        or (isinstance(f, ast.If) and isinstance(f.test, ast.Name) and f.test.id == "TYPE_CHECKING")
         for node in ast.walk(f)
     }
     for node in ast.walk(tree):

@@ -1,5 +1,5 @@
 // batch/batch_chain.h: from the sorted points of one group to its hull, by one work-item. The includer has portable.h,
-// geometry/orient2d.h, real_t, point_t, KEEP, hood/hood.h, and these:
+// geometry/orient2d.h, KEEP, hood/hood.h, and these:
 //
 //   chain_t                what the macros need of the group, `c`
 //   CHAIN_ENTRY(c, k)      the point in place k of the sorted ones, distinct in position, as a number
@@ -8,49 +8,41 @@
 //   CHAIN_GET_UPPER(c, n, s), CHAIN_SET_UPPER    of the upper one's, for n points; may be that of point n - 1 - s, for
 //                                                points are only read from right to left then
 // The lower stack has as many places as there are points.
+#include "hood/chain.h"
 
 // Andrew's monotone chain: from left to right the lower hood, from right to left the upper one. The hull's corners are
 // left in the lower stack, counter-clockwise from the first point; returns how many. `flat`: they are on one line.
 inline uint item_chain(const chain_t c, uint count, int *flat)
 {
+#define CHAIN_CORNER(k) CHAIN_POINT(c, up ? CHAIN_GET_UPPER(c, count, k) : CHAIN_GET(c, k))
     const uint steps = 2 * count - 1;              // the last one comes back to the first point, and only takes away
-    uint size = 0, lower = 0;
-    point_t below = 0, top = 0;                    // the two points on top
+    uint lower = 0;
+    stack_t stack = {0, 0, 0};
     for (uint step = 0; step < steps; ++step) {
         const int up = step >= count;
         const uint entry = CHAIN_ENTRY(c, up ? steps - 1 - step : step);
         const point_t p = CHAIN_POINT(c, entry);
         if (step == count) {
-            lower = size;
-            size = 1;
+            lower = stack.size;
+            stack.size = 1;
             CHAIN_SET_UPPER(c, count, 0, CHAIN_GET(c, lower - 1));
         }
-        while (size > 1) {
-            const int turn = orient2d(below.x, below.y, top.x, top.y, p.x, p.y);
-            if (IS_CORNER(turn))
-                break;
-            --size;
-            top = below;
-            if (size > 1)
-                below = CHAIN_POINT(c, up ? CHAIN_GET_UPPER(c, count, size - 2) : CHAIN_GET(c, size - 2));
-        }
+        CHAIN_TRIM(stack, 0, p, CHAIN_CORNER)
         if (step + 1 < steps || count == 1) {
             if (up)
-                CHAIN_SET_UPPER(c, count, size, entry);
+                CHAIN_SET_UPPER(c, count, stack.size, entry);
             else
-                CHAIN_SET(c, size, entry);
-            ++size;
-            below = top;
-            top = p;
+                CHAIN_SET(c, stack.size, entry);
+            chain_push(&stack, p);
         }
     }
     if (count == 1)
-        lower = size;
-    *flat = count <= 2 || lower + size - 1 > count;            // every point is on the way there and on the way back
+        lower = stack.size;
+    *flat = count <= 2 || lower + stack.size - 1 > count;      // every point is on the way there and on the way back
     if (!*flat)
-        for (uint s = 1; s < size; ++s)
-            CHAIN_SET(c, lower + s - 1, CHAIN_GET_UPPER(c, count, s));
-    lower += *flat ? 0 : size - 1;
+        for (uint k = 1; k < stack.size; ++k)
+            CHAIN_SET(c, lower + k - 1, CHAIN_GET_UPPER(c, count, k));
+    lower += *flat ? 0 : stack.size - 1;
     *flat |= lower <= 2;
     return lower;
 }

@@ -1,5 +1,4 @@
-// batch/batch_sieve.h: which points of a group are certainly strictly inside its hull. The includer has portable.h, geometry/orient2d.h
-// and real_t.
+// batch/batch_sieve.h: which points of a group are certainly strictly inside its hull. The includer has geometry/points.h.
 //
 // Take the extreme points in eight directions, or any others, as corners of a closed polygon. A point strictly left of
 // every edge that is longer than zero is seen to turn one way only while it looks along the polygon, all around at least
@@ -13,6 +12,22 @@
 // computed is above 0. Products that underflow, flushed or not, lose less than the rest of that if U and V are in the
 // range below. Floats will do for points in double, too: what they leave is exact again.
 typedef float filter_t;
+
+// IS_FINITE(v): whether a coordinate is neither NaN nor infinite. FROM(v, o): how far it is from the origin o, to the
+// precision of filter_t. LOWEST_ORIGIN: differences from other origins do not fit.
+#if !defined(CLGEOM_COORD_int)
+#define IS_FINITE(v) (((v) - (v)) == 0)
+#define FROM(v, o) ((filter_t)((v) - (o)))
+#else
+#define IS_FINITE(v) 1
+#if CLGEOM_FP64
+#define FROM(v, o) ((filter_t)((double)(v) - (double)(o)))
+#else
+#define FROM(v, o) ((filter_t)((uint)(v) - (uint)(o)))
+#define LOWEST_ORIGIN
+#endif
+#endif
+
 #define SIEVE_LOSS 0x1p-19f         // 32 * 2^-24
 #define SIEVE_LOW 0x1p-40f
 #define SIEVE_HIGH 0x1p60f
@@ -37,3 +52,8 @@ inline int sieve_edges(sieve_t *sieve, const filter_t *u, const filter_t *v)
     }
     return 1;
 }
+
+// Clears `inside` unless the point at u, v is inside. A macro: the sieve may be in any memory.
+#define SIEVE_TEST(inside, sieve, u, v)                      \
+    for (uint edge_ = 0; edge_ < SIEVE_EDGES; ++edge_)       \
+        inside &= (sieve).ex[edge_] * (v) - (sieve).ey[edge_] * (u) > (sieve).bound[edge_];

@@ -42,6 +42,22 @@ inline int dp_stages(const int kind, const int n, const int m)
 {
     return kind == DP_ROWS ? n : kind == DP_COLUMNS ? m : n + m - 1;
 }
+// How many cells a line has, and the row and column of its cell `index`.
+inline int dp_cells_on(const int kind, const int line, const int n, const int m)
+{
+    return kind == DP_ROWS ? m : kind == DP_COLUMNS ? n : min(min(line + 1, n + m - 1 - line), min(n, m));
+}
+inline int dp_row_of(const int kind, const int line, const int index, const int n, const int m)
+{
+    if (kind == DP_ROWS) return line;
+    if (kind == DP_COLUMNS) return index;
+    const int down = max(0, line - (m - 1)) + index;   // from the corner where the diagonals begin
+    return kind == DP_DIAGS_NOSE ? down : n - 1 - down;
+}
+inline int dp_column_of(const int kind, const int line, const int index, const int m)
+{
+    return kind == DP_ROWS ? index : kind == DP_COLUMNS ? line : line - max(0, line - (m - 1)) - index;
+}
 // Whether a pattern lets a cell read the one di rows below and dj columns to the right of it.
 inline bool dp_allowed(const int kind, const bool reverse, const long di, const long dj)
 {

@@ -1,6 +1,7 @@
 // geometry/points.h: the types of coordinates and points. The includer has REAL: float, double or int.
 //
-// Defines real_t, point_t (two of them, .x and .y) and one of CLGEOM_COORD_float, CLGEOM_COORD_double, CLGEOM_COORD_int.
+// Defines real_t, point_t (two of them, .x and .y), CLGEOM_POINT, which loads one from global memory, and one of
+// CLGEOM_COORD_float, CLGEOM_COORD_double, CLGEOM_COORD_int.
 
 #include "portable.h"
 
@@ -21,3 +22,10 @@
 
 typedef REAL real_t;
 typedef CLGEOM_PASTE(REAL, 2) point_t;
+
+// Point i of an array of coordinates.
+#define CLGEOM_LOAD2_(scalar, array, i) CLGEOM_LOAD2(scalar, array, i)
+#define CLGEOM_POINT(array, i) CLGEOM_LOAD2_(REAL, array, i)
+
+// Whether point a comes before point b by x, then y; for equal ones `tie` says so.
+#define CLGEOM_BEFORE(ax, ay, bx, by, tie) ((ax) < (bx) || ((ax) == (bx) && ((ay) < (by) || ((ay) == (by) && (tie)))))

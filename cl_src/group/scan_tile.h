@@ -1,5 +1,10 @@
-// group/scan_tile.h: the shape of a scan's tile and the scan of its run totals, in one order for every work-group shape.
-// The includer has WG_SIZE, state_t and combine(). With WG_SIZE 1 one work-item plays all lanes, without barriers.
+// group/scan_tile.h: a scan's tile, in one order of combination for every work-group shape. The includer has WG_SIZE,
+// value_t, state_t, NEUTRAL and combine().
+//
+//   tile     | run 0: RUN values | run 1 | .. | run LANES - 1 |      a work-item combines runs in order;
+//   runs     [ total of run 0 | .. ]                                 the runs' totals are scanned as well
+//
+// With WG_SIZE 1 one work-item plays all lanes, without barriers.
 #include "group/scan.h"
 #define LANES 256
 #define RUN 8

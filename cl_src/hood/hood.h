@@ -5,9 +5,12 @@
 // order, which is that of x after a shear too small to matter; shears keep orientations, so equal x need no care.
 // Everything is said for lower hoods; for upper ones the plane is turned over.
 
-// Above 0 when c is above the line a -> b (below it for an upper hood), 0 on it.
-#define TURN(side, a, b, c) \
-    ((side) ? -orient2d((a).x, (a).y, (b).x, (b).y, (c).x, (c).y) : orient2d((a).x, (a).y, (b).x, (b).y, (c).x, (c).y))
+// Above 0 when c is above the line a -> b (below it for an upper hood), 0 on it. Without a branch on `side`: compilers
+// write the loops that it is in twice, one for each side.
+inline int hood_turn(uint side, point_t a, point_t b, point_t c)
+{
+    return orient2d(a.x, a.y, b.x, b.y, c.x, c.y) * (1 - 2 * (int)side);
+}
 
 // A chain a, b, c keeps its middle point.
 #if KEEP

@@ -1,5 +1,5 @@
-// hood/hood_group.h: the hood of points in local memory by a work-group. The includer has portable.h, geometry/orient2d.h, real_t,
-// point_t, KEEP, hood/hood.h, and
+// hood/hood_group.h: the hood of points in local memory by a work-group. The includer has geometry/orient2d.h, KEEP,
+// hood/hood.h, and
 //
 //   HOOD_ITEMS    work-items that make one hood, and STRIP, the points of each; more may call, and do nothing
 //   SORTED(i)     where in x and y the i-th point in lexicographic order is
@@ -7,6 +7,7 @@
 // Every work-item makes the hood of its strip, Andrew's monotone chain; then hoods side by side are merged, twice as long
 // each time: the work-items of both look for the common tangent and move what remains of the right one.
 
+#include "hood/chain.h"
 #ifndef NEAR
 #define NEAR 8               // steps from where two hoods meet before the search begins
 #endif
@@ -25,7 +26,7 @@ inline uint touch(const hood_t *hoods, point_t p, uint lo, uint hi)
 {
     while (lo < hi) {
         const uint mid = (lo + hi) / 2;
-        const int turn = TURN(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
+        const int turn = hood_turn(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
         if (BEYOND_Q(turn))
             lo = mid + 1;
         else
@@ -41,31 +42,29 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
 {
     const hood_t hoods = {x, y, hood, side};
     const uint strip = item * STRIP;
-    uint size = 0;
+    stack_t stack = {0, 0, 0};
+#define STRIP_CORNER(k) corner(&hoods, strip + (k))
     for (uint i = strip; i < min(strip + STRIP, count); ++i) {
         const uint at = SORTED(i);
         const point_t p = (point_t)(x[at], y[at]);
-        if (size > 0) {
-            const point_t top = corner(&hoods, strip + size - 1);
-            if (p.x == top.x && p.y == top.y)
-                continue;
-        }
-        while (size > 1) {
-            const int turn = TURN(side, corner(&hoods, strip + size - 2), corner(&hoods, strip + size - 1), p);
-            if (IS_CORNER(turn))
-                break;
-            --size;
-        }
-        hood[strip + size++] = at;
+        if (chain_has(&stack, p))
+            continue;
+        CHAIN_TRIM(stack, side, p, STRIP_CORNER)
+        hood[strip + stack.size] = at;
+        chain_push(&stack, p);
     }
-    merge.sizes[item] = size;
+    merge.sizes[item] = stack.size;
 
     // Hoods of `span` strips become hoods of twice as many. sizes[s]: corners of the hood that begins with strip s. Mostly
     // the common tangent is near where the hoods meet, and one work-item finds it in a few steps from there. If not, those
     // of both strips try evenly spaced corners of P: each finds the tangent from its corner to Q, and sees which way the
     // common one lies. The one whose corner is next to it narrows the rest down.
-    for (uint span = 1; span < HOOD_ITEMS && span * STRIP < count; span *= 2) {
+    // Every loop with barriers passes one before it may end, and ends on one condition: PoCL writes all that follows a
+    // barrier that some path goes around once more for that path.
+    for (uint span = 1;; span *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
+        if ((span >= HOOD_ITEMS) | (span * STRIP >= count))
+            break;
         const uint team = 2 * span, pair = item & ~(team - 1), q_strip = pair + span, t = item - pair;
         const uint p_first = pair * STRIP, q_end = q_strip * STRIP + merge.sizes[q_strip];
         uint lo = p_first, hi = p_first + max((uint)merge.sizes[pair], 1u) - 1, q = q_strip * STRIP;
@@ -79,9 +78,9 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
             int found = !meets;
             for (uint step = 0; step < NEAR && !found; ++step) {
                 const point_t from = corner(&hoods, p_at), to = corner(&hoods, q_at);
-                if (q_at + 1 < q_end && BEYOND_Q(TURN(side, from, to, corner(&hoods, q_at + 1))))
+                if (q_at + 1 < q_end && BEYOND_Q(hood_turn(side, from, to, corner(&hoods, q_at + 1))))
                     ++q_at;
-                else if (p_at > lo && !BEYOND_P(TURN(side, corner(&hoods, p_at - 1), to, from)))
+                else if (p_at > lo && !BEYOND_P(hood_turn(side, corner(&hoods, p_at - 1), to, from)))
                     --p_at;
                 else
                     found = 1;
@@ -96,7 +95,7 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
         if (seeks && lo < hi) {
             const point_t from = corner(&hoods, mid);
             at = touch(&hoods, from, q, q_end - 1);
-            beyond = BEYOND_P(TURN(side, from, corner(&hoods, at), corner(&hoods, mid + 1)));
+            beyond = BEYOND_P(hood_turn(side, from, corner(&hoods, at), corner(&hoods, mid + 1)));
         }
         merge.tried_p[item] = mid << 1 | beyond;
         merge.tried_q[item] = at;
@@ -119,7 +118,7 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
                     mid = (lo + hi) / 2;
                     const point_t from = corner(&hoods, mid);
                     at = touch(&hoods, from, min(from_lo, from_hi), q_end - 1);
-                    if (BEYOND_P(TURN(side, from, corner(&hoods, at), corner(&hoods, mid + 1)))) {
+                    if (BEYOND_P(hood_turn(side, from, corner(&hoods, at), corner(&hoods, mid + 1)))) {
                         lo = mid + 1;
                         from_lo = at;
                     } else {
@@ -147,6 +146,5 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
         if (item == pair)
             merge.sizes[pair] = keeps - pair * STRIP + (q_end > from ? q_end - from : 0);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
     return merge.sizes[0];
 }

@@ -23,9 +23,9 @@ enum { LOW = -1, EQUAL = 0, HIGH = 1 };
 #define Q_CORNER(h, j) HOOD_POINT(h, (h)->q[j])
 
 // One copy of the predicate in the program, not one for each of the tests below.
-__attribute__((noinline)) int hood_turn(uint side, point_t a, point_t b, point_t c)
+__attribute__((noinline)) int match_turn(uint side, point_t a, point_t b, point_t c)
 {
-    return TURN(side, a, b, c);
+    return hood_turn(side, a, b, c);
 }
 
 // Whether corner j of Q is left of, at, or right of the one that the tangent from corner i of P touches.
@@ -35,12 +35,12 @@ inline int item_g(const pair_t *h, uint i, uint j)
         return HIGH;
     const point_t p = P_CORNER(h, i), q = Q_CORNER(h, j);
     if (j + 1 < h->b) {
-        const int turn = hood_turn(h->side, p, q, Q_CORNER(h, j + 1));
+        const int turn = match_turn(h->side, p, q, Q_CORNER(h, j + 1));
         if (BEYOND_Q(turn))
             return LOW;
     }
     if (j > 0) {
-        const int turn = hood_turn(h->side, p, Q_CORNER(h, j - 1), q);
+        const int turn = match_turn(h->side, p, Q_CORNER(h, j - 1), q);
         if (!BEYOND_Q(turn))
             return HIGH;
     }
@@ -54,12 +54,12 @@ inline int item_f(const pair_t *h, uint i, uint j)
         return HIGH;
     const point_t p = P_CORNER(h, i), q = Q_CORNER(h, j);
     if (i + 1 < h->a) {
-        const int turn = hood_turn(h->side, p, q, P_CORNER(h, i + 1));
+        const int turn = match_turn(h->side, p, q, P_CORNER(h, i + 1));
         if (BEYOND_P(turn))
             return LOW;
     }
     if (i > 0) {
-        const int turn = hood_turn(h->side, P_CORNER(h, i - 1), q, p);
+        const int turn = match_turn(h->side, P_CORNER(h, i - 1), q, p);
         if (!BEYOND_P(turn))
             return HIGH;
     }

@@ -1,11 +1,11 @@
 // keys/key_order.h: sort keys as unsigned integers that compare as the keys do.
 //
 // The includer defines CLGEOM_KEY_BITS (8, 16, 32 or 64) and CLGEOM_KEY_FLOAT (1 for floats, 0 for integers), and
-// passes `flip`, which clgeom.sort.keys.KeyOrder has ready: it turns signed integers and descending orders.
+// passes `flip`, which clgeom.sorting.keys.KeyOrder has ready: it turns signed integers and descending orders.
 //
 //   key_t                    the unsigned type that holds a key's bits
-//   key_digits(bits, flip)   equal for equal keys: -0.0 as +0.0, every NaN as all ones. For stable sorts, which move
-//                            the original bits.
+//   key_digits(bits, flip)   the ordered key, equal for equal keys: -0.0 as +0.0, every NaN as all ones. For stable
+//                            sorts, which move the original bits.
 //   key_encode(bits, flip)   a bijection, hence a total order of the bits, in line with the digits: -0.0 before +0.0,
 //   key_decode(code, flip)   NaN by sign and payload. For unstable sorts, which move codes and decode them at the end.
 //

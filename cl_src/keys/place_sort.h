@@ -7,23 +7,27 @@
 // ends. So nothing ever moves beyond `count`, and places that are not there need no values. For a hundred things it takes
 // as long as merging by bisection, in a fraction of the code; some compilers take longer over that than over all the rest.
 
-// Called by all of the group; when it returns all see the places in order.
+// Called by all of the group; when it returns all see the places in order. One loop over the network's steps, which
+// passes its barrier before it may end: PoCL writes all that follows a barrier that may be skipped twice.
 inline void group_place_sort(const things_t t, local ushort *order, uint count, uint lid)
 {
-    for (uint run = 1; run < count; run *= 2)
-        for (uint apart = run; apart > 0; apart /= 2) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint k = lid; k < (count + 1) / 2 + apart; k += WG_SIZE) {
-                const uint within = k & (apart - 1), a = 2 * k - within;
-                const uint b = apart == run ? a + 2 * (apart - within) - 1 : a + apart;
-                if (b >= count)
-                    continue;
-                const ushort one = order[a], other = order[b];
-                if (BEFORE(t, other, one)) {
-                    order[a] = other;
-                    order[b] = one;
-                }
+    for (uint run = 1, apart = 1;;) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (run >= count)
+            break;
+        for (uint k = lid; k < (count + 1) / 2 + apart; k += WG_SIZE) {
+            const uint within = k & (apart - 1), a = 2 * k - within;
+            const uint b = apart == run ? a + 2 * (apart - within) - 1 : a + apart;
+            if (b >= count)
+                continue;
+            const ushort one = order[a], other = order[b];
+            if (BEFORE(t, other, one)) {
+                order[a] = other;
+                order[b] = one;
             }
         }
-    barrier(CLK_LOCAL_MEM_FENCE);
+        apart /= 2;
+        if (apart == 0)
+            apart = run *= 2;
+    }
 }

@@ -1,13 +1,26 @@
-// keys/radix_digit.h: how a radix pass reads keys and takes its digit from them. After keys/key_order.h; the includer defines
-// CLGEOM_PLAIN = 1 where the keys were stored as digits by an earlier pass.
-#ifndef CLGEOM_PLAIN
-#define CLGEOM_PLAIN 0
+// keys/radix_digit.h: how a radix pass takes a digit from a key, and what it stores of the key. After keys/key_order.h.
+//
+// The includer may define
+//
+//   CLGEOM_LOAD_ORDERED   1 where an earlier pass stored ordered keys; 0, the default, where keys are as they came
+//   CLGEOM_STORE          CLGEOM_STORE_same: a key as it was loaded; _ordered: its ordered key without the `drop` lowest
+//                         bits, as a bits<CLGEOM_STORED_BITS>_t; _keys: the key that a stored ordered key stands for
+#include "keys/bits.h"
+#ifndef CLGEOM_LOAD_ORDERED
+#define CLGEOM_LOAD_ORDERED 0
+#endif
+#define CLGEOM_STORE_same 0
+#define CLGEOM_STORE_none 0
+#define CLGEOM_STORE_ordered 1
+#define CLGEOM_STORE_keys 2
+#ifndef CLGEOM_STORE
+#define CLGEOM_STORE CLGEOM_STORE_same
 #endif
 
 // The unsigned integer by which the key is sorted.
-inline key_t key_image(key_t bits, key_t flip)
+inline key_t ordered_key(key_t bits, key_t flip)
 {
-#if CLGEOM_PLAIN
+#if CLGEOM_LOAD_ORDERED
     return bits;
 #else
     return key_digits(bits, flip);
@@ -16,5 +29,18 @@ inline key_t key_image(key_t bits, key_t flip)
 
 inline uint radix_digit(key_t bits, key_t flip, uint shift, uint mask)
 {
-    return (uint)(key_image(bits, flip) >> shift) & mask;
+    return (uint)(ordered_key(bits, flip) >> shift) & mask;
 }
+
+#if CLGEOM_STORE == CLGEOM_STORE_ordered
+#define CLGEOM_BITS_T(width) CLGEOM_BITS_T_(width)   // expands `width` first
+#define CLGEOM_BITS_T_(width) bits##width##_t
+typedef CLGEOM_BITS_T(CLGEOM_STORED_BITS) stored_t;
+inline stored_t stored(key_t bits, key_t flip, uint drop) { return (stored_t)(ordered_key(bits, flip) >> drop); }
+#elif CLGEOM_STORE == CLGEOM_STORE_keys
+typedef key_t stored_t;
+inline stored_t stored(key_t bits, key_t flip, uint drop) { return key_of_digits(bits, flip); }
+#else
+typedef key_t stored_t;
+inline stored_t stored(key_t bits, key_t flip, uint drop) { return bits; }
+#endif

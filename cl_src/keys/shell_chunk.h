@@ -1,6 +1,6 @@
-// keys/shell_chunk.h: how a subsequence is shared among work-items, and the insertion sorts of one share.
+// keys/shell_chunk.h: how an h-subsequence is shared among work-items, and the insertion sorts of one share.
 //
-//   codes          | c0 c1 c2 .. | c0 c1 c2 .. | ..     rows of `gap` elements; column c is subsequence c
+//   codes          | c0 c1 c2 .. | c0 c1 c2 .. | ..     rows of `gap` elements; those at c are h-subsequence c
 //   subsequence c  [ row 0 .. | .. | .. rows - 1 ]      chunk k of `chunks` starts at row k * rows / chunks
 //
 // Every sort here works on `rows` elements from codes[first] on, `gap` apart.

@@ -21,7 +21,7 @@ inline void code_write(global code_t *codes, const ulong at, const code_t code, 
 
 // counts: three sums for each group of a phase, added to at every launch: reads, writes, passes. Groups of several
 // work-items first add up in local memory. All work-items of the group call this. Sums have 64 bits: insertion in one
-// column of 100,000 keys may write 5e9 times.
+// h-subsequence of 100,000 keys may write 5e9 times.
 #if COUNTING
 #if WG_SIZE == 1
 inline void count_group(global ulong *counts, const ulong group, const traffic_t traffic, const uint passes)

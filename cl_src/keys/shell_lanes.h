@@ -1,6 +1,7 @@
-// keys/shell_lanes.h: insertion of rows of keys into the ordered rows above them, LANES columns at a time (CPUs).
+// keys/shell_lanes.h: insertion of rows of keys into the ordered rows above them, LANES h-subsequences at a time
+// (CPUs).
 //
-//   rows, `stride` apart   | a0 a1 .. a7 |      each lane is a column of its own, ordered from the top down
+//   rows, `stride` apart   | a0 a1 .. a7 |      each lane is an h-subsequence, ordered from the top down
 //                          | b0 b1 .. b7 |      the last rows go upwards while some lane is out of order;
 //                          | m0 m1 .. m7 |      lanes in order exchange nothing: max and min leave them as they are
 //
@@ -101,7 +102,7 @@ inline void lanes_insert(global code_t *first, global code_t *at, const ulong st
     lanes_store(mine, at);
 }
 
-// The same for one column.
+// The same for one h-subsequence.
 inline void lane_insert(global code_t *first, global code_t *at, const ulong stride)
 {
     const global code_t *second = first + stride;

@@ -23,7 +23,7 @@
 #define PAIRS_15(k, i, s) PAIRS_7(k, i, s) PAIRS_8(k, (i) + 14 * (s), s)
 #define PAIRS_31(k, i, s) PAIRS_15(k, i, s) PAIRS_16(k, (i) + 30 * (s), s)
 
-// MERGE_n: of elements i, i + s .. : those at even places, those at odd ones, then each odd one with the next even.
+// MERGE_n: of elements i, i + s .. : those at even indices, those at odd ones, then each odd one with the next even.
 #define MERGE_2(k, i, s) PAIRS_1(k, i, s)
 #define MERGE_4(k, i, s) MERGE_2(k, i, 2 * (s)) MERGE_2(k, (i) + (s), 2 * (s)) PAIRS_1(k, (i) + (s), s)
 #define MERGE_8(k, i, s) MERGE_4(k, i, 2 * (s)) MERGE_4(k, (i) + (s), 2 * (s)) PAIRS_3(k, (i) + (s), s)

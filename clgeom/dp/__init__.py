@@ -8,52 +8,57 @@
 [1, 4, 6, 4, 1]
 """
 
-from importlib import import_module
+from clgeom.lazy import lazy_names
 
-from clgeom.dp.analysis.reach import Far, Near, Row, Split
-from clgeom.dp.filling import fill
-from clgeom.dp.language.equation import Equation, equation
-from clgeom.dp.language.functions import (
-    absolute,
-    argmax_over,
-    argmin_over,
-    cast,
-    index,
-    max_over,
-    maximum,
-    min_over,
-    minimum,
-    sqrt,
-    sum_over,
-    where,
-    which_max,
-    which_min,
-)
-from clgeom.dp.language.parameters import Parameter
-from clgeom.dp.patterns import LAYOUTS, PATTERNS
-from clgeom.dp.table.table import Table
-
-#: Names that are imported when first used, and their modules.
-_LATER = {
-    "dependency_graph": "study.graph",
-    "fill_by_stages": "study.graph",
-    "fill_when_ready": "study.graph",
-    "infer_pattern": "analysis.infer",
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+#: Public names by module; a module's own name stands for the module.
+_HOMES = {
+    "analysis.infer": "infer_pattern",
+    "analysis.dependences": "Far Near Row Split",
+    "filling": "fill",
+    "language.equation": "Equation equation",
+    "language.functions": (
+        "absolute argmax_over argmin_over cast index max_over maximum min_over minimum sqrt sum_over where "
+        "which_max which_min"
+    ),
+    "language.parameters": "Parameter",
+    "patterns": "LAYOUTS PATTERNS",
     "problems": "problems",
-    "walk_back": "table.walk",
+    "study.graph": "dependency_graph fill_by_stages fill_when_ready",
+    "table.table": "Table",
+    "table.traceback": "traceback",
 }
 
-__all__ = [
-    "LAYOUTS", "PATTERNS", "Equation", "Far", "Near", "Parameter", "Row", "Split", "Table",
-    "absolute", "argmax_over", "argmin_over", "cast", "dependency_graph", "equation", "fill", "fill_by_stages",
-    "fill_when_ready", "index", "infer_pattern",
-    "max_over", "maximum", "min_over", "minimum", "problems", "sqrt", "sum_over", "walk_back", "where", "which_max",
-    "which_min",
-]  # fmt: skip
-
-
-def __getattr__(name):
-    if name not in _LATER:
-        raise AttributeError(f"module 'clgeom.dp' has no attribute {name!r}")
-    module = import_module(f"clgeom.dp.{_LATER[name]}")
-    return module if name == _LATER[name] else getattr(module, name)
+if TYPE_CHECKING:
+    from clgeom.dp import problems as problems
+    from clgeom.dp.analysis.infer import infer_pattern as infer_pattern
+    from clgeom.dp.analysis.dependences import Far as Far, Near as Near, Row as Row, Split as Split
+    from clgeom.dp.filling import fill as fill
+    from clgeom.dp.language.equation import Equation as Equation, equation as equation
+    from clgeom.dp.language.functions import (
+        absolute as absolute,
+        argmax_over as argmax_over,
+        argmin_over as argmin_over,
+        cast as cast,
+        index as index,
+        max_over as max_over,
+        maximum as maximum,
+        min_over as min_over,
+        minimum as minimum,
+        sqrt as sqrt,
+        sum_over as sum_over,
+        where as where,
+        which_max as which_max,
+        which_min as which_min,
+    )
+    from clgeom.dp.language.parameters import Parameter as Parameter
+    from clgeom.dp.patterns import LAYOUTS as LAYOUTS, PATTERNS as PATTERNS
+    from clgeom.dp.study.graph import (
+        dependency_graph as dependency_graph,
+        fill_by_stages as fill_by_stages,
+        fill_when_ready as fill_when_ready,
+    )
+    from clgeom.dp.table.table import Table as Table
+    from clgeom.dp.table.traceback import traceback as traceback
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)

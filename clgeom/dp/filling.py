@@ -1,13 +1,16 @@
-"""Filling tables: what was asked for is checked, a path is chosen, and the cells stay on the device.
+"""`fill`: check the arguments, choose a path, fill the table on the device.
 
-The paths are modules: `tiles`, `rows` and `splits` for equations whose reach they know, `stages` for every equation.
+The paths are modules of `clgeom.dp.paths`: `tiles`, `rows` and `splits` for equations with certain dependences,
+`stages` for every equation.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,30 +30,31 @@ from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.call import recording, unrecorded
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import finish
+from clgeom.runtime.typing import DeviceLike, Shape
 
 KEEPS = ("table", "last", "corner", "decisions")
 LAUNCHES = ("many", "single")
-#: Paths in the order in which they are asked whether they apply; the last one always does.
+#: Paths in the order of preference; the last one always applies.
 PATHS = ("splits", "rows", "tiles", "stages")
 
 
 def fill(
-    equation,
-    shape,
+    equation: Equation,
+    shape: Shape,
     *,
-    pattern=None,
-    layout=None,
-    path=None,
-    keep="table",
-    start=0,
-    stop=None,
-    check="auto",
-    values=None,
-    launches="many",
-    device=None,
-    progress=None,
-    profile=False,
-    **parameters,
+    pattern: str | None = None,
+    layout: str | None = None,
+    path: str | None = None,
+    keep: Literal["table", "last", "corner", "decisions"] = "table",
+    start: int = 0,
+    stop: int | None = None,
+    check: bool | Literal["auto"] = "auto",
+    values: Mapping[str, Any] | None = None,
+    launches: Literal["many", "single"] = "many",
+    device: DeviceLike = None,
+    progress: bool | Callable[[float], object] | None = None,
+    profile: bool = False,
+    **parameters: Any,
 ) -> Table:
     """Fill the table of an equation on a device.
 
@@ -62,42 +66,42 @@ def fill(
     pattern : str, optional
         RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO; by default the equation's own, else what `infer_pattern` finds.
     layout : {"ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE"}, optional
-        How the table lies in memory; the path's choice by default.
+        The memory layout of the table; by default the path chooses it.
     path : {"stages", "tiles", "rows", "splits"}, optional
-        How it is filled; the fastest that the equation's reach allows by default. The values are the same.
+        For tests and studies: how it is filled. The fastest that the equation's dependences allow by default; the
+        values are the same on each.
     keep : {"table", "last", "corner", "decisions"}
-        What is held: all cells (and decisions, of an equation that has them); the row (for CLR and CRL the column)
-        completed last; one cell, see `Table.corner`; or the decisions alone, with the row completed last.
+        What is kept: all cells (and the choices, if the equation has ``decisions``); the row (for CLR and CRL the
+        column) completed last; one cell, see `Table.corner`; or the choices and the row completed last.
     start, stop : int, optional
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
     check : {"auto", True, False}
-        "auto": before the fill, compute a few cells of the table with traps on: reads that leave the table or what the
-        pattern has filled, indices of parameters that are out of range, in C division of integers by zero or of the
-        least one by -1, and decisions that are not below their count. Once for each equation, shape and shapes of
-        parameters in a session; a few milliseconds on the host, but for equations in C that are more than simple
-        expressions one small program more is built. What it finds is wrong for certain; it does not see all that can
-        be.
+        "auto": before the fill, compute a few cells of the table with traps: for reads outside the table or of cells
+        that are not filled yet, indices of parameters out of range, choices that are not below their count, and in C
+        division of integers by zero or of the least integer by -1. Done once for each equation, shape and shapes of
+        parameters in a session. It takes a few milliseconds on the host; for equations in C that are no simple
+        expressions, one small program is built. Every fault that it finds is certain, but it does not find all.
 
-        True: trap all that, and overflow of integers, in every cell, on the device: overflow of all operations of a
-        traced equation, of the value of a cell of one in C with int32 cells. Functions in `helpers` are not looked
-        into. Takes the path "stages".
+        True: trap these, and overflow of integers, in every cell, on the device: overflow of every operation of a
+        traced equation, and of the value of a cell in C with int32 cells. Functions in `helpers` are not checked.
+        Takes the path "stages".
 
         False: check nothing but what is proven without computing a cell: reads against the pattern, or outside the
-        table where conditions and indices are sums of multiples of i, j and constants.
+        table where conditions and indices are sums (see docs/dp.rst for what exactly is proven).
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
     launches : {"many", "single"}
-        "single" fills slanted tiles (the path "tiles") in one launch, whose groups wait for each other: quicker where
-        launches take long, but it cannot be cancelled, and it shows no progress. Only where a probe, run once, finds
-        that a device's groups see what others have written while they run.
+        "single" fills slanted tiles (the path "tiles") in one launch, whose groups wait for each other. It is faster
+        where launches take long, but cannot be cancelled and shows no progress. It needs a device whose groups see
+        what others write while both run; a probe tests that once.
     device : str, pyopencl.Device or Session, optional
     progress : bool or function of a float, optional
-        True shows a bar on the terminal; a function is called with the share done.
+        True shows a bar on the terminal; a function is called with the fraction done.
     profile : bool
         Time the launches, for ``Table.phases``.
     **parameters
-        The parameters of the equation, by name: numbers and arrays of the types that it declares. Whole numbers may
-        come in any integer type that holds them; text or bytes stand for uint8 arrays.
+        The parameters of the equation, by name: numbers and arrays of the declared types. Integers may come in any
+        integer type that holds them; text or bytes stand for uint8 arrays.
 
     Returns
     -------
@@ -108,27 +112,28 @@ def fill(
     InvalidInput
         A parameter is missing or does not fit, the shape is empty, or a path does not apply.
     DependencyError
-        The equation reads what its pattern does not allow, or outside the table. Before the fill where it is proven, or
-        seen by the check, else with ``check=True``.
+        The equation reads a cell that its pattern does not allow, or outside the table. Raised before the fill if it
+        is proven or found by the check, else with ``check=True``.
     IntegerOverflow
-        With ``check=True``; with "auto" where C divides the least integer by -1.
+        With ``check=True``; with "auto" where C divides the least integer by -1, or a reduction in Python runs beyond
+        int32.
     DeviceLimit
-        The table is larger than the device; says what `keep` would need less. Or one launch was asked for, of a device
-        that cannot.
+        The table is larger than the device; the message says which `keep` needs less. Or `launches` is "single" and the
+        device does not support it.
     KernelBuildError
-        The equation does not compile; names the line.
+        The equation does not compile; the message names the line.
 
     Warns
     -----
     EquationWarning
-        The pattern was inferred by watching the equation, and is not proven; or in the cells that were checked an
-        integer wraps around, is divided by zero, or is shifted by a negative count.
+        The pattern was inferred by watching the equation, and is not proven; or in the checked cells an integer wraps
+        around, is divided by zero, or is shifted by a negative count.
     DeviceWarning
-        One launch was asked for, and its groups waited too long for each other: it was done by many.
+        `launches` is "single", and the groups waited too long for each other: the table was filled by many launches.
 
     Notes
     -----
-    KeyboardInterrupt ends a fill soon, and leaves the session as it was.
+    KeyboardInterrupt ends a fill soon and leaves the session usable.
 
     Examples
     --------
@@ -141,7 +146,7 @@ def fill(
     """
     if not isinstance(equation, Equation):
         raise InvalidInput(f"The first parameter of fill must be a dp.Equation. Got {type(equation).__name__} instead.")
-    shape = check_shape(shape, of="fill")
+    shape = check_shape(shape, caller="fill")
     layout = layout.upper() if isinstance(layout, str) else layout
     for name, value, allowed in (("layout", layout, LAYOUTS), ("path", path, PATHS)):
         if value is not None:
@@ -159,41 +164,67 @@ def fill(
         )
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
-    given = given_values(values, parameters, of="fill")
-    held = check_values(equation, given, of="fill")
+    given = given_values(values, parameters, caller="fill")
+    held = check_values(equation, given, caller="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)
     if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
         session.profile.require_fp64("fill")
-    name, basis = pattern_name(pattern, of="fill") or equation.pattern, "given"
+    name, basis = pattern_name(pattern, caller="fill") or equation.pattern, "given"
     if name is None:
         name, basis = _inferred(equation, shape, session, held)
     chosen = PATTERNS[name]
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
-    arguments, buffers = bind(session, equation, held, of="fill")
+    arguments, buffers = bind(session, equation, held, caller="fill")
     with _watching(progress) as watch, recording(profile) as phases:
         job = Job(
-            equation, shape, chosen, layout, keep, start, stop, check != "auto" and bool(check), session, held,
-            arguments, buffers, watch, single=launches == "single",
-        )  # fmt: skip
+            equation,
+            shape,
+            chosen,
+            layout,
+            keep,
+            start,
+            stop,
+            check != "auto" and bool(check),
+            session,
+            held,
+            arguments,
+            buffers,
+            watch,
+            single=launches == "single",
+        )
         path_module = _path(job, path)
         hold_to_table(job)
         if isinstance(check, str):
             with unrecorded():
                 trial.check(job)
-        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+        with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             filled = path_module.fill(job)
         if progress:
             finish(session)
             watch(1.0)
     return Table(
-        equation, shape, chosen.name, filled.layout, filled.path, keep, session,
-        phases=tuple(phases), pattern_basis=basis,
-        decisions=filled.decisions, _store=filled.table, _last=filled.last, _last_line=chosen.last(*shape),
-        _last_is_column=chosen.last_is_column, _corner=filled.corner, _corner_at=chosen.corner(*shape),
-        _arguments=arguments, _buffers=buffers, _bounds=functools.partial(bounds.overflow, job),
-    )  # fmt: skip
+        equation,
+        shape,
+        chosen.name,
+        filled.layout,
+        filled.path,
+        keep,
+        session,
+        phases=tuple(phases),
+        pattern_basis=basis,
+        decisions=filled.decisions,
+        _store=filled.table,
+        _last=filled.last,
+        _last_line=chosen.last(*shape),
+        _last_is_column=chosen.last_is_column,
+        _corner=filled.corner,
+        _corner_at=chosen.corner(*shape),
+        _arguments=arguments,
+        _buffers=buffers,
+        _bounds=functools.partial(bounds.overflow, job),
+    )
 
 
 def _range(start, stop, stages_):
@@ -225,7 +256,7 @@ def _inferred(equation, shape, session, held) -> tuple[str, str]:
 
 
 def hold_to_table(job):
-    """Raise `DependencyError` if the equation is proven to read outside the table; traps see that by themselves."""
+    """Raise `DependencyError` if the equation is proven to read outside the table; with check=True, traps do that."""
     nodes = nodes_of(job.equation)
     if nodes is not None and not job.check:
         outside.check(job, nodes)
@@ -234,7 +265,7 @@ def hold_to_table(job):
 def hold_to_pattern(equation, pattern, values, shape):
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
     kept_to = equation.__dict__.setdefault("_kept_to", set())
-    if pattern.name in kept_to:  # no read was proven wrong, whatever the parameters are
+    if pattern.name in kept_to:  # no read is proven wrong for any parameters
         return
     nodes, read = nodes_of(equation), None
     if nodes is not None:
@@ -246,7 +277,7 @@ def hold_to_pattern(equation, pattern, values, shape):
         kept_to.add(pattern.name)
     elif equation.traced and not bounds.indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
-    # the parameters and the shape may show that it is never done
+    # the parameters and the shape may show that the read is unreachable
     elif nodes is None or forbidden_read(nodes, pattern, values, shape):
         raise DependencyError(
             f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
@@ -258,7 +289,7 @@ def _step(name, by):
 
 
 def _path(job, forced):
-    """The module that fills: the one asked for, or the first that applies."""
+    """The module of the forced path, or of the first path that applies."""
     job.wraps = job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values)
     if job.wraps and forced not in (None, "stages"):
         raise InvalidInput(
@@ -285,7 +316,7 @@ def _path(job, forced):
 
 @contextlib.contextmanager
 def _watching(progress):
-    """A function that is told the share done, from the `progress` parameter."""
+    """A function that takes the fraction done, from the `progress` parameter."""
     if progress is None or progress is False:
         yield lambda share: None
     elif callable(progress):

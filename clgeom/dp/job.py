@@ -1,4 +1,4 @@
-"""A fill that was asked for, checked and bound to a device: what every path works from."""
+"""`Job`: the checked arguments of a fill, bound to a device, from which every path works."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ LONGEST_SIDE = 2**31 - 2
 
 @dataclass(eq=False)
 class Job:
-    """A fill, checked.
+    """The checked arguments of a fill.
 
     Attributes
     ----------
     shape : tuple of int
     layout : str or None
-        None leaves the choice to the path.
+        None: the path chooses.
     stop : int
         Stages start <= s < stop are filled.
     values : dict
         The parameters on the host, by name: arrays, and NumPy scalars.
     arguments : tuple
-        What steps pass for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
+        The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
     single : bool
-        All in one launch.
+        Whether to fill in one launch.
     wraps : bool
-        Indices or conditions may go beyond their type, where they wrap around: for the path "stages" only.
+        Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -71,7 +71,7 @@ class Job:
 
     @property
     def rounded(self) -> bool:
-        """Whether the device divides float32 correctly rounded when asked to."""
+        """Whether the device can round float32 division correctly."""
         return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)
 
     @property
@@ -95,64 +95,68 @@ class Job:
 
 
 def build_options(session) -> tuple:
-    """Build options of kernels with an equation in them: float32 division correctly rounded where there is a choice."""
+    """Build options of kernels with an equation: correctly rounded float32 division if the device can."""
     rounded = bool(session.device.single_fp_config & ROUNDED_DIVIDE)
     return ("-cl-fp32-correctly-rounded-divide-sqrt",) if rounded else ()
 
 
-def check_shape(shape, *, of: str) -> tuple[int, int]:
-    """Rows and columns of a table, at least one of each."""
+def check_shape(shape, *, caller: str) -> tuple[int, int]:
+    """The `shape` parameter as (rows, columns), at least one of each."""
     try:
         n, m = shape
     except (TypeError, ValueError):
         n = m = None
     if not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in (n, m)):
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be integers (rows, columns). Got {short(shape)} instead."
+            f"The 'shape' parameter of {caller} must be integers (rows, columns). Got {short(shape)} instead."
         )
     if n < 1 or m < 1:
-        raise InvalidInput(f"The 'shape' parameter of {of} must have at least one cell. Got {short(shape)} instead.")
+        raise InvalidInput(
+            f"The 'shape' parameter of {caller} must have at least one cell. Got {short(shape)} instead."
+        )
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must have below 2**31 rows and columns together. "
+            f"The 'shape' parameter of {caller} must have below 2**31 rows and columns together. "
             f"Got {short(shape)} instead."
         )
     return int(n), int(m)
 
 
-def given_values(values, parameters: dict, *, of: str) -> dict:
-    """The parameters of an equation, from the `values` parameter of a function and from its keywords."""
+def given_values(values, parameters: dict, *, caller: str) -> dict:
+    """The parameters of an equation from the `values` parameter of a function and its keywords."""
     if values is not None and not isinstance(values, Mapping):
         raise InvalidInput(
-            f"The 'values' parameter of {of} must be a dictionary of parameters by name. "
+            f"The 'values' parameter of {caller} must be a dictionary of parameters by name. "
             f"Got {type(values).__name__} instead."
         )
     return {**(values or {}), **parameters}
 
 
-def check_values(equation: Equation, given: dict, *, of: str) -> dict:
-    """The parameters as arrays and numbers of the types that the equation declares."""
+def check_values(equation: Equation, given: dict, *, caller: str) -> dict:
+    """The parameters as arrays and numbers of the declared types; all must be given."""
     missing = [name for name in equation.parameters if name not in given]
     if missing:
         p = equation.parameters[missing[0]]
-        raise InvalidInput(f"{of} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
-    return some_values(equation, given, of=of)
+        raise InvalidInput(f"{caller} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
+    return some_values(equation, given, caller=caller)
 
 
-def some_values(equation: Equation, given: dict, *, of: str) -> dict:
-    """As `check_values`, for those parameters that are given."""
+def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
+    """As `check_values`, for the parameters that are given."""
     extra = [name for name in given if name not in equation.parameters]
     if extra:
         known = ", ".join(equation.parameters) or "none"
         raise InvalidInput(f"{equation.name} has no parameter {extra[0]!r}. It has: {known}.")
-    return {name: _value(p, given[name], of=of) for name, p in equation.parameters.items() if name in given}
+    return {name: _value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given}
 
 
-def _value(p: Parameter, value, *, of):
+def _value(p: Parameter, value, *, caller):
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got):
-        return InvalidInput(f"The {p.name!r} parameter of {of} must be {what} of {p.dtype.name}. Got {got} instead.")
+        return InvalidInput(
+            f"The {p.name!r} parameter of {caller} must be {what} of {p.dtype.name}. Got {got} instead."
+        )
 
     if isinstance(value, (str, bytes, bytearray)) and p.ndim == 1 and p.dtype == np.uint8:
         try:
@@ -191,9 +195,9 @@ def _value(p: Parameter, value, *, of):
         raise refuse(str(array.dtype))
     elif array.dtype.kind in "iu" and array.size and not (array.astype(p.dtype).astype(array.dtype) == array).all():
         raise refuse("integers that it cannot hold exactly")
-    # what is too large is refused below; a NaN may be a signalling one
+    # values beyond the type are refused below; a NaN may be signalling
     with np.errstate(over="ignore", invalid="ignore"):
-        # a copy: kernels may read it in place after the call has returned, and the caller may write to his
+        # a copy: kernels may read it in place after the call has returned, when the caller may change the original
         held = np.array(array, p.dtype, order="C") if p.ndim else p.dtype.type(array[()])
     if p.dtype.kind == "f" and array.dtype.kind == "f":
         beyond = np.isfinite(array) & ~np.isfinite(held)
@@ -202,8 +206,8 @@ def _value(p: Parameter, value, *, of):
     return held
 
 
-def bind(session, equation: Equation, values: dict, *, of: str) -> tuple[tuple, dict]:
-    """Kernel arguments for the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
+def bind(session, equation: Equation, values: dict, *, caller: str) -> tuple[tuple, dict]:
+    """Kernel arguments of the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
     arguments, buffers = [], {}
     for p in equation.parameters.values():
         value = values[p.name]
@@ -211,10 +215,10 @@ def bind(session, equation: Equation, values: dict, *, of: str) -> tuple[tuple, 
             arguments.append(value)
             continue
         flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
-        held = to_device(session, flat, of=of)
+        held = to_device(session, flat, of=caller)
         if len(held.chunks) > 1:
             raise DeviceLimit(
-                f"The {p.name!r} parameter of {of} has {flat.nbytes:,} bytes, and {session.profile.name} allows "
+                f"The {p.name!r} parameter of {caller} has {flat.nbytes:,} bytes, and {session.profile.name} allows "
                 f"{session.profile.max_alloc_bytes:,} in one buffer."
             )
         buffers[f"dp_{p.name}"] = held.chunks[0].buffer

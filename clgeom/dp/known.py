@@ -1,4 +1,4 @@
-"""Trials of a device with known answers (clgeom.runtime.trust): a small table by each path."""
+"""Known-answer tests of a device (clgeom.runtime.trust): a small table by each path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stages(session, dtype) -> bool:
 
 
 def tiles(session, dtype) -> bool:
-    """Distances of two sequences of bytes, over several tiles."""
+    """Edit distances of two byte sequences, over several tiles."""
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
     def distance(M, i, j, x, y):
@@ -46,7 +46,7 @@ def _sequence(n, step):
 
 
 def rows(session, dtype) -> bool:
-    """The best values of sacks of all sizes."""
+    """Best values of a 0/1 knapsack for all capacities."""
 
     @equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
     def sack(M, i, j, w, v):
@@ -64,7 +64,7 @@ def rows(session, dtype) -> bool:
 
 
 def splits(session, dtype) -> bool:
-    """Costs of all parts of a chain of matrices."""
+    """Costs of all parts of a matrix chain."""
 
     @equation(parameters={"p": "int32[]"}, pattern="SONE")
     def chain(M, i, j, p):
@@ -84,7 +84,7 @@ def splits(session, dtype) -> bool:
 
 
 def bits(session, dtype) -> bool:
-    """Lengths of common subsequences, and distances, of two sequences, many cells in a word."""
+    """Longest common subsequence and edit distance of two sequences, many cells in a word."""
     from clgeom.dp.problems.sequences import edit_distance, lcs
 
     x, y = _sequence(700, 7), _sequence(900, 11)

@@ -1,4 +1,4 @@
-"""The eight patterns: where a cell may read, and in which order stages of cells are filled.
+"""The eight patterns: the cells that a cell may read, and the order in which stages of cells are filled.
 
 Rows are counted downwards from 0, columns from the left. A pattern is named by where its fill begins and ends::
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from clgeom.runtime.arguments import one_of
 
-#: Layouts of tables in memory: what lies side by side.
+#: Memory layouts of tables: the cells that are contiguous.
 LAYOUTS = ("ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")
 
 
@@ -36,11 +36,11 @@ class Pattern:
     ----------
     name : str
     kind : {"rows", "columns", "nose", "sone"}
-        What a stage is: a row, a column, a diagonal of constant i + j ("nose") or j - i ("sone").
+        The kind of a stage: a row, a column, a diagonal of constant i + j ("nose") or j - i ("sone").
     reverse : bool
         Stages are filled from the last to the first.
     layout : str
-        The layout in which the cells of a stage lie side by side.
+        The layout in which the cells of a stage are contiguous.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Pattern:
     layout: str
 
     def stages(self, n: int, m: int) -> int:
-        """How many stages a table of this shape has."""
+        """The number of stages of a table of this shape."""
         return {"rows": n, "columns": m}.get(self.kind, n + m - 1)
 
     def line_of(self, i, j, n: int, m: int):
@@ -66,7 +66,7 @@ class Pattern:
         return self.stages(n, m) - 1 - line if self.reverse else line
 
     def count(self, stage: int, n: int, m: int) -> int:
-        """How many cells a stage has."""
+        """The number of cells of a stage."""
         if self.kind == "rows":
             return m
         if self.kind == "columns":
@@ -120,7 +120,7 @@ class Pattern:
         return 0 if upwards else n - 1
 
     def corner(self, n: int, m: int) -> tuple[int, int]:
-        """The cell that answers for the table: the last one of what is filled last."""
+        """The cell that holds the answer: the last one of the stage filled last."""
         last = self.last(n, m)
         if self.kind == "columns":
             return n - 1, last
@@ -129,12 +129,17 @@ class Pattern:
         return last, 0 if self.reverse else m - 1
 
     def reads(self) -> str:
-        """Where cells may read, in words."""
+        """The cells that a cell may read, in words."""
         return {
-            "RUD": "rows above", "RDU": "rows below", "CLR": "columns to the left", "CRL": "columns to the right",
-            "NOSE": "up, left and between", "SENO": "down, right and between",
-            "SONE": "down, left and between", "NESO": "up, right and between",
-        }[self.name]  # fmt: skip
+            "RUD": "rows above",
+            "RDU": "rows below",
+            "CLR": "columns to the left",
+            "CRL": "columns to the right",
+            "NOSE": "up, left and between",
+            "SENO": "down, right and between",
+            "SONE": "down, left and between",
+            "NESO": "up, right and between",
+        }[self.name]
 
 
 PATTERNS = {
@@ -152,16 +157,16 @@ PATTERNS = {
 }
 
 
-def pattern_name(pattern, *, of) -> str | None:
+def pattern_name(pattern, *, caller) -> str | None:
     """The `pattern` parameter of a public function, in capital letters; None for none."""
     if pattern is None:
         return None
     name = pattern.upper() if isinstance(pattern, str) else pattern
-    return one_of(name, tuple(PATTERNS), "pattern", caller=of)
+    return one_of(name, tuple(PATTERNS), "pattern", caller=caller)
 
 
 def offset(layout: str, i: int, j: int, n: int, m: int) -> int:
-    """Where a cell lies in a table of this layout, in cells; in integers of any size."""
+    """The offset of a cell in a table of this layout, in cells, as an integer of any size."""
     if layout == "ROWS":
         return i * m + j
     if layout == "COLUMNS":
@@ -173,7 +178,7 @@ def offset(layout: str, i: int, j: int, n: int, m: int) -> int:
 
 
 def before(d: int, n: int, m: int) -> int:
-    """How many cells lie on the diagonals before diagonal d of a table; the diagonals are counted from a corner."""
+    """The number of cells on the diagonals before diagonal d of a table, counted from a corner."""
     p, q = min(n, m), max(n, m)
     if d <= p:
         return d * (d + 1) // 2

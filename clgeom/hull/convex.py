@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -28,10 +30,18 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, Nonfinite
 
 
 def convex_hull(
-    points, *, collinear="drop", nonfinite="raise", filter="auto", device=None, profile=False, progress=None
+    points: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    nonfinite: Nonfinite = "raise",
+    filter: Literal["auto", "octagon", "none"] = "auto",
+    device: DeviceLike = None,
+    profile: bool = False,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Hull:
     """Convex hull of points in the plane, exactly.
 
@@ -140,13 +150,13 @@ def hull_of(points, *, keep, filter) -> Found:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
         found = sieved_hull(points, keep=keep, sieve=filter == "auto")
-        if found.wild:
+        if found.nonfinite:
             refuse_nonfinite(points, of="convex_hull")
         if found.vertices is not None:
             return Found(found.vertices, found.dimension, found.corners)
         ids, n = found.ids, found.n
         if filter == "none":
-            require_finite(points, of="convex_hull")
+            require_finite(points, caller="convex_hull")
     return _merged_hull(points, ids, n, keep=keep)
 
 

@@ -21,6 +21,7 @@ from clgeom.primitives.extremes import extremes
 from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_nonfinite, session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4
@@ -40,11 +41,20 @@ class HeaphullFilter:
     queues : tuple of 4 ndarrays of int64
         Indices of the points of each label, in input order.
     phases : tuple of Phase
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> found = clgeom.heaphull_filter([(0, 0), (4, 0), (2, 1), (4, 4), (0, 4)])
+    >>> found.labels.tolist(), found.kept
+    ([3, 1, 0, 1, 2], 4)
+    >>> found
+    HeaphullFilter(octagon=array([0, 1, 3, 4]))
     """
 
-    labels: np.ndarray = field(repr=False)
-    octagon: np.ndarray
-    queues: tuple = field(repr=False)
+    labels: NDArray[np.uint8] = field(repr=False)
+    octagon: NDArray[np.int64]
+    queues: tuple[NDArray[np.int64], ...] = field(repr=False)
     phases: tuple[Phase, ...] = field(default=(), repr=False)
 
     @property
@@ -53,7 +63,9 @@ class HeaphullFilter:
         return sum(map(len, self.queues))
 
 
-def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) -> HeaphullFilter:
+def heaphull_filter(
+    points: AnyArray, *, nonfinite: Nonfinite = "raise", device: DeviceLike = None, profile: bool = False
+) -> HeaphullFilter:
     """Label every point with the octagon edge chain that it lies outside of, or 0 when it is strictly inside.
 
     Parameters
@@ -81,6 +93,13 @@ def heaphull_filter(points, *, nonfinite="raise", device=None, profile=False) ->
     are x + y and y - x rounded once in the points' type (exact for int32); ties go to the lowest index. The label is
     that of the first edge, counter-clockwise from E, that the point is not strictly left of; edges belong to a
     quadrant by their direction. Labels are exact. Every point with label 0 is strictly inside the convex hull.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> found = clgeom.heaphull_filter([(0, 0), (4, 0), (2, 1), (4, 4), (0, 4)])
+    >>> found.labels.tolist(), found.octagon.tolist()
+    ([3, 1, 0, 1, 2], [0, 1, 3, 4])
     """
     of = "heaphull_filter"
     session, points = session_of(points, device), as_given(points, of=of)

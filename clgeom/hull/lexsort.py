@@ -9,7 +9,7 @@ from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 
 #: From this many points on it pays to look which bits of the keys vary before sorting them.
@@ -130,7 +130,7 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
     if n > segment_capacity(profile, order.dtype):
         return radix_plan(
             profile, keys, n, order.dtype, payload=carried, keep_keys=keep_keys, windows=windows, special=False,
-            peers=peers_of(session), prefix=prefix,
+            digit_match=digit_match_of(session), prefix=prefix,
         )  # fmt: skip
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None
     ordered = Scratch(f"{prefix}_order", np.uint32, n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from clgeom.runtime.arrays import as_device_points, c_name, canonical_one_or_mor
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, DeviceLike
 
 #: What may be lost of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi, Rump,
 #: "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
 THETA = 3.3306690621773722e-16
 
 
-def orient2d(a, b, c, *, device=None) -> np.ndarray:
+def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None) -> Any:
     """On which side of the line from a to b the point c lies, exactly, for many triples.
 
     Parameters
@@ -38,6 +40,12 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
     -----
     The sign of ``(ax - cx)(by - cy) - (ay - cy)(bx - cx)``. A floating-point filter (Ozaki and others, BIT 56, 2016)
     decides nearly all triples; the rest is summed exactly in integers, whatever the magnitudes.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.orient2d((0, 0), (1, 0), [(0, 1), (0, -1), (5, 0)]).tolist()
+    [1, -1, 0]
     """
     names = "abc"
     given = dict(zip(names, (a, b, c)))
@@ -57,7 +65,7 @@ def orient2d(a, b, c, *, device=None) -> np.ndarray:
             f"The 'a', 'b' and 'c' parameters of orient2d must have equally many points of one type. Got {got} instead."
         )
     for name, array in arrays.items():
-        require_finite(array, of="orient2d", name=name)
+        require_finite(array, caller="orient2d", name=name)
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
     plan = orient2d_plan(session, arrays["a"])

@@ -6,14 +6,16 @@ import functools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
-from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Scratch, copy, finish, new_array, read, run, to_array
+from clgeom.runtime.device import Session, as_session
+from clgeom.runtime.launch import Phase, Scratch, copy, finish, new_array, read, run, to_array
+from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,21 +35,32 @@ class Hull:
         Number of points given.
     phases : tuple of Phase
         What each launch on the device was and took.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> hull = clgeom.convex_hull([(0, 0), (4, 0), (2, 1), (4, 3)])
+    >>> hull
+    Hull(a polygon: 3 vertices of 4 float64 points, area 6)
+    >>> hull.vertices.tolist(), hull.area, hull.perimeter
+    ([0, 1, 3], 6.0, 12.0)
+    >>> hull.contains([(3, 1), (0, 3)]).tolist()
+    [True, False]
     """
 
-    vertices: np.ndarray
-    points: np.ndarray
+    vertices: NDArray[np.int64]
+    points: NDArray[Any]
     dimension: int
     n: int
-    phases: tuple = field(default=(), repr=False)
-    session: object = field(default=None, repr=False)
+    phases: tuple[Phase, ...] = field(default=(), repr=False)
+    session: Session | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]
         area = f", area {self.area:.6g}" if self.dimension == 2 else ""
         return f"Hull({kind}: {len(self)} vertices of {self.n} {self.points.dtype} points{area})"
 
-    def __getstate__(self):  # a session lives in its own process
+    def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process
         return {**self.__dict__, "session": None}
 
     def __len__(self) -> int:
@@ -65,7 +78,7 @@ class Hull:
             return 0.0
         return polygon_perimeter(self.points[[0, -1]] if self.dimension == 1 else self.points)
 
-    def contains(self, points) -> np.ndarray:
+    def contains(self, points: ArrayLike) -> Any:
         """Whether points are inside the hull or on its boundary, exactly.
 
         Parameters
@@ -109,7 +122,7 @@ class Hull:
             return host_signs(*triples)
         return orient2d(*triples, device=session)
 
-    def on_device(self):
+    def on_device(self) -> tuple[CLArray, CLArray]:
         """The vertices on the hull's device.
 
         Returns
@@ -120,14 +133,14 @@ class Hull:
         vertices = to_array(self.session, self.vertices.astype(np.uint32))
         return vertices, to_array(self.session, self.points)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """Draw the hull with Matplotlib. Returns the axes."""
         from clgeom.plotting.figures import plot_hull
 
         return plot_hull(self, ax=ax)
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like geometry: a Polygon (closed ring), LineString, Point, or empty GeometryCollection."""
         corners = [tuple(corner) for corner in self.points.tolist()]
         if self.dimension == 2:
@@ -138,7 +151,7 @@ class Hull:
             return {"type": "Point", "coordinates": corners[0]}
         return {"type": "GeometryCollection", "geometries": []}
 
-    def to_shapely(self):
+    def to_shapely(self) -> Any:
         """The hull as a Shapely geometry: Polygon, LineString, Point or empty GeometryCollection."""
         from shapely.geometry import shape
 
@@ -198,7 +211,7 @@ class HullOnDevice(Hull):
     def points(self) -> np.ndarray:
         return self._found.corners_of(self._corners)
 
-    def on_device(self):
+    def on_device(self) -> tuple[CLArray, CLArray]:
         session, count, dtype = self.session, len(self), self._found.points.dtype
         vertices = new_array(session, (count,), np.uint32)
         points = new_array(session, (count, 2), dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,15 +11,34 @@ from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
 from clgeom.runtime.arrays import canonical_points, is_device_array
 from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
 #: What SciPy's users may pass and get the same hull: its default in the plane, and what it always adds.
 DEFAULT_OPTIONS = ("", b"", "Qt", b"Qt")
 
+QHULL_ERROR = """No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches.
 
-def __getattr__(name):
-    if name == "QhullError":
-        return qhull_error()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+Examples
+--------
+>>> import clgeom
+>>> try:
+...     clgeom.ConvexHull([(0, 0), (1, 1), (2, 2)])
+... except clgeom.QhullError as error:
+...     print(isinstance(error, clgeom.ClgeomError))
+True
+"""
+
+if TYPE_CHECKING:
+
+    class QhullError(InvalidInput, RuntimeError):
+        """No hull with an area, or no incremental hull; made by `qhull_error` when it is first asked for."""
+
+else:
+
+    def __getattr__(name):
+        if name == "QhullError":
+            return qhull_error()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @functools.cache
@@ -28,8 +48,7 @@ def qhull_error():
         from scipy.spatial import QhullError as base
     except ImportError:
         base = RuntimeError
-    doc = "No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches."
-    return type("QhullError", (InvalidInput, base), {"__doc__": doc, "__module__": __name__})
+    return type("QhullError", (InvalidInput, base), {"__doc__": QHULL_ERROR, "__module__": __name__})
 
 
 class ConvexHull:
@@ -90,10 +109,17 @@ class ConvexHull:
     ([0, 1, 3, 4], 4.0, 8.0)
     """
 
-    ndim = 2
-    good = None
+    ndim: int = 2
+    good: None = None
 
-    def __init__(self, points, incremental=False, qhull_options=None, *, device=None):
+    def __init__(
+        self,
+        points: AnyArray,
+        incremental: bool = False,
+        qhull_options: str | None = None,
+        *,
+        device: DeviceLike = None,
+    ) -> None:
         if qhull_options is not None and qhull_options not in DEFAULT_OPTIONS:
             raise InvalidInput(
                 "The 'qhull_options' parameter of ConvexHull must be None or Qhull's default in the plane, '' or 'Qt'. "
@@ -104,7 +130,7 @@ class ConvexHull:
         converted = not is_device_array(points) and points.dtype != np.float64  # which SciPy copies
         self._start([_copied(points) if incremental or converted else points])
 
-    def add_points(self, points, restart=False) -> None:
+    def add_points(self, points: AnyArray, restart: bool = False) -> None:
         """Take more points in; needs ``incremental=True``.
 
         Parameters
@@ -138,7 +164,7 @@ class ConvexHull:
         """End incremental mode; what was computed stays."""
         self._incremental = False
 
-    def __getstate__(self):  # a device is known in its own process only
+    def __getstate__(self) -> dict[str, Any]:  # a device is known in its own process only
         return {**self.__dict__, "_device": None, "_parts": [self._collected()]}
 
     def __repr__(self) -> str:
@@ -159,8 +185,8 @@ class ConvexHull:
 
     def _update(self, parts, hull, vertices):
         self._parts, self._hull, self._corners = parts, hull, hull.points
-        self.npoints = sum(map(len, parts))
-        self.vertices = vertices.astype(np.int32 if self.npoints < 1 << 31 else np.int64)
+        self.npoints: int = sum(map(len, parts))
+        self.vertices: NDArray[Any] = vertices.astype(np.int32 if self.npoints < 1 << 31 else np.int64)
         for derived in (
             "points",
             "simplices",

@@ -1,1 +1,1 @@
-"""Building blocks that every algorithm uses: reduce, extremes, scan, compact."""
+"""Building blocks that every algorithm uses: scan, compact, gather, extremes."""

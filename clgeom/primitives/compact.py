@@ -110,8 +110,10 @@ def class_totals(counted, counts, offsets, classes) -> np.ndarray:
     """Members of each class, read back from the scanned counts."""
     tiles = counts.count // classes
     if classes == 1 or tiles > 1024:  # a few small reads beat one large one
-        starts = [int(read(counted.session, counted[offsets], offsets.dtype, 1, c * tiles, queue=counted._queue)[0])
-                  for c in range(classes)]  # fmt: skip
+        starts = [
+            int(read(counted.session, counted[offsets], offsets.dtype, 1, c * tiles, queue=counted._queue)[0])
+            for c in range(classes)
+        ]
         return np.diff([*starts, grand_total(counted, counts, offsets)])
     return counted.read(counts).reshape(classes, tiles).sum(axis=1, dtype=np.int64)
 
@@ -128,14 +130,30 @@ def scatter_plan(profile, array, counts, offsets, classes, total, *, any_nonzero
     out = Scratch("indices", dtype, total)
     steps = (
         Step.over(
-            profile, "primitives/compact_scatter",
-            (f"labels[{i}]", np.uint64(chunk.count), np.uint64(chunk.start), np.uint64(chunk.start // TILE),
-                  np.uint64(counts.count // classes), "counts", "offsets", out),
-            chunk.count, dtype=array.dtype, tile=TILE, most=array.n,
-            params={"classes": classes, "tile": TILE, "index": "uint" if dtype == np.uint32 else "ulong",
-                    "any_nonzero": any_nonzero},
+            profile,
+            "primitives/compact_scatter",
+            (
+                f"labels[{i}]",
+                np.uint64(chunk.count),
+                np.uint64(chunk.start),
+                np.uint64(chunk.start // TILE),
+                np.uint64(counts.count // classes),
+                "counts",
+                "offsets",
+                out,
+            ),
+            chunk.count,
+            dtype=array.dtype,
+            tile=TILE,
+            most=array.n,
+            params={
+                "classes": classes,
+                "tile": TILE,
+                "index": "uint" if dtype == np.uint32 else "ulong",
+                "any_nonzero": any_nonzero,
+            },
             bytes_moved=chunk.count + total * dtype.itemsize,
         )
         for i, chunk in enumerate(array.chunks)
-    )  # fmt: skip
+    )
     return Plan(*steps)

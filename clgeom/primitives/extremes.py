@@ -72,13 +72,13 @@ def _better(axes, first, second):
     return merged
 
 
-def require_finite(points, *, of: str, name: str = "points") -> None:
+def require_finite(points, *, caller: str, name: str = "points") -> None:
     """Raise `InvalidInput` that names the first NaN or infinity of a DeviceArray, if there is one."""
     if points.dtype.kind != "f" or points.n == 0:
         return
     few = points.host is not None and points.n < FEW
     if not (np.isfinite(points.host).all() if few else extremes(points, ((1, 0),))[1]):
-        refuse_nonfinite(points, of=of, name=name)
+        refuse_nonfinite(points, of=caller, name=name)
 
 
 def extremes_plan(profile, points, axes):

@@ -1,4 +1,4 @@
-"""Associative operators for reduce and scan, written as OpenCL C expressions."""
+"""Associative operators of scans, written as OpenCL C expressions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clgeom.runtime.arrays import c_name
 
 @dataclass(frozen=True)
 class Operator:
-    """An associative operator.
+    """An associative operator, commutative or not: operands always keep the order of the array.
 
     Parameters
     ----------
@@ -24,21 +24,12 @@ class Operator:
     neutral : str
         OpenCL C expression of the neutral element; scans start with it. "LOWEST" and "HIGHEST" stand for the
         type's smallest and largest value.
-    map : str
-        OpenCL C expression of `value` and `index` (ulong) that is combined instead of the value; reduce only.
-    commutative : bool
-        False keeps the operands of every combination in the order of the array, at some cost in speed.
-    arg : {"", "min", "max"}
-        Reduce to the index of the first smallest or largest value instead.
     """
 
     name: str
-    combine: str = ""
+    combine: str
     float_combine: str = ""
     neutral: str = "0"
-    map: str = "value"
-    commutative: bool = True
-    arg: str = ""
 
     def combine_of(self, dtype) -> str:
         """The combination in OpenCL C, for this type."""
@@ -65,18 +56,16 @@ OPERATORS = {
         Operator("prod", "a * b", neutral="1"),
         Operator("min", "a < b ? a : b", "(a < b || a != a) ? a : b", neutral="HIGHEST"),
         Operator("max", "a > b ? a : b", "(a > b || a != a) ? a : b", neutral="LOWEST"),
-        Operator("argmin", arg="min"),
-        Operator("argmax", arg="max"),
     )
 }
 
 
-def as_operator(op, *, of: str) -> Operator:
+def as_operator(op, *, caller: str) -> Operator:
     """An Operator from its name or itself."""
     if isinstance(op, Operator):
         return op
     if op in OPERATORS:
         return OPERATORS[op]
     raise InvalidInput(
-        f"The 'op' parameter of {of} must be an Operator or one of {', '.join(OPERATORS)}. Got {op!r} instead."
+        f"The 'op' parameter of {caller} must be an Operator or one of {', '.join(OPERATORS)}. Got {op!r} instead."
     )

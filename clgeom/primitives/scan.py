@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
 from clgeom.primitives.operators import as_operator
 from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, run
@@ -39,21 +38,19 @@ def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     -----
     The order of combination is fixed, so float scans are the same bit for bit on every device.
     """
-    return _scan(values, op, dtype, device, exclusive=False, of="inclusive_scan")
+    return _scan(values, op, dtype, device, exclusive=False, caller="inclusive_scan")
 
 
 def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     """Combination of all values before each: ``out[0]`` is the neutral element. See `inclusive_scan`."""
-    return _scan(values, op, dtype, device, exclusive=True, of="exclusive_scan")
+    return _scan(values, op, dtype, device, exclusive=True, caller="exclusive_scan")
 
 
-def _scan(values, op, dtype, device, *, exclusive, of):
-    op = as_operator(op, of=of)
-    if op.arg or op.map != "value":
-        raise InvalidInput(f"The 'op' parameter of {of} must combine values as they are. Got {op.name!r} instead.")
+def _scan(values, op, dtype, device, *, exclusive, caller):
+    op = as_operator(op, caller=caller)
     session = session_of(values, device)
-    array = as_device_values(session, values, of=of, types=TYPES)
-    refuse_flushed(array, of=of, name="values")
+    array = as_device_values(session, values, of=caller, types=TYPES)
+    refuse_flushed(array, of=caller, name="values")
     dtype = np.dtype(dtype or array.dtype)
     if array.n == 0:
         return np.empty(0, dtype)
@@ -88,9 +85,11 @@ def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"
     totals_policy = select(profile, "primitives/scan_totals", source_type, n)
     tiles_policy = select(profile, "primitives/scan_tiles", source_type, n)
     params = {
-        "value": c_name(source_type), "state": c_name(dtype), "combine": op.combine_of(dtype),
+        "value": c_name(source_type),
+        "state": c_name(dtype),
+        "combine": op.combine_of(dtype),
         "neutral": op.neutral_of(dtype),
-    }  # fmt: skip
+    }
     tiles = [ceil_div(piece.count, TILE) for piece in pieces]
     totals = Scratch(f"{prefix}_totals", dtype, sum(tiles))
     before = Scratch(f"{prefix}_before", dtype, sum(tiles))

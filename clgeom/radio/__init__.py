@@ -3,28 +3,27 @@
 The names are loaded when they are first used.
 """
 
-from importlib import import_module
+from clgeom.lazy import lazy_names
 
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+#: Public names by module; a module's own name stands for the module.
 _HOMES = {
-    "RadioMap": "maps",
-    "coverage_map": "maps",
-    "distance_map": "maps",
-    "free_space": "path_loss",
-    "orientation_map": "maps",
-    "shadowing": "maps",
-    "two_ray": "path_loss",
-    "walfisch_ikegami": "path_loss",
+    "maps": "RadioMap coverage_map distance_map orientation_map shadowing",
+    "path_loss": "free_space two_ray walfisch_ikegami",
 }
 
-__all__ = [*_HOMES]
-
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return value
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
+if TYPE_CHECKING:
+    from clgeom.radio.maps import (
+        RadioMap as RadioMap,
+        coverage_map as coverage_map,
+        distance_map as distance_map,
+        orientation_map as orientation_map,
+        shadowing as shadowing,
+    )
+    from clgeom.radio.path_loss import (
+        free_space as free_space,
+        two_ray as two_ray,
+        walfisch_ikegami as walfisch_ikegami,
+    )
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib.util
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from clgeom.errors import InvalidInput
 from clgeom.radio import path_loss
 from clgeom.region.geodesy import as_crs, shown
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
 #: The models of `coverage_map`.
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
@@ -36,12 +39,19 @@ class RadioMap:
     crs : str or None
     transmitters : tuple of (row, column)
         In cells from the north-west corner of the map.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> made = radio.coverage_map((16, 32), pixel=100, crs="EPSG:32632")
+    >>> made.values.shape, made.transform, made.crs
+    ((16, 32), (100.0, 0.0, 0.0, 0.0, -100.0, 0.0), 'EPSG:32632')
     """
 
-    values: np.ndarray
-    transform: tuple
+    values: NDArray[np.float32]
+    transform: tuple[float, ...]
     crs: str | None
-    transmitters: tuple
+    transmitters: tuple[tuple[float, float], ...]
 
     def __repr__(self) -> str:
         low, high = np.nanmin(self.values), np.nanmax(self.values)
@@ -49,7 +59,9 @@ class RadioMap:
         return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {low:.1f} to {high:.1f} dBm)"
 
 
-def distance_map(shape, position, *, pixel=1.0, dtype=np.float32) -> np.ndarray:
+def distance_map(
+    shape: Shape, position: Sequence[FloatLike], *, pixel: FloatLike = 1.0, dtype: DTypeLike = np.float32
+) -> NDArray[Any]:
     """Distance in km along the ground from each cell's centre to a position.
 
     Parameters
@@ -59,13 +71,23 @@ def distance_map(shape, position, *, pixel=1.0, dtype=np.float32) -> np.ndarray:
         In cells from the north-west corner; (0.5, 0.5) is the first cell's centre.
     pixel : float
         Side of a cell in m.
+    dtype : data-type
+        A type of floats.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> radio.distance_map((1, 3), (0.5, 0.5), pixel=1000).tolist()
+    [[0.0, 1.0, 2.0]]
     """
-    north, east = _offsets(shape, position, of="distance_map")
+    north, east = _offsets(shape, position, caller="distance_map")
     _check_float(dtype, "distance_map")
     return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
 
 
-def orientation_map(shape, position, street, *, dtype=np.float32) -> np.ndarray:
+def orientation_map(
+    shape: Shape, position: Sequence[FloatLike], street: ArrayLike, *, dtype: DTypeLike = np.float32
+) -> NDArray[Any]:
     """Angle in degrees, 0 to 90, between the streets and the ray from a position to each cell.
 
     Parameters
@@ -74,8 +96,16 @@ def orientation_map(shape, position, street, *, dtype=np.float32) -> np.ndarray:
     position : (row, column)
     street : float or array_like of `shape`
         Direction of the streets in degrees, clockwise from north.
+    dtype : data-type
+        A type of floats.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> radio.orientation_map((1, 2), (0.5, 0.5), street=0)[0, 1].item()
+    90.0
     """
-    north, east = _offsets(shape, position, of="orientation_map")
+    north, east = _offsets(shape, position, caller="orientation_map")
     _check_float(dtype, "orientation_map")
     towards = np.degrees(np.arctan2(east, north))
     try:
@@ -88,13 +118,21 @@ def orientation_map(shape, position, street, *, dtype=np.float32) -> np.ndarray:
     return np.minimum(apart, 180 - apart).astype(dtype)
 
 
-def _offsets(shape, position, *, of):
+def _offsets(shape, position, *, caller):
     """How far north and east of a position the cells' centres are, in cells."""
-    (rows, columns), (row, column) = _shape(shape, of), _pair(position, "position", of)
+    (rows, columns), (row, column) = _shape(shape, caller), _pair(position, "position", caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
-def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np.float32) -> np.ndarray:
+def shadowing(
+    shape: Shape,
+    *,
+    sigma: FloatLike = 8.0,
+    correlation: FloatLike = 50.0,
+    pixel: FloatLike = 1.0,
+    seed: int | np.random.Generator = 0,
+    dtype: DTypeLike = np.float32,
+) -> NDArray[Any]:
     """Log-normal shadowing: a random map in dB with mean 0 whose autocorrelation falls as ``exp(-d / correlation)``.
 
     Parameters
@@ -107,6 +145,8 @@ def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np
     pixel : float
         Side of a cell in m.
     seed : int or numpy.random.Generator
+    dtype : data-type
+        A type of floats.
 
     Returns
     -------
@@ -117,6 +157,13 @@ def shadowing(shape, *, sigma=8.0, correlation=50.0, pixel=1.0, seed=0, dtype=np
     -----
     White noise, filtered on a torus that is larger than the map by 8 correlation lengths, so that what wraps round
     has nothing to do with it. Source of the model: M. Gudmundson, Electronics Letters 27 (1991).
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> map = radio.shadowing((64, 64), sigma=6, seed=1)
+    >>> map.shape, (map == radio.shadowing((64, 64), sigma=6, seed=1)).all().item()
+    ((64, 64), True)
     """
     shape, pixel = _shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
     reach = _positive(correlation, "correlation", "shadowing") / pixel
@@ -145,26 +192,26 @@ def _fast_length(size: int) -> int:
 
 
 def coverage_map(
-    shape=(512, 512),
+    shape: Shape = (512, 512),
     *,
-    model="wim",
-    transmitters=None,
-    pixel=5.0,
-    power=43.0,
-    frequency=1800.0,
-    base_height=25.0,
-    mobile_height=1.5,
-    roof_height=15.0,
-    street_width=20.0,
-    separation=40.0,
-    street=30.0,
-    city="medium",
-    sigma=8.0,
-    correlation=50.0,
-    seed=0,
-    origin=(0.0, 0.0),
-    crs=None,
-    device=None,
+    model: Literal["wim", "wim-los", "free-space", "two-ray"] = "wim",
+    transmitters: Sequence[Sequence[FloatLike]] | None = None,
+    pixel: FloatLike = 5.0,
+    power: FloatLike = 43.0,
+    frequency: FloatLike = 1800.0,
+    base_height: FloatLike = 25.0,
+    mobile_height: FloatLike = 1.5,
+    roof_height: FloatLike = 15.0,
+    street_width: FloatLike = 20.0,
+    separation: FloatLike = 40.0,
+    street: ArrayLike = 30.0,
+    city: Literal["medium", "metropolitan"] = "medium",
+    sigma: FloatLike = 8.0,
+    correlation: FloatLike = 50.0,
+    seed: int | np.random.Generator = 0,
+    origin: Sequence[FloatLike] = (0.0, 0.0),
+    crs: Any = None,
+    device: DeviceLike = None,
 ) -> RadioMap:
     """Received power from one or more transmitters (the best of them in each cell), with correlated shadowing.
 
@@ -196,6 +243,13 @@ def coverage_map(
     Returns
     -------
     RadioMap
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> made = radio.coverage_map((64, 64), transmitters=[(16, 16), (48, 48)], sigma=0)
+    >>> made.values.shape, made.values.dtype.name, made.transmitters
+    ((64, 64), 'float32', ((16.0, 16.0), (48.0, 48.0)))
     """
     shape, origin = _shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
     one_of(model, tuple(MODELS), "model", caller="coverage_map")
@@ -217,15 +271,28 @@ def coverage_map(
         if model in ("wim", "wim-los"):
             orientation = orientation_map(shape, position, street) if model == "wim" else 90.0
             loss = path_loss.walfisch_ikegami(
-                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height,
-                roof_height=roof_height, street_width=street_width, separation=separation, orientation=orientation,
-                line_of_sight=model == "wim-los", city=city, outside="clip", device=device,
-            )  # fmt: skip
+                distance,
+                frequency=frequency,
+                base_height=base_height,
+                mobile_height=mobile_height,
+                roof_height=roof_height,
+                street_width=street_width,
+                separation=separation,
+                orientation=orientation,
+                line_of_sight=model == "wim-los",
+                city=city,
+                outside="clip",
+                device=device,
+            )
         elif model == "two-ray":
             loss = path_loss.two_ray(
-                distance, frequency=frequency, base_height=base_height, mobile_height=mobile_height, outside="clip",
+                distance,
+                frequency=frequency,
+                base_height=base_height,
+                mobile_height=mobile_height,
+                outside="clip",
                 device=device,
-            )  # fmt: skip
+            )
         else:
             loss = path_loss.free_space(distance, frequency=frequency, outside="clip", device=device)
         received = np.float32(power) - loss
@@ -251,46 +318,48 @@ def _check_crs(crs):
         )
 
 
-def _shape(shape, of):
+def _shape(shape, caller):
     try:
         rows, columns = (int(size) for size in shape)
     except (TypeError, ValueError):
         rows = columns = 0
     if rows < 1 or columns < 1:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {shape!r} instead."
+            f"The 'shape' parameter of {caller} must be (rows, columns), both at least 1. Got {shape!r} instead."
         )
     return rows, columns
 
 
-def _pair(value, name, of) -> tuple[float, float]:
+def _pair(value, name, caller) -> tuple[float, float]:
     try:
         first, second = (float(number) for number in value)
     except (TypeError, ValueError):
         first = second = math.nan
     if not (math.isfinite(first) and math.isfinite(second)):
-        raise InvalidInput(f"The '{name}' parameter of {of} must have two finite numbers. Got {value!r} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have two finite numbers. Got {value!r} instead.")
     return first, second
 
 
-def _check_float(dtype, of):
+def _check_float(dtype, caller):
     try:
         kind = np.dtype(dtype).kind
     except TypeError:
         kind = None
     if kind != "f":
-        raise InvalidInput(f"The 'dtype' parameter of {of} must be a type of floats. Got {dtype!r} instead.")
+        raise InvalidInput(f"The 'dtype' parameter of {caller} must be a type of floats. Got {dtype!r} instead.")
 
 
-def _seeded(make, seed, of):
+def _seeded(make, seed, caller):
     try:
         return make(seed)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"The 'seed' parameter of {of} must be a seed of NumPy's. Got {seed!r}: {error}.") from error
+        raise InvalidInput(
+            f"The 'seed' parameter of {caller} must be a seed of NumPy's. Got {seed!r}: {error}."
+        ) from error
 
 
-def _positive(value, name, of) -> float:
+def _positive(value, name, caller) -> float:
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex, np.complexfloating))
     if not (number and math.isfinite(value) and value > 0):
-        raise InvalidInput(f"The '{name}' parameter of {of} must be positive, in m. Got {value!r} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be positive, in m. Got {value!r} instead.")
     return float(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from clgeom.runtime.launch import (
     run,
     show_host,
 )
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 KERNEL = "radio/path_loss"
 TYPES = ("float32", "float64")
@@ -73,21 +75,21 @@ MODELS = {
 
 
 def walfisch_ikegami(
-    distance,
+    distance: AnyArray,
     *,
-    frequency,
-    base_height,
-    mobile_height=1.5,
-    roof_height=12.0,
-    street_width=25.0,
-    separation=50.0,
-    orientation=90.0,
-    line_of_sight=False,
-    city="medium",
-    outside="raise",
-    dtype=None,
-    device=None,
-):
+    frequency: AnyArray,
+    base_height: AnyArray,
+    mobile_height: AnyArray = 1.5,
+    roof_height: AnyArray = 12.0,
+    street_width: AnyArray = 25.0,
+    separation: AnyArray = 50.0,
+    orientation: AnyArray = 90.0,
+    line_of_sight: AnyArray = False,
+    city: Literal["medium", "metropolitan"] = "medium",
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
     """Path loss in dB in a built-up area: the COST 231 Walfisch-Ikegami model, for street canyons and over roofs.
 
     Every parameter up to `line_of_sight` is one number, or an array with one for each cell; arrays are broadcast.
@@ -141,19 +143,27 @@ def walfisch_ikegami(
 
     Examples
     --------
-    >>> walfisch_ikegami(1.0, frequency=1900, base_height=12.5, roof_height=12, separation=50, street_width=25,
-    ...                  orientation=30, city="metropolitan")  # doctest: +SKIP
-    148.536...
+    >>> from clgeom import radio
+    >>> street = dict(roof_height=12, separation=50, street_width=25, orientation=30)
+    >>> loss = radio.walfisch_ikegami(1.0, frequency=1900, base_height=12.5, **street, city="metropolitan")
+    >>> round(loss, 3)
+    148.536
     """
     if city not in CITIES:
         raise InvalidInput(
             f"The 'city' parameter of walfisch_ikegami must be 'medium' or 'metropolitan'. Got {city!r} instead."
         )
     given = {
-        "distance": distance, "frequency": frequency, "base_height": base_height, "mobile_height": mobile_height,
-        "roof_height": roof_height, "street_width": street_width, "separation": separation,
-        "orientation": orientation, "line_of_sight": line_of_sight,
-    }  # fmt: skip
+        "distance": distance,
+        "frequency": frequency,
+        "base_height": base_height,
+        "mobile_height": mobile_height,
+        "roof_height": roof_height,
+        "street_width": street_width,
+        "separation": separation,
+        "orientation": orientation,
+        "line_of_sight": line_of_sight,
+    }
     model = "walfisch_ikegami"
     if isinstance(line_of_sight, (bool, np.bool_)) and line_of_sight:
         model = "line_of_sight"
@@ -162,7 +172,14 @@ def walfisch_ikegami(
     return _losses(call, given, device)
 
 
-def free_space(distance, *, frequency, outside="raise", dtype=None, device=None):
+def free_space(
+    distance: AnyArray,
+    *,
+    frequency: AnyArray,
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
     """Path loss in dB in free space, between isotropic antennas: ``20 log10(4 pi d f / c)``.
 
     Parameters
@@ -178,23 +195,29 @@ def free_space(distance, *, frequency, outside="raise", dtype=None, device=None)
     -------
     ndarray or float
         Within 2e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.free_space(1.0, frequency=900), 2)
+    91.53
     """
     call = Call("free_space", "free_space", PHYSICAL, outside, dtype)
     return _losses(call, {"distance": distance, "frequency": frequency}, device)
 
 
 def two_ray(
-    distance,
+    distance: AnyArray,
     *,
-    frequency,
-    base_height,
-    mobile_height=1.5,
-    interference=False,
-    reflection=-1.0,
-    outside="raise",
-    dtype=None,
-    device=None,
-):
+    frequency: AnyArray,
+    base_height: AnyArray,
+    mobile_height: AnyArray = 1.5,
+    interference: bool = False,
+    reflection: AnyArray = -1.0,
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
     """Path loss in dB over flat ground: the direct ray and the one that the ground reflects.
 
     Parameters
@@ -224,6 +247,12 @@ def two_ray(
     Notes
     -----
     Source: T. S. Rappaport, "Wireless communications: principles and practice" (2002), section 4.6.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.two_ray(10.0, frequency=900, base_height=30), 2)
+    126.94
     """
     given = {
         "distance": distance,
@@ -244,7 +273,7 @@ def two_ray(
 class Call:
     """What a public function was asked for: its name, the kernel's model, ranges and how to keep them."""
 
-    of: str
+    caller: str
     model: str
     ranges: dict
     outside: str
@@ -255,14 +284,14 @@ class Call:
 def _losses(call, given, device):
     if call.outside not in OUTSIDE:
         raise InvalidInput(
-            f"The 'outside' parameter of {call.of} must be 'raise', 'clip' or 'nan'. Got {call.outside!r} instead."
+            f"The 'outside' parameter of {call.caller} must be 'raise', 'clip' or 'nan'. Got {call.outside!r} instead."
         )
     on_device = next((value for value in given.values() if is_device_array(value)), None)
     session = session_of(on_device, device)
     single, fields = _split(call, given)
     dtype = _common_type(call, fields)
     if dtype == np.float64:
-        session.profile.require_fp64(call.of)
+        session.profile.require_fp64(call.caller)
     _check_numbers(call, single)
     if not fields:  # one number is a map of one cell
         fields = {"distance": np.array([single.pop("distance")])}
@@ -284,12 +313,12 @@ def _split(call, given):
         try:
             array = np.asarray(np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value)
         except (ValueError, TypeError) as error:  # ragged lists and the like
-            raise InvalidInput(f"The '{name}' parameter of {call.of} must be numbers. {error}") from error
+            raise InvalidInput(f"The '{name}' parameter of {call.caller} must be numbers. {error}") from error
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
             wanted = "bool" if name == "line_of_sight" else "numbers"
-            raise InvalidInput(f"The '{name}' parameter of {call.of} must be {wanted}. Got {array.dtype} instead.")
+            raise InvalidInput(f"The '{name}' parameter of {call.caller} must be {wanted}. Got {array.dtype} instead.")
         if name == "line_of_sight":
-            unmasked(value, name, caller=call.of)
+            unmasked(value, name, caller=call.caller)
         if array.ndim == 0:
             single[name] = array.item()
         elif masked:  # what a mask hides is unknown
@@ -307,7 +336,7 @@ def _common_type(call, fields) -> np.dtype:
             dtype = None
         if dtype is None or dtype.name not in TYPES:
             raise InvalidInput(
-                f"The 'dtype' parameter of {call.of} must be 'float32' or 'float64'. Got {call.dtype!r} instead."
+                f"The 'dtype' parameter of {call.caller} must be 'float32' or 'float64'. Got {call.dtype!r} instead."
             )
         return dtype
     types = [value.dtype for name, value in fields.items() if name != "line_of_sight"]
@@ -321,7 +350,7 @@ def _common_shape(call, fields):
     except ValueError:
         shapes = ", ".join(f"{name}: {value.shape}" for name, value in fields.items())
         raise InvalidInput(
-            f"The array parameters of {call.of} must have shapes that broadcast together. Got {shapes} instead."
+            f"The array parameters of {call.caller} must have shapes that broadcast together. Got {shapes} instead."
         ) from None
 
 
@@ -333,7 +362,7 @@ def _check_numbers(call, single):
 
 def _expected(call, name):
     low, high, unit = call.ranges[name]
-    return f"The '{name}' parameter of {call.of} must be within {low:g} to {high:g}{f' {unit}' if unit else ''}."
+    return f"The '{name}' parameter of {call.caller} must be within {low:g} to {high:g}{f' {unit}' if unit else ''}."
 
 
 def _on_host(session, call, dtype, single, fields, shape):
@@ -347,7 +376,7 @@ def _on_host(session, call, dtype, single, fields, shape):
     for start, count in chunk_bounds(session.profile, len(out), dtype.itemsize):
         part = out[start : start + count]
         buffers = {
-            name: to_device(session, values[start : start + count], of=call.of).chunks[0].buffer
+            name: to_device(session, values[start : start + count], of=call.caller).chunks[0].buffer
             for name, values in flat.items()
         }
         losses = in_place(session, part) if on_cpu else allocate(session, part.nbytes)
@@ -369,19 +398,19 @@ def _on_device(session, call, dtype, single, fields, shape):
         if is_device_array(value):
             if value.shape != shape:
                 raise InvalidInput(
-                    f"The '{name}' parameter of {call.of} must have the whole map's shape {shape} when it is on a "
+                    f"The '{name}' parameter of {call.caller} must have the whole map's shape {shape} when it is on a "
                     f"device. Got {value.shape} instead."
                 )
-            value = native_array(session, value, of=call.of, name=name).with_queue(session.queue)
+            value = native_array(session, value, of=call.caller, name=name).with_queue(session.queue)
             if value.dtype != stored:
                 with failures(session.device, "convert an array"):
                     value = value.astype(stored)
-            value = as_device_values(session, value.reshape(-1), of=call.of, name=name, types=[stored])
+            value = as_device_values(session, value.reshape(-1), of=call.caller, name=name, types=[stored])
         else:
             flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
-            value = to_device(session, flat, of=call.of)
+            value = to_device(session, flat, of=call.caller)
         if len(value.chunks) > 1:
-            raise InvalidInput(f"The '{name}' parameter of {call.of} is larger than one allocation of the device.")
+            raise InvalidInput(f"The '{name}' parameter of {call.caller} is larger than one allocation of the device.")
         buffers[name] = value.chunks[0].buffer if count else None
     out = new_array(session, shape, dtype)
     if count:
@@ -447,10 +476,16 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
         (*map(argument, MODELS[call.model]), np.uint64(n), "losses", poison),
         n,
         dtype=dtype,
-        params={"model": call.model, "real": c_name(real), "fields": tuple(sorted(fields)), "ranges": ranges,
-                "outside": call.outside, "city": call.city},
+        params={
+            "model": call.model,
+            "real": c_name(real),
+            "fields": tuple(sorted(fields)),
+            "ranges": ranges,
+            "outside": call.outside,
+            "city": call.city,
+        },
         bytes_moved=n * (1 + len(fields)) * real.itemsize,
-    )  # fmt: skip
+    )
     return Plan(step), poison
 
 

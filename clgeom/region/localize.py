@@ -5,7 +5,9 @@ Three ways, to be compared: regions as they are, their convex hulls, and the mas
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from clgeom.errors import InvalidInput
 from clgeom.region.arc.result import require_shapely
 from clgeom.region.coverage.result import as_grid
 from clgeom.region.geodesy import same_crs, shown
+from clgeom.runtime.typing import FloatLike
 
 METHODS = ("regions", "hulls")
 
@@ -32,10 +35,10 @@ class Location:
         A point that is inside.
     """
 
-    shape: object
+    shape: Any
     area: float
-    centroid: tuple | None
-    point: tuple | None
+    centroid: tuple[float, float] | None
+    point: tuple[float, float] | None
 
     def __repr__(self) -> str:
         if not self:
@@ -49,23 +52,23 @@ class Location:
         return self.centroid is not None
 
     @property
-    def parts(self) -> list:
+    def parts(self) -> list[Any]:
         """The connected parts as Shapely polygons, the largest first."""
         shapes = [part for part in getattr(self.shape, "geoms", [self.shape]) if not part.is_empty]
         return sorted(shapes, key=lambda part: -part.area)
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         return require_shapely().geometry.mapping(self.shape)
 
-    def distance(self, position) -> float:
+    def distance(self, position: Sequence[FloatLike]) -> float:
         """How far the centroid is from a position; NaN for nowhere."""
         if not self:
             return float("nan")
         return float(np.hypot(position[0] - self.centroid[0], position[1] - self.centroid[1]))
 
 
-def localize(regions, *, method="regions") -> Location:
+def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "regions") -> Location:
     """The intersection of two or more regions: where a receiver can be that hears them all.
 
     Parameters
@@ -89,6 +92,15 @@ def localize(regions, *, method="regions") -> Location:
     Notes
     -----
     The intersection contains every cell that all masks have in common, for each region contains its mask.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> left, right = np.array([[9, 9, 0]]), np.array([[0, 9, 9]])
+    >>> regions = [clgeom.coverage_regions(raster, 5)[0] for raster in (left, right)]
+    >>> place = clgeom.localize(regions)
+    >>> place.area, place.centroid
+    (1.0, (1.5, 0.5))
     """
     if method not in METHODS:
         raise InvalidInput(f"The 'method' parameter of localize must be 'regions' or 'hulls'. Got {method!r} instead.")

@@ -8,7 +8,9 @@ held in chunks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
 from clgeom.runtime.launch import allocate, host_buffer, map_pinned, read, write
 from clgeom.runtime.subnormals import refuse_flushed
+from clgeom.runtime.typing import DeviceLike, DTypeLike, NDArray
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 C_NAMES = {
@@ -318,7 +321,9 @@ def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceA
     return DeviceArray(session, array.dtype, len(array), width, chunks, array, first)
 
 
-def pinned_empty(shape, dtype=np.float64, *, device=None) -> np.ndarray:
+def pinned_empty(
+    shape: int | Sequence[int], dtype: DTypeLike = np.float64, *, device: DeviceLike = None
+) -> NDArray[Any]:
     """A new array in page-locked memory, from which a GPU takes data several times as fast as from other memory.
 
     Parameters

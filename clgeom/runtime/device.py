@@ -14,18 +14,19 @@ import site
 import sys
 import tempfile
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import caches, trust
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import finish
 from clgeom.runtime.memory import Pool
 from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
+from clgeom.runtime.typing import DeviceLike
 
 INSTALL_HINT = (
     "On Linux x86-64, 'pip install pocl-binary-distribution' adds a CPU device; for a GPU install the vendor's "
@@ -59,6 +60,13 @@ class DeviceProfile:
     """What clgeom knows of an OpenCL device: limits, capabilities, quirks.
 
     Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> profile = clgeom.default_session().profile
+    >>> profile.kind in ("cpu", "gpu", "accelerator"), profile.max_wg_size >= 1
+    (True, True)
     """
 
     name: str
@@ -75,7 +83,7 @@ class DeviceProfile:
     fp64: bool
     unified_memory: bool
     denormals: bool
-    quirks: frozenset = field(default_factory=frozenset)
+    quirks: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def is_cpu(self) -> bool:
@@ -93,7 +101,7 @@ class DeviceProfile:
                 return name
         return self.platform.split()[0].lower()
 
-    def asdict(self) -> dict:
+    def asdict(self) -> dict[str, Any]:
         """The profile as plain values, ready for JSON."""
         return {**asdict(self), "quirks": sorted(self.quirks), "runtime": self.runtime}
 
@@ -147,23 +155,32 @@ class Session:
 
     All public functions may be called from several threads at once with one session. A session does not outlive
     a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> session = clgeom.Session(fp64=False)
+    >>> session.profile.fp64
+    False
+    >>> clgeom.sort([3, 1, 2], device=session).tolist()
+    [1, 2, 3]
     """
 
     def __init__(
         self,
-        device=None,
+        device: DeviceLike = None,
         *,
-        context=None,
-        fp64=None,
-        denormals=None,
-        max_alloc_bytes=None,
-        max_wg_size=None,
-        local_mem_bytes=None,
-    ):
+        context: Any = None,
+        fp64: bool | None = None,
+        denormals: bool | None = None,
+        max_alloc_bytes: int | None = None,
+        max_wg_size: int | None = None,
+        local_mem_bytes: int | None = None,
+    ) -> None:
         import pyopencl as cl
 
         begin()
-        self.device = _choose(device)
+        self.device: Any = _choose(device)
         profile = describe(self.device)
         imposed = {
             "fp64": profile.fp64 if fp64 is None else bool(fp64) and profile.fp64,
@@ -172,26 +189,27 @@ class Session:
             "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
             "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
         }
-        self.profile = DeviceProfile(**{**vars(profile), **imposed})
+        self.own_profile: DeviceProfile = profile  # without what is imposed
+        self.profile: DeviceProfile = DeviceProfile(**{**vars(profile), **imposed})
         flushed = profile.denormals and not self.profile.denormals
-        self.build_options = ("-cl-denorms-are-zero",) if flushed else ()
+        self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
         if "needs_ld" in profile.quirks:
             check_linker(profile)
             mend_cache()
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)
         with failures(self.device, "open a context and a queue"):
-            self.context = context or cl.Context([self.device])
-            self.queue = cl.CommandQueue(self.context, self.device)
+            self.context: Any = context or cl.Context([self.device])
+            self.queue: Any = cl.CommandQueue(self.context, self.device)
         self.pool = Pool(self.context, self.queue)
-        self.programs: dict = {}
-        self.trusted: set = set()
+        self.programs: dict[Any, Any] = {}
+        self.trusted: set[Any] = set()
         self.lock = threading.RLock()
         self.threads = threading.local()
         self._made: dict = {}
 
     @functools.cached_property
-    def profiling_queue(self):
+    def profiling_queue(self) -> Any:
         """A second queue whose events carry times; only profiled runs use it."""
         import pyopencl as cl
 
@@ -200,7 +218,7 @@ class Session:
             return cl.CommandQueue(self.context, self.device, properties=profiling)
 
     @functools.cached_property
-    def shuffle(self):
+    def shuffle(self) -> str | None:
         """How work-items of a sub-group may exchange registers: "subgroup", "ptx" or None; found by compiling.
 
         CPUs do not need it, and their compilers print warnings about extensions that they do not know.
@@ -212,14 +230,14 @@ class Session:
         return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
 
     @functools.cached_property
-    def copy_queue(self):
+    def copy_queue(self) -> Any:
         """A queue beside the others, for copies while kernels run."""
         import pyopencl as cl
 
         with failures(self.device, "open a queue for copies"):
             return cl.CommandQueue(self.context, self.device)
 
-    def cached(self, key: tuple, make, *, most: int | None = None):
+    def cached(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int | None = None) -> Any:
         """What ``make()`` returned for this key: made once for all calls and threads of the session.
 
         The first entry of a key names what is kept. Of more than `most` values with one name all are made anew.
@@ -239,8 +257,23 @@ class Session:
 
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
-        finish(self)
+        with failures(self.device, "end what was launched"):
+            self.queue.finish()
         self.pool.free_held()
+
+    # for trials of devices, which know no other session
+
+    def unlimited(self) -> Session:
+        """The session of this device without imposed limits."""
+        return self if self.profile == self.own_profile else as_session(self.device)
+
+    def rank_again(self) -> None:
+        """Rank all devices anew when next needed: this one has failed a trial."""
+        forget_order()
+
+    def others(self) -> list[DeviceProfile]:
+        """The other devices of this machine."""
+        return [other for other in devices() if other not in (self.profile, self.own_profile)]
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
@@ -280,6 +313,12 @@ def devices() -> tuple[DeviceProfile, ...]:
     -------
     tuple of DeviceProfile
         Empty when there is none.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.devices()[0] == clgeom.default_session().profile
+    True
     """
     begin()
     present = _ranked()
@@ -296,7 +335,14 @@ def all_devices() -> tuple:
 
 
 def default_session() -> Session:
-    """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present."""
+    """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.default_session() is clgeom.default_session()
+    True
+    """
     return as_session(None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Policy:
     items_per_thread: int = 1
     groups_per_unit: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.variant not in ("group", "serial"):
             raise ValueError(f"variant must be 'group' or 'serial', not {self.variant!r}")
         if self.wg_size < 1 or self.wg_size & (self.wg_size - 1):
@@ -51,7 +52,7 @@ class Policy:
             return max(tiles, 1)
         return max(min(tiles, self.groups_per_unit * compute_units), 1)
 
-    def parameters(self) -> dict:
+    def parameters(self) -> dict[str, Any]:
         """The template parameters of the policy."""
         hidden = ("groups_per_unit",)
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
@@ -77,12 +78,13 @@ class TilePolicy(Policy):
 
 @dataclass(frozen=True)
 class StagePolicy(Policy):
-    """The shape of a stage of a table: also how the table lies in memory where the caller does not say.
+    """The shape of a stage of a table.
 
     Parameters
     ----------
     layout : str
-        A layout of `clgeom.dp.LAYOUTS`, or "stages": the cells of a stage side by side.
+        How a table that is filled by diagonals lies in memory where the caller does not say: a layout of
+        `clgeom.dp.LAYOUTS`, or "stages", the cells of a diagonal side by side. Rows and columns always lie so.
     """
 
     layout: str = "stages"

@@ -82,8 +82,6 @@ def _needed(key):
 
 def passes(session, trial, dtype=None) -> bool:
     """Whether the session's device passes a trial: as known, as noted, or found now."""
-    from clgeom.runtime import device as devices
-
     known = session.device, trial, dtype
     if known not in _verdicts:
         name, digest = _name(trial, dtype), _digest(trial)
@@ -91,12 +89,10 @@ def passes(session, trial, dtype=None) -> bool:
         if noted and noted[0] == digest:
             _verdicts[known] = noted[1]
         else:
-            limited = session.profile != devices.describe(session.device)  # but the device is what is tried
-            plain = devices.as_session(session.device) if limited else session
-            _verdicts[known] = _try(plain, trial, dtype)
+            _verdicts[known] = _try(session.unlimited(), trial, dtype)  # the device is what is tried
             _keep(session.profile, name, [digest, _verdicts[known]])
             if not _verdicts[known]:
-                devices.forget_order()
+                session.rank_again()
     return _verdicts[known]
 
 
@@ -201,10 +197,8 @@ def _keep(profile, name, verdict):
 
 
 def _refusal(session, trial):
-    from clgeom.runtime.device import devices
-
     profile = session.profile
-    others = [f"{other.name} ({other.platform})" for other in devices() if other != profile]
+    others = [f"{other.name} ({other.platform})" for other in session.others()]
     present = f"present: {'; '.join(others)}" if others else "there is no other"
     return (
         f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: it failed the "

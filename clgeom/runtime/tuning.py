@@ -22,10 +22,6 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1),
         "any": Policy("group", wg_size=128),
     },
-    "primitives/reduce_tiles": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
     "primitives/scan_totals": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
@@ -242,7 +238,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
-    "sorting/shellsort/shell_auto_columns": {
+    "sorting/shellsort/shell_auto_subsequences": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=128),
         "any": Policy("group", wg_size=128),
     },
@@ -307,18 +303,10 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "dp/paths/bits_traceback": {"any": Policy("group", wg_size=1)},
     # Dynamic programming, stage by stage. Small stages go together: up to wg_size * items_per_thread cells each.
-    "dp/paths/row_stage": {
-        "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
-        "any": StagePolicy("group", wg_size=256, items_per_thread=4),
-    },
-    "dp/paths/column_stage": {
-        "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
-        "any": StagePolicy("group", wg_size=256, items_per_thread=4),
-    },
     # LCS of 16384^2 on the H200: 204 ms with diagonals side by side, 219 ms with rows; 6 us a launch.
     # Diagonals on PoCL, 2 cores of an EPYC: LCS of 2048^2 in 79 ms with diagonals side by side, 29 ms with rows; matrix
     # chain of 512 in 276 and 56 ms.
-    "dp/paths/diagonal_stage": {
+    "dp/paths/fill_stage": {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1, layout="ROWS"),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },

@@ -58,16 +58,6 @@ def _extremes(session):
     return "8 directions of 50,021 points"
 
 
-@checks("primitives: reduce_tiles")
-def _reduce(session):
-    from clgeom.primitives.reduce import reduce
-
-    values = np.random.default_rng(1).integers(-1000, 1000, 50_021).astype(np.int32)
-    for op in ("sum", "min", "max", "argmin", "argmax"):
-        _same(reduce(values, op, device=session), getattr(np, op)(values), op)
-    return "5 operators on 50,021 values"
-
-
 @checks("primitives: scan_totals scan_tiles set_value")
 def _scan(session):
     from clgeom.primitives.scan import exclusive_scan, inclusive_scan
@@ -274,7 +264,7 @@ def _radix(session):
 
 @checks(
     "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
-    "shell_auto_columns shell_auto_windows shell_check shell_exchange",
+    "shell_auto_subsequences shell_auto_windows shell_check shell_exchange",
 )
 def _shellsort(session):
     from clgeom.sorting.shellsort.sort import VARIANTS, shellsort
@@ -398,7 +388,7 @@ def _graph(session):
 
 
 @checks(
-    "dp/paths: row_stage column_stage diagonal_stage",
+    "dp/paths: fill_stage",
     "dp/table: read_cells",
 )
 def _stages(session):
@@ -458,7 +448,7 @@ def _recover(session):
     "dp/table: walk_back",
 )
 def _paths(session):
-    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, walk_back, where, which_max
+    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
     from clgeom.dp.paths.tickets import are_safe
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
@@ -498,7 +488,7 @@ def _paths(session):
             if are_safe(session) and not session.profile.is_cpu:
                 once = fill(eq, shape, launches="single", device=session, **given)
                 _same(once.numpy(), expected.numpy(), "tiles in one launch")
-            way = walk_back(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
+            way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
             _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
             _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
     return "tiles, rows, splits and a walk back against stages"

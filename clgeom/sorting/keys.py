@@ -1,6 +1,6 @@
 """Sort keys: which types there are, and how they become unsigned integers in the wanted order.
 
-The host's side of ``cl_src/key_order.h``. Kernels see keys only as unsigned integers of the same width, so that
+The host's side of ``cl_src/keys/key_order.h``. Kernels see keys only as unsigned integers of the same width, so that
 float16 and float64 keys need no such arithmetic on the device.
 """
 
@@ -15,12 +15,9 @@ from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.arrays import DeviceArray, as_device_values, is_device_array
 
 KEY_TYPES = tuple(
-    np.dtype(name)
-    for name in (
-        "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64",
-    )
-)  # fmt: skip
-#: Positions are uint32, with room above them for the last tile, or the last row of a block.
+    np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
+)
+#: Indices are uint32, with room above them for the last tile, or the last row of a block.
 MOST_KEYS = (1 << 32) - (1 << 20)
 
 
@@ -84,7 +81,7 @@ class KeyOrder:
         return int(np.array(np.inf, self.dtype).view(self.storage))
 
     def digits(self, keys) -> np.ndarray:
-        """key_digits of an array: equal for equal keys, in the order of the keys."""
+        """The ordered keys of an array (key_digits): equal for equal keys, in the order of the keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)
         if not self.floating:
             return bits ^ self.flip
@@ -120,33 +117,33 @@ class KeyOrder:
         return self.storage.type(first), self.storage.type(top - first)
 
 
-def key_dtype(keys, *, of: str, name: str = "keys") -> np.dtype:
+def key_dtype(keys, *, caller: str, name: str = "keys") -> np.dtype:
     """The native type of an array of keys; `InvalidInput` when it is no key type."""
     dtype = np.dtype(keys.dtype).newbyteorder("=")
     if dtype not in KEY_TYPES:
         allowed = ", ".join(t.name for t in KEY_TYPES)
-        raise InvalidInput(f"The '{name}' parameter of {of} must be one of {allowed}. Got {keys.dtype} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be one of {allowed}. Got {keys.dtype} instead.")
     return dtype
 
 
-def as_key_array(keys, *, of: str, name: str = "keys"):
+def as_key_array(keys, *, caller: str, name: str = "keys"):
     """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in, as it is."""
     if not is_device_array(keys):
-        unmasked(keys, name, caller=of)
+        unmasked(keys, name, caller=caller)
         try:
             keys = np.asarray(keys)
         except (ValueError, TypeError) as error:
-            raise InvalidInput(f"The '{name}' parameter of {of} must be an array of numbers. {error}") from error
+            raise InvalidInput(f"The '{name}' parameter of {caller} must be an array of numbers. {error}") from error
     if keys.ndim != 1:
-        raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n,). Got {keys.shape} instead.")
-    dtype = key_dtype(keys, of=of, name=name)
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {keys.shape} instead.")
+    dtype = key_dtype(keys, caller=caller, name=name)
     if is_device_array(keys):
         return keys
     return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
 
 
-def as_device_bits(session, keys, *, of: str, name: str = "keys") -> DeviceArray:
+def as_device_bits(session, keys, *, caller: str, name: str = "keys") -> DeviceArray:
     """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
     storage = unsigned(keys.dtype)
     bits = keys.view(storage.newbyteorder(keys.dtype.byteorder))
-    return as_device_values(session, bits, of=of, name=name, types=(storage,))
+    return as_device_values(session, bits, of=caller, name=name, types=(storage,))

@@ -7,6 +7,9 @@ import numpy as np
 from clgeom.runtime.device_arrays import complete, is_device_array, share_memory
 from clgeom.runtime.launch import allocate, as_array, copy, finish, in_place, read, show_host
 
+#: Candidates that `numpy.shares_memory` may try to find entries that overlap.
+MOST_WORK = 1_000_000
+
 
 class Output:
     """Memory that kernels write `n` results to, and the results once they have.
@@ -19,8 +22,8 @@ class Output:
     sources : sequence of ndarray or pyopencl.array.Array
         What the kernels read: of one of these arrays on the device, or on the host.
     out : ndarray or pyopencl.array.Array, optional
-        Where the results are wanted, in the place that the sources are in. Kernels write there if it shares no memory
-        with them; on CPU devices NumPy memory too.
+        Where the results are wanted: on the device if the sources are, else on the host, there of any byte order.
+        Kernels write there if it shares no memory with the sources; on CPU devices NumPy memory too.
     """
 
     def __init__(self, session, dtype, n, sources, out=None):
@@ -34,14 +37,17 @@ class Output:
             usable = out is not None and not out.offset and not any(share_memory(out, s) for s in sources)
             self.buffer = out.base_data if usable else allocate(session, max(n * self.dtype.itemsize, 1))
         elif n and session.profile.is_cpu:
-            usable = (
-                out is not None and out.flags.c_contiguous and out.flags.aligned and out.dtype.isnative
-                and not any(np.may_share_memory(out, s) for s in sources)
-            )  # fmt: skip
-            self.host = out if usable else np.empty(n, self.dtype)
+            self.host = out if self._usable(sources) else np.empty(n, self.dtype)
             self.buffer = in_place(session, self.host)
         elif n:
             self.buffer = allocate(session, n * self.dtype.itemsize)
+
+    def _usable(self, sources) -> bool:
+        """Whether kernels can write to the caller's host memory."""
+        out = self.out
+        if out is None or out.dtype != self.dtype or not out.flags.c_contiguous or not out.flags.aligned:
+            return False
+        return not any(np.may_share_memory(out, source) for source in sources)
 
     def finished(self):
         """The results, once all that was enqueued has run: in `out` if there is one."""
@@ -70,12 +76,30 @@ def into(out, values):
 
 
 def entries_overlap(array) -> bool:
-    """Whether entries of a host array share memory with each other, as those of one that was broadcast do."""
-    if array.size == 0:
+    """Whether entries of a host array share memory with each other, as those of one that was broadcast do.
+
+    Exact for two dimensions and for strides that nest; beyond that, arrays that take too long to tell count as
+    overlapping.
+    """
+    if array.size == 0 or _strides_nest(array):
         return False
+    # Whether two entries overlap depends on the difference of their indices alone. So the one with the larger index in
+    # the first axis where they differ may be compared with entry 0 of that axis, at index 0 of all axes before.
+    for axis in range(array.ndim):
+        rest = array[(0,) * axis]
+        try:
+            if np.shares_memory(rest[:1], rest[1:], max_work=MOST_WORK):
+                return True
+        except RuntimeError:  # TooHardError
+            return True
+    return False
+
+
+def _strides_nest(array) -> bool:
+    """Whether each stride steps over all that smaller strides reach."""
     apart = array.itemsize
     for stride, n in sorted((abs(stride), n) for stride, n in zip(array.strides, array.shape) if n > 1):
         if stride < apart:
-            return True
+            return False
         apart = stride * n
-    return False
+    return True

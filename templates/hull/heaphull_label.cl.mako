@@ -5,43 +5,20 @@
 //   labels   | 0 0 1 0 4 .. | 0 0 0 ..     | ..
 //   counts   [ label 1: tile 0, tile 1 .. | label 2: .. | 3 | 4 ]     for the scan that gives each queue its places
 //
-// Most points are strictly inside a box between the diagonal extreme points, which lies in the octagon. The label of
-// the others is that of the first edge, in the order of quadrants, which the point is not strictly left of: by the sign
-// of a line n . p + offset, whose offset is lowered by more than any rounding, where that is sure, else exactly.
+// Most points are strictly inside a box between the diagonal extreme points, which lies in the octagon. The others get the
+// label of the first edge, in the order of quadrants, which they are not strictly left of (geometry/octagon.h).
 // Reads every point once, writes one byte a point and four counts a tile.
 // Source: Ferrada, Navarro, Hitschfeld, "A filtering technique for fast convex hull construction in R2",
 // J. Comput. Appl. Math. 364 (2020), section 3.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
+#define APPROX ${approx}
+#include "geometry/octagon.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${tile}
 #define PAIRS ${min(8, tile // 2 // wg_size)}
 #define SHARE (2 * PAIRS * WG_SIZE)
-#define EDGES 8     // and one more record for the box
-typedef ${approx} approx_t;   // the type of the eight lines: float for int
-typedef struct {
-    real_t ax, ay, bx, by;
-    approx_t nx, ny, offset, slack;
-    uint quadrant;
-} edge_t;
-<%
-    vec, mask = (4, "long") if real == "double" else (8, "int")
-    def approx_of(value):
-        return value if real == approx else f"convert_{approx}{vec}({value})"
-%>\
-
-inline uchar label_of(constant edge_t *edges, real_t x, real_t y)
-{
-    for (int e = 0; e < EDGES; ++e) {
-        const approx_t line = edges[e].nx * (approx_t)x + edges[e].ny * (approx_t)y + edges[e].offset;
-        if (line > 0)
-            continue;
-        if (line < -edges[e].slack || orient2d(edges[e].ax, edges[e].ay, edges[e].bx, edges[e].by, x, y) <= 0)
-            return edges[e].quadrant;
-    }
-    return 0;
-}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void heaphull_label(global const real_t *points, const ulong n, const ulong first_tile, const ulong all_tiles,
@@ -52,57 +29,6 @@ void heaphull_label(global const real_t *points, const ulong n, const ulong firs
 % for e in range(8):
     const approx_t nx${e} = edges[${e}].nx, ny${e} = edges[${e}].ny, offset${e} = edges[${e}].offset;
 % endfor
-% if variant == "serial":
-    const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
-    const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles);
-    for (ulong tile = begin; tile < end; ++tile) {
-        uint count[5] = {0, 0, 0, 0, 0};
-        ${mask}${vec} found1 = 0, found2 = 0, found3 = 0, found4 = 0;   // minus the labels counted, by lane
-        const ulong last = min(tile * TILE + TILE, n);
-        ulong i = tile * TILE;
-        const ${real}${vec} low = (${real}${vec})(${", ".join(["box.ax, box.ay"] * (vec // 2))}), high = (${real}${vec})(${", ".join(["box.bx, box.by"] * (vec // 2))});
-        for (; i + 8 <= last; i += 8) {
-% for k in range(16 // vec):
-            const ${real}${vec} v${k} = vload${vec}(0, points + 2 * i + ${k * vec});
-% endfor
-            if (all(as_int8(${" & ".join(f"(v{k} > low) & (v{k} < high)" for k in range(16 // vec))}))) {
-                vstore8((uchar8)0, 0, labels + i);
-                continue;
-            }
-% for k in range(8 // vec):
-            {
-                const ${real}${vec} px = (${real}${vec})(v${2 * k}.even, v${2 * k + 1}.even);
-                const ${real}${vec} py = (${real}${vec})(v${2 * k}.odd, v${2 * k + 1}.odd);
-                const ${approx}${vec} x = ${approx_of("px")}, y = ${approx_of("py")};
-                ${approx}${vec} label = 0;
-                ${mask}${vec} unsure = 0;
-% for e in reversed(range(8)):
-                const ${approx}${vec} line${e} = nx${e} * x + ny${e} * y + offset${e};
-                label = line${e} > 0 ? label : (${approx}${vec})edges[${e}].quadrant;
-                unsure |= line${e} <= 0 && line${e} >= -edges[${e}].slack;
-% endfor
-                if (any(unsure)) {
-% for lane in range(vec):
-                    ++count[labels[i + ${k * vec + lane}] = label_of(edges, px.s${lane}, py.s${lane})];
-% endfor
-                } else {
-                    vstore${vec}(convert_uchar${vec}(label), 0, labels + i + ${k * vec});
-% for q in range(1, 5):
-                    found${q} += label == ${q};
-% endfor
-                }
-            }
-% endfor
-        }
-% for q in range(1, 5):
-        count[${q}] -= ${" + ".join(f"found{q}.s{lane}" for lane in range(vec))};
-% endfor
-        for (; i < last; ++i)
-            ++count[labels[i] = label_of(edges, points[2 * i], points[2 * i + 1])];
-        for (int c = 0; c < 4; ++c)
-            counts[c * all_tiles + first_tile + tile] = count[c + 1];
-    }
-% else:
     // A tile in shares of SHARE points, in pairs, PAIRS of them to a work-item; bit b of `outside` is set when point b
     // of the work-item's is not in the box. Only such points are looked at again.
     local uint local_counts[5];
@@ -160,5 +86,4 @@ void heaphull_label(global const real_t *points, const ulong n, const ulong firs
             counts[c * all_tiles + first_tile + tile] = local_counts[c + 1];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-% endif
 }

@@ -4,7 +4,8 @@
 //   candidates  [ group 0: dir 0 .. | group 1: dir 0 .. | .. ]      from extremes_partial
 //   group d     the best of every DIRECTIONS-th candidate from the d-th on, then the first point of its tile that has
 //               its key
-//   out         [ dir 0 .. dir ${2 * len(axes) - 1} ], then the poison: a last entry with index 1 if any group saw a NaN or infinity
+//   out         [ dir 0 .. dir ${2 * len(axes) - 1} ], then the poison: a last entry with index 1 if any group saw a NaN
+//               or infinity
 //
 // Reads the candidates and a tile of points per direction.
 #define REAL ${real}
@@ -46,7 +47,8 @@ void extremes_final(global const real_t *points, const ulong n, global const can
             local_poison = 1;
     }
     local_best[lid] = best;
-    GROUP_REDUCE(lid, other, if (better(direction, local_best[other], local_best[lid])) local_best[lid] = local_best[other]);
+    GROUP_REDUCE(lid, other,
+                 if (better(direction, local_best[other], local_best[lid])) local_best[lid] = local_best[other]);
     best = local_best[0];
     const ulong begin = (ulong)best.tile * TILE;
     const uint count = min((ulong)TILE, n - begin);

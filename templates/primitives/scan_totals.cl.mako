@@ -14,13 +14,25 @@ typedef ${state} state_t;
 inline state_t combine(state_t a, state_t b) { return ${combine}; }
 #include "group/scan_tile.h"
 
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void scan_totals(global const value_t *values, const ulong start, const ulong n, const ulong first_tile, global state_t *totals)
+// Totals of the runs of the tile that begins with value `first`.
+inline void total_runs(global const value_t *values, ulong first, ulong n, SCAN_MEMORY state_t *runs, uint lid)
 {
+    for (uint lane = lid; lane < LANES; lane += WG_SIZE) {
+        state_t sum = NEUTRAL;
+        const ulong begin = first + lane * RUN, end = min(begin + RUN, n);
+        for (ulong i = begin; i < end; ++i)
+            sum = combine(sum, values[i]);
+        runs[lane] = sum;
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void scan_totals(global const value_t *values, const ulong start, const ulong n, const ulong first_tile,
+                 global state_t *totals)
+{
+    SCAN_MEMORY state_t runs[2 * LANES];
     const uint lid = get_local_id(0);
     const ulong tiles = (n + TILE - 1) / TILE;
-    values += start;
-    SCAN_MEMORY state_t runs[2 * LANES];
 % if variant == "serial":
     const ulong share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
     const ulong begin = min(get_group_id(0) * share, tiles), end = min(begin + share, tiles), stride = 1;
@@ -28,13 +40,7 @@ void scan_totals(global const value_t *values, const ulong start, const ulong n,
     const ulong begin = get_group_id(0), end = tiles, stride = get_num_groups(0);
 % endif
     for (ulong tile = begin; tile < end; tile += stride) {
-        for (uint lane = lid; lane < LANES; lane += WG_SIZE) {
-            state_t sum = NEUTRAL;
-            const ulong first = tile * TILE + lane * RUN, last = min(first + RUN, n);
-            for (ulong i = first; i < last; ++i)
-                sum = combine(sum, values[i]);
-            runs[lane] = sum;
-        }
+        total_runs(values + start, tile * TILE, n, runs, lid);
         const uint at = scan_runs(runs, LANES, lid);
         if (lid == 0)
             totals[first_tile + tile] = runs[at + LANES - 1];

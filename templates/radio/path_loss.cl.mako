@@ -12,10 +12,13 @@
     def kind(name):
         return "uchar" if name == "line_of_sight" else real
     limits = {name: (low, high) for name, low, high in ranges}
-    suffix = "f" if real == "float" else ""
-    def c(number):
-        return f"{float(number)!r}{suffix}"
     widths = [8 if real == "float" else 4, 1] if variant == "serial" else [1]
+    # (type of numbers, of what comparisons of them give, suffix of names) by width
+    kinds = {
+        width: (f"{real}{width}", f"{'int' if real == 'float' else 'long'}{width}", f"_{width}") if width > 1
+        else (real, "int", "")
+        for width in widths
+    }
 %>\
 // path_loss: loss in dB of a radio link for every cell of a map, by one of the models of clgeom.radio.
 //
@@ -25,80 +28,17 @@
 //
 // A cell is nothing but arithmetic and logarithms: reads each field once, writes one number. With outside="raise" a
 // field's value beyond its range sets the field's bit in `poison`; "clip" takes the nearest value allowed, "nan" marks.
-// Sources: COST 231 final report (1999), section 4.4.1 (Walfisch-Ikegami); Rappaport, "Wireless communications" (2002),
-// sections 4.2 and 4.6 (free space, two rays).
+// The models and their sources are in radio/models.h.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 
-% for width in widths:
-<%
-    T = real if width == 1 else f"{real}{width}"
-    flag = "int" if width == 1 else f"{'int' if real == 'float' else 'long'}{width}"
-    s = "" if width == 1 else f"_{width}"
-    def number(value):
-        return f"(({T}){c(value)})"
-%>\
-% if model == "free_space":
-inline ${T} loss${s}(${T} distance, ${T} frequency)
-{
-    return ${number(32.447783221883370)} + ${number(20)} * (log10(distance) + log10(frequency));
-}
-% elif model == "two_ray":
-// Free space up to where the plane earth's fourth power of the distance overtakes it.
-inline ${T} loss${s}(${T} distance, ${T} frequency, ${T} base_height, ${T} mobile_height)
-{
-    const ${T} free_space = ${number(32.447783221883370)} + ${number(20)} * (log10(distance) + log10(frequency));
-    const ${T} plane_earth = ${number(120)} + ${number(40)} * log10(distance)
-        - ${number(20)} * (log10(base_height) + log10(mobile_height));
-    return plane_earth > free_space ? plane_earth : free_space;
-}
-% elif model == "interference":
-// The field of the direct ray and of the one reflected by the ground, added with their phases. The paths' difference
-// comes from the heights' product, for the difference of two nearly equal roots would lose it.
-inline ${T} loss${s}(${T} distance, ${T} frequency, ${T} base_height, ${T} mobile_height, ${T} reflection)
-{
-    const ${T} ground = distance * ${number(1000)}, down = base_height - mobile_height, up = base_height + mobile_height;
-    const ${T} direct = sqrt(ground * ground + down * down), bounced = sqrt(ground * ground + up * up);
-    const ${T} longer = ${number(4)} * base_height * mobile_height / (direct + bounced);
-    const ${T} waves = longer * frequency * ${number(1 / 299.792458)};
-    const ${T} turn = ${number(6.283185307179586)} * (waves - floor(waves));
-    const ${T} share = reflection * direct / bounced;
-    const ${T} power = ${number(1)} + share * share + ${number(2)} * share * cos(turn);
-    return ${number(-27.552216778116630)} + ${number(20)} * (log10(direct) + log10(frequency)) - ${number(10)} * log10(power);
-}
-% elif model == "line_of_sight":
-inline ${T} loss${s}(${T} distance, ${T} frequency, ${T} base_height, ${T} mobile_height)
-{
-    return ${number(42.6)} + ${number(26)} * log10(distance) + ${number(20)} * log10(frequency);
-}
-% else:
-inline ${T} loss${s}(${T} distance, ${T} frequency, ${T} base_height, ${T} mobile_height, ${T} roof_height,
-                     ${T} street_width, ${T} separation, ${T} orientation, ${flag} line_of_sight)
-{
-    const ${T} log_d = log10(distance), log_f = log10(frequency);
-    const ${T} seen = ${number(42.6)} + ${number(26)} * log_d + ${number(20)} * log_f;
-    // from the last roof down into the street, by the angle between the street and the ray
-    const ${T} turned = orientation < ${number(35)} ? ${number(-10)} + ${number(0.354)} * orientation
-        : orientation < ${number(55)} ? ${number(2.5)} + ${number(0.075)} * (orientation - ${number(35)})
-        : ${number(4)} - ${number(0.114)} * (orientation - ${number(55)});
-    const ${T} to_street = ${number(-16.9)} - ${number(10)} * log10(street_width) + ${number(10)} * log_f
-        + ${number(20)} * log10(roof_height - mobile_height) + turned;
-    // over the roofs before, by how far the antenna stands above or below them
-    const ${T} above = base_height - roof_height;
-    const ${flag} over = above > ${number(0)};
-    const ${T} near = distance < ${number(0.5)} ? distance * ${number(2)} : ${number(1)};
-    const ${T} screened = over ? ${number(-18)} * log10(${number(1)} + (over ? above : ${number(0)})) : ${number(0)};
-    const ${T} k_a = over ? ${number(54)} : ${number(54)} - ${number(0.8)} * above * near;
-    const ${T} k_d = over ? ${number(18)} : ${number(18)} - ${number(15)} * above / roof_height;
-    const ${T} k_f = ${number(-4)} + ${number(1.5 if city == "metropolitan" else 0.7)} * (frequency * ${number(1 / 925)} - ${number(1)});
-    const ${T} over_roofs = screened + k_a + k_d * log_d + k_f * log_f - ${number(9)} * log10(separation);
-    const ${T} extra = to_street + over_roofs;
-    const ${T} hidden = ${number(32.4)} + ${number(20)} * (log_d + log_f) + (extra > ${number(0)} ? extra : ${number(0)});
-    return line_of_sight ? seen : hidden;
-}
-% endif
-
+#define NUMBERS_ARE_FLOAT ${int(real == "float")}
+#define CITY_SLOPE ${1.5 if city == "metropolitan" else 0.7}
+#include "radio/models.h"
+% for T, flag, s in kinds.values():
+LOSS_${model}(loss${s}, ${T}, ${flag})
 % endfor
+
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void path_loss(
 % for name in names:
@@ -117,9 +57,7 @@ void path_loss(
     uint bad = 0;
 % for width in widths:
 <%
-    T = real if width == 1 else f"{real}{width}"
-    flag = "int" if width == 1 else f"{'int' if real == 'float' else 'long'}{width}"
-    s = "" if width == 1 else f"_{width}"
+    T, flag, s = kinds[width]
     step = f"{width}" if variant == "serial" else "get_global_size(0)"
     checked = [name for name in names if name in fields and name in limits]
     def load(name):
@@ -142,7 +80,8 @@ void path_loss(
 % for name in checked:
 <% low, high = limits[name] %>\
 % if outside == "clip":
-            const ${flag} known_${name} = ${name} == ${name};   // where it is not, the loss is not: a comparison may hide that
+            // NaN stays NaN: the comparisons below would hide it
+            const ${flag} known_${name} = ${name} == ${name};
             ${name} = ${name} < (${T})${low} ? (${T})${low} : ${name} > (${T})${high} ? (${T})${high} : ${name};
 % else:
             const ${flag} good_${name} = (${name} >= (${T})${low}) & (${name} <= (${T})${high});

@@ -592,7 +592,7 @@ def test_files_whose_bytes_are_no_text_or_no_numbers(monkeypatch):
         (("hill.npy", "--level", 500), "No cell of 'hill.npy' is >= 500.0: values are"),
         (
             ("hill.npy", "--level", 1, "--segments", 0),
-            "The option --segments must be a whole",
+            "The option --segments must be an integer",
         ),
         (
             ("hill.npy", "--level", 1, "--holes", -1),

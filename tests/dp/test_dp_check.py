@@ -12,9 +12,15 @@ from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
 
 #: A read that each pattern does not allow, though it is inside the table.
 ILLEGAL = {
-    "RUD": (0, -1), "RDU": (-1, 1), "CLR": (-1, 0), "CRL": (1, -1),
-    "NOSE": (-1, 1), "SENO": (0, -1), "SONE": (-1, -1), "NESO": (0, -1),
-}  # fmt: skip
+    "RUD": (0, -1),
+    "RDU": (-1, 1),
+    "CLR": (-1, 0),
+    "CRL": (1, -1),
+    "NOSE": (-1, 1),
+    "SENO": (0, -1),
+    "SONE": (-1, -1),
+    "NESO": (0, -1),
+}
 SHAPE = (9, 11)
 
 
@@ -111,9 +117,14 @@ def binomial(dtype, language):
     return dp.Equation("j == 0 || j == i ? 1 : j > i ? 0 : M(i-1, j-1) + M(i-1, j)", pattern="RUD", dtype=dtype)
 
 
-@pytest.mark.parametrize("dtype, language, last", (
-    ("int32", "python", (33, 16)), ("int32", "c", (33, 16)), ("int64", "python", (66, 33)),
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "dtype, language, last",
+    (
+        ("int32", "python", (33, 16)),
+        ("int32", "c", (33, 16)),
+        ("int64", "python", (66, 33)),
+    ),
+)
 def test_overflow_is_trapped(session, dtype, language, last):
     """C(33, 16) fits 32 bits and C(34, 17) does not; C(66, 33) fits 64 bits and C(67, 33) does not."""
     n = last[0] + 1
@@ -233,9 +244,10 @@ def test_quotients_that_do_not_fit(session):
     kinds = ("(int)a / (int)b", "(int)a % (int)b", "(long)a / b", "(long)a % b", "(quotient /= (int)b)")
     text = " : ".join(f"kind == {kind} ? (int)({what})" for kind, what in enumerate(kinds))
     equation = dp.Equation(
-        f"long a = w[0], b = w[1]; int quotient = (int)a; return {text} : 5;", pattern="RUD",
+        f"long a = w[0], b = w[1]; int quotient = (int)a; return {text} : 5;",
+        pattern="RUD",
         parameters={"w": "int64[]", "kind": "int32"},
-    )  # fmt: skip
+    )
     for kind, what in enumerate(kinds):
         least = -(2**63) if "long" in what else -(2**31)
         for check in ("auto", True):
@@ -247,12 +259,15 @@ def test_quotients_that_do_not_fit(session):
                 assert table.corner == np.array(expected).astype(np.int32)
 
 
-@pytest.mark.parametrize("text, expected", (
-    ("-(a - 1) / (b + 1) * 2", "(-(a - 1)) / (b + 1) * 2"),
-    ("a * b / 7 % c / (b / c)", "a * b / 7 % c / (b / c)"),
-    ("(uchar)a / -b + ~a % (c + 9)", "(uchar)a / -b + ~a % (c + 9)"),
-    ("- -a-a / *&b", "a - a / b"),
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "text, expected",
+    (
+        ("-(a - 1) / (b + 1) * 2", "(-(a - 1)) / (b + 1) * 2"),
+        ("a * b / 7 % c / (b / c)", "a * b / 7 % c / (b / c)"),
+        ("(uchar)a / -b + ~a % (c + 9)", "(uchar)a / -b + ~a % (c + 9)"),
+        ("- -a-a / *&b", "a - a / b"),
+    ),
+)
 def test_signs_and_casts_stay_with_what_is_divided(text, expected):
     """What traps are put around is what C divides; shown by functions of Python's in their place."""
     from clgeom.dp.codegen import traps
@@ -281,28 +296,44 @@ def test_signs_and_casts_stay_with_what_is_divided(text, expected):
         return re.sub(r"\b(\d+)\b", r"C(\1)", words)
 
     given = {
-        "a": C(50), "b": C(-7), "c": C(3), "C": C, "dp_fault": None,
-        "dp_divide": lambda a, b, _: a / b, "dp_divide_rest": lambda a, b, _: a % b,
-    }  # fmt: skip
+        "a": C(50),
+        "b": C(-7),
+        "c": C(3),
+        "C": C,
+        "dp_fault": None,
+        "dp_divide": lambda a, b, _: a / b,
+        "dp_divide_rest": lambda a, b, _: a % b,
+    }
     trapped = traps.trapped(text, {})
     assert "dp_divide(" in trapped
     assert eval(python(trapped), given) == eval(python(expected), given)
 
 
-@pytest.mark.parametrize("text", (
-    "return i == 0 ?\n (w)[100000000] : M(i-1, j);", "return 0 +\n 100000000[w];", "return 1 +\n *(w + 100000000);",
-    "int k = 1;\n const global int *p = w; return p[100000000];", "int k = 1;\n return (&w[0])[100000000];",
-    "int k = 1;\n return (&(w[0]))[k];", "int k = 1;\n return *&c(0, 0);", "int k = 1;\n return vload2(1000, w).x;",
-    "int k = 1;\n return first(w + 100000000);", "int k = 1;\n return first((k, w));",
-    "int k = 1;\n if (w) { k = 2; } return k;",
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    (
+        "return i == 0 ?\n (w)[100000000] : M(i-1, j);",
+        "return 0 +\n 100000000[w];",
+        "return 1 +\n *(w + 100000000);",
+        "int k = 1;\n const global int *p = w; return p[100000000];",
+        "int k = 1;\n return (&w[0])[100000000];",
+        "int k = 1;\n return (&(w[0]))[k];",
+        "int k = 1;\n return *&c(0, 0);",
+        "int k = 1;\n return vload2(1000, w).x;",
+        "int k = 1;\n return first(w + 100000000);",
+        "int k = 1;\n return first((k, w));",
+        "int k = 1;\n if (w) { k = 2; } return k;",
+    ),
+)
 def test_other_ways_to_an_array_are_refused(text):
     """They would not be trapped."""
     with pytest.raises(InvalidInput, match="Line 2 of an equation: read the parameter '[wc]' as [wc]"):
         dp.Equation(
-            text, pattern="RUD", parameters={"w": "int32[]", "c": "int32[,]"},
+            text,
+            pattern="RUD",
+            parameters={"w": "int32[]", "c": "int32[,]"},
             helpers="int first(global const int *p) { if (p) { return vload2(0, p).x; } return 0; }",
-        )  # fmt: skip
+        )
     with pytest.raises(InvalidInput, match="Line 1 of an equation: the left side of /= must not change a variable"):
         dp.Equation("int k = 0, own[2] = {1, 1}; own[k++] /= i; return own[0];", pattern="RUD")
 
@@ -311,9 +342,10 @@ def test_arrays_go_to_helpers(session):
     equation = dp.Equation(
         "int4 v = (int4)(first(w), first(c), w[j] & w[0], 7); int own[2] = {w[0], 3}; int *p = &own[w[0] - 5]; "
         "return (int)v.w + v.x * 10 + v.y * 100 + (v.z & w[1]) * 1000 + *p * 10000;",
-        pattern="RUD", parameters={"w": "int32[]", "c": "int32[,]"},
+        pattern="RUD",
+        parameters={"w": "int32[]", "c": "int32[,]"},
         helpers="int first(global const int *p) { return p[0]; }",
-    )  # fmt: skip
+    )
     table = dp.fill(equation, (1, 2), w=[5, 6], c=[[4, 4]], check=True, device=session)
     assert table[0].tolist() == [54457, 54457]
 
@@ -344,8 +376,9 @@ def test_shifts_by_negative_counts(session):
 def test_bounds_rule_overflow_out(session):
     lcs = dp.Equation(
         lambda M, i, j, a: dp.where((i == 0) | (j == 0), 0, dp.maximum(M[i - 1, j], M[i, j - 1]) + a[i]),
-        pattern="NOSE", parameters={"a": "int32[]"},
-    )  # fmt: skip
+        pattern="NOSE",
+        parameters={"a": "int32[]"},
+    )
     n = 40
     assert dp.fill(lcs, (n, n), a=[1] * n, path="stages", device=session).overflow == "impossible"
     assert dp.fill(lcs, (n, n), a=[-1] * n, path="stages", device=session).overflow == "impossible"

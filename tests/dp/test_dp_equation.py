@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clgeom import dp
-from clgeom.dp.analysis.reach import Far, Near, Row, Split
+from clgeom.dp.analysis.dependences import Far, Near, Row, Split
 from clgeom.dp.codegen.text import marked, users_line
 from clgeom.errors import InvalidInput
 
@@ -72,7 +72,7 @@ def test_source_of_c():
         (dp.Equation(lcs, parameters=PARAMETERS, reach=Near(((0, 0),))), Near(((-1, -1), (-1, 0), (0, -1))), True),
         (dp.Equation(lambda M, i, j: M[i - 2, j] + M[i - 1, 2 * j]), Far(), False),
     ),
-)  # fmt: skip
+)
 def test_reach(equation, reach, proven):
     if isinstance(reach, Far):
         assert isinstance(equation.reach, Far)
@@ -167,9 +167,11 @@ def test_texts_for_kernels():
     (
         "error: /root/t.cl:5:45 <Spelling=/root/t.cl:1:2>: use of undeclared identifier",
         "warning: k.cl:4:1: unused\n<kernel>:5:2: error: expected expression",
-        "5:3: error: x", "/tmp/a.cl(5): error: y", "1:5:8: error: unknown type name",
+        "5:3: error: x",
+        "/tmp/a.cl(5): error: y",
+        "1:5:8: error: unknown type name",
     ),
-)  # fmt: skip
+)
 def test_lines_of_compilers_logs(log):
     """As PoCL, NVIDIA, and others write them."""
     source = "a\nb\n" + marked("equation", "x\ny\nz") + "\nend"
@@ -179,9 +181,16 @@ def test_lines_of_compilers_logs(log):
 
 @pytest.mark.parametrize(
     "count, dtype, shape",
-    ((2, "uint8", (9, 9)), (256, "uint8", (9, 9)), (257, "uint16", (9, 9)), ("index", "uint8", (9, 254)),
-     ("index", "uint16", (255, 9)), ("index", "uint32", (1, 70_000)), (1 << 20, "uint32", (1, 1))),
-)  # fmt: skip
+    (
+        (2, "uint8", (9, 9)),
+        (256, "uint8", (9, 9)),
+        (257, "uint16", (9, 9)),
+        ("index", "uint8", (9, 254)),
+        ("index", "uint16", (255, 9)),
+        ("index", "uint32", (1, 70_000)),
+        (1 << 20, "uint32", (1, 1)),
+    ),
+)
 def test_types_of_decisions(count, dtype, shape):
     equation = dp.Equation("decision = 0; return 1;", decisions=count)
     assert equation.decision_dtype(shape) == dtype

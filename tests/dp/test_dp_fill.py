@@ -21,7 +21,7 @@ from clgeom.errors import (
     EquationWarning,
     InvalidInput,
     KernelBuildError,
-)  # fmt: skip
+)
 from clgeom.runtime.policies import Policy, StagePolicy
 from clgeom.runtime.tuning import override
 
@@ -167,14 +167,25 @@ def test_what_is_kept(any_session, pattern):
         corner = dp.fill(equation, shape, keep="corner", path="stages", device=session)
         n, m = shape
         line = {
-            "RUD": expected[n - 1], "NOSE": expected[n - 1], "NESO": expected[n - 1],
-            "RDU": expected[0], "SENO": expected[0], "SONE": expected[0],
-            "CLR": expected[:, m - 1], "CRL": expected[:, 0],
-        }[pattern]  # fmt: skip
+            "RUD": expected[n - 1],
+            "NOSE": expected[n - 1],
+            "NESO": expected[n - 1],
+            "RDU": expected[0],
+            "SENO": expected[0],
+            "SONE": expected[0],
+            "CLR": expected[:, m - 1],
+            "CRL": expected[:, 0],
+        }[pattern]
         at = {
-            "RUD": (n - 1, m - 1), "CLR": (n - 1, m - 1), "NOSE": (n - 1, m - 1), "RDU": (0, m - 1),
-            "SONE": (0, m - 1), "CRL": (n - 1, 0), "NESO": (n - 1, 0), "SENO": (0, 0),
-        }[pattern]  # fmt: skip
+            "RUD": (n - 1, m - 1),
+            "CLR": (n - 1, m - 1),
+            "NOSE": (n - 1, m - 1),
+            "RDU": (0, m - 1),
+            "SONE": (0, m - 1),
+            "CRL": (n - 1, 0),
+            "NESO": (n - 1, 0),
+            "SENO": (0, 0),
+        }[pattern]
         for table in (whole, last):
             np.testing.assert_array_equal(table.last, line)
         for table in (whole, last, corner):
@@ -349,7 +360,8 @@ def test_wide_stages(session):
             np.testing.assert_array_equal(wide.decisions.numpy(), plain.decisions.numpy())
             np.testing.assert_array_equal(wide.last, plain.last)
         # narrow in the middle, where stages are long, unless the device has a group for each of their cells
-        assert len(wide.phases) in ((1, 3) if n == 70 else (1,))
+        stages = [phase.name for phase in wide.phases if phase.name != "read_cells"]
+        assert len(stages) in ((1, 3) if n == 70 else (1,))
     np.testing.assert_array_equal(plain.numpy(), reference.chain_table(d[:71].tolist())[0])
 
     def farthest(M, i, j, w):
@@ -388,8 +400,9 @@ def test_one_dimension(session):
 def test_lcs_of_texts(session):
     equation = dp.Equation(
         "i == 0 || j == 0 ? 0 : a[i-1] == b[j-1] ? M(i-1, j-1) + 1 : max(M(i-1, j), M(i, j-1))",
-        parameters={"a": "uint8[]", "b": "uint8[]"}, pattern="NOSE",
-    )  # fmt: skip
+        parameters={"a": "uint8[]", "b": "uint8[]"},
+        pattern="NOSE",
+    )
     for a, b in (("abcbdab", "bdcaba"), ("", "abc"), ("", "")):
         table = dp.fill(equation, (len(a) + 1, len(b) + 1), a=a, b=b.encode(), path="stages", device=session)
         np.testing.assert_array_equal(table.numpy(), reference.lcs_table(a, b))
@@ -398,11 +411,19 @@ def test_lcs_of_texts(session):
 def test_tables_as_parameters(session):
     c = np.arange(12, dtype=np.float32).reshape(3, 4)
     for equation in (
-        dp.Equation("c(i, j) * scale + c_rows * 100 + c_columns", dtype="float32",
-                    parameters={"c": "float32[,]", "scale": "float32"}, pattern="RUD"),
-        dp.Equation(lambda M, i, j, c, scale: c[i, j] * scale + 304, dtype="float32",
-                    parameters={"c": "float32[,]", "scale": "float32"}, pattern="RUD"),
-    ):  # fmt: skip
+        dp.Equation(
+            "c(i, j) * scale + c_rows * 100 + c_columns",
+            dtype="float32",
+            parameters={"c": "float32[,]", "scale": "float32"},
+            pattern="RUD",
+        ),
+        dp.Equation(
+            lambda M, i, j, c, scale: c[i, j] * scale + 304,
+            dtype="float32",
+            parameters={"c": "float32[,]", "scale": "float32"},
+            pattern="RUD",
+        ),
+    ):
         table = dp.fill(equation, (3, 4), c=c[:, ::-1], scale=0.5, device=session, path="stages")
         np.testing.assert_array_equal(table.numpy(), c[:, ::-1] * np.float32(0.5) + 304)
 
@@ -585,7 +606,7 @@ def test_progress_and_cancellation(session):
     """Progress rises to 1; an interrupt ends the fill, and the session goes on."""
     equation, shape = mixed("CLR", "int32"), (5, 3000)
     shares = []
-    with override({"dp/paths/column_stage": StagePolicy("serial", wg_size=1, items_per_thread=1)}):
+    with override({"dp/paths/fill_stage": StagePolicy("serial", wg_size=1, items_per_thread=1)}):
         dp.fill(equation, shape, path="stages", progress=shares.append, device=session)
         assert shares == sorted(shares) and shares[-1] == 1 and len(shares) > 3 and shares[0] < 0.5
         dp.fill(equation, (5, 9), path="stages", progress=True, device=session)
@@ -602,7 +623,7 @@ def test_progress_and_cancellation(session):
 def test_profile(session):
     table = dp.fill(mixed("RUD", "int32"), (40, 37), path="stages", profile=True, device=session)
     (phase,) = table.phases
-    assert phase.name == "row_stage" and phase.seconds > 0
+    assert phase.name == "fill_stage" and phase.seconds > 0
 
 
 def test_recover_says_what_is_wrong(session, capfd):

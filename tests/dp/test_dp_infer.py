@@ -31,10 +31,15 @@ def test_the_catalogue_is_the_study_s():
 
 
 OFFSETS = {
-    (-1, -1): {"RUD", "CLR", "NOSE"}, (-1, 0): {"RUD", "NOSE", "NESO"}, (-1, 1): {"RUD", "CRL", "NESO"},
-    (0, -1): {"CLR", "NOSE", "SONE"}, (0, 1): {"CRL", "SENO", "NESO"}, (1, -1): {"RDU", "CLR", "SONE"},
-    (1, 0): {"RDU", "SENO", "SONE"}, (1, 1): {"RDU", "CRL", "SENO"},
-}  # fmt: skip
+    (-1, -1): {"RUD", "CLR", "NOSE"},
+    (-1, 0): {"RUD", "NOSE", "NESO"},
+    (-1, 1): {"RUD", "CRL", "NESO"},
+    (0, -1): {"CLR", "NOSE", "SONE"},
+    (0, 1): {"CRL", "SENO", "NESO"},
+    (1, -1): {"RDU", "CLR", "SONE"},
+    (1, 0): {"RDU", "SENO", "SONE"},
+    (1, 1): {"RDU", "CRL", "SENO"},
+}
 
 
 @pytest.mark.parametrize("offset", OFFSETS)
@@ -69,10 +74,12 @@ def test_fits_count_cells_of_stages():
 
 PROOFS = {
     "a split of an interval": (
-        lambda M, i, j: dp.where(j <= i, 0, dp.min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j])), {"left", "down"},
+        lambda M, i, j: dp.where(j <= i, 0, dp.min_over("k", i, j, lambda k: M[i, k] + M[k + 1, j])),
+        {"left", "down"},
     ),
     "the same, bounded otherwise": (
-        lambda M, i, j: dp.where(i < j, dp.max_over("k", i + 1, j, lambda k: M[i, k] + M[k, j]), 0), {"left", "down"},
+        lambda M, i, j: dp.where(i < j, dp.max_over("k", i + 1, j, lambda k: M[i, k] + M[k, j]), 0),
+        {"left", "down"},
     ),
     "the first row": (lambda M, i, j: dp.where(i > 0, M[0, j], 1), {"up"}),
     "a row that is not 0": (lambda M, i, j: dp.where(i != 0, M[0, j], 1), {"up"}),
@@ -81,11 +88,12 @@ PROOFS = {
     "half way": (lambda M, i, j: dp.where(j > 1, M[i, j - 1 - j % 2], 1), {"left"}),
     "twice as far": (lambda M, i, j, m: dp.where((2 * j < m) & (j > 0), M[i, 2 * j], 1), {"right"}),
     "chained conditions": (
-        lambda M, i, j: dp.where(~((i < 1) | (j < 2)), M[i - 1, j - 2] + M[i, j - 1], 0), {"up-left", "left"},
+        lambda M, i, j: dp.where(~((i < 1) | (j < 2)), M[i - 1, j - 2] + M[i, j - 1], 0),
+        {"up-left", "left"},
     ),
     "all before in the row": (lambda M, i, j: dp.sum_over("k", 0, j, lambda k: M[i, k]) + 1, {"left"}),
     "only in the condition": (lambda M, i, j: dp.where((j > 0) & (M[i, j - 1] > 3), 1, 0), {"left"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PROOFS)

@@ -13,7 +13,7 @@ from clgeom.dp.paths import bits, rows, splits, stages, tickets, tiles
 from clgeom.dp.problems import knapsack as solve_knapsack
 from clgeom.dp.problems import knapsacks, ways
 from clgeom.dp.problems import lcs as solve_lcs
-from clgeom.dp.table import walk
+from clgeom.dp.table import traceback
 from clgeom.errors import DeviceWarning, InvalidInput
 from clgeom.runtime.policies import Policy, TilePolicy
 from clgeom.runtime.tuning import override, select
@@ -27,7 +27,7 @@ def short(monkeypatch, request):
     for module in (work, stages):
         monkeypatch.setattr(module, "OPERATIONS", max((1 << 10) // units, 1))
     monkeypatch.setattr(splits, "SPLITS", 1 << 12)
-    for module in (bits, walk):
+    for module in (bits, traceback):
         monkeypatch.setattr(module, "STEPS", 7)
 
 
@@ -75,7 +75,7 @@ def test_rows_tiles_and_splits_in_parts(any_session, short, monkeypatch):
 def test_ways_back_in_parts(session, short):
     given = words((60, 70))
     moves = [(-1, -1), (-1, 0), (0, -1)]
-    way = dp.walk_back(lcs, (60, 70), moves, band_bytes=400, device=session, **given)
+    way = dp.traceback(lcs, (60, 70), moves, band_bytes=400, device=session, **given)
     a, b = given["x"].tobytes(), given["y"].tobytes()
     found = solve_lcs(a, b, device=session)
     assert found.length == way.value == (way.decisions == 0).sum() - (way.cells[-1] == 0).any()
@@ -96,8 +96,7 @@ def test_no_launch_is_planned_long(session, equation, shape, values):
     """By what its cells cost: counted here in full, estimated there from a few."""
     equation = dp.Equation(equation, pattern="RUD") if isinstance(equation, str) else equation
     job = job_of(session, equation, shape, values)
-    kernel = stages.KERNELS[job.pattern.kind]
-    policy, units = select(session.profile, kernel), session.profile.compute_units
+    policy, units = select(session.profile, stages.KERNEL), session.profile.compute_units
     planned = stages.launches(job, policy, 0, job.stages)
     _, counts = stages.counts_of(job, 0, job.stages)
     for first, last, low, high, groups in zip(*(of.tolist() for of in planned)):

@@ -40,13 +40,16 @@ def in_a_loop(M, i, j):
 PROVEN = {
     "far left": (far_left, (3, 5000), (1, 49), (0, -1)),
     "far left in C": (
-        "i==0 ? j+1 : j<49 ? M(i-1,j) : M(i-1,j)+M(i-1,j-50)", (3, 5000), (1, 49), (0, -1),
+        "i==0 ? j+1 : j<49 ? M(i-1,j) : M(i-1,j)+M(i-1,j-50)",
+        (3, 5000),
+        (1, 49),
+        (0, -1),
     ),
     "inner corner": (inner_corner, (3000, 3000), (40, 40), (-1, 40)),
     "right edge": (right_edge, (4, 4000), (1, 3971), (0, 4000)),
     "one row": (one_row, (4000, 300), (1777, 299), (1776, 300)),
     "in a loop": (in_a_loop, (50, 3000), (1, 11), (0, -1)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("path", ("stages", "rows", None))
@@ -130,22 +133,38 @@ class Random:
         self.code = compile(f"where_(i == 0, lambda: 1, lambda: {value(3)})", "equation", "eval")
 
     def traced(self, M, i, j, m):
-        return eval(self.code, {
-            "i": i, "j": j, "m": m, "read": lambda a, b: M[a, b], "not_": lambda a: ~a,
-            "and_": lambda a, b: a & b(), "or_": lambda a, b: a | b(),
-            "where_": lambda c, a, b: where(c, a(), b()),
-        })  # fmt: skip
+        return eval(
+            self.code,
+            {
+                "i": i,
+                "j": j,
+                "m": m,
+                "read": lambda a, b: M[a, b],
+                "not_": lambda a: ~a,
+                "and_": lambda a, b: a & b(),
+                "or_": lambda a, b: a | b(),
+                "where_": lambda c, a, b: where(c, a(), b()),
+            },
+        )
 
     def outside(self):
         """All (cell, read) that are outside the table."""
         n, m = self.shape
         for i, j in itertools.product(range(n), range(m)):
             reads = []
-            eval(self.code, {
-                "i": i, "j": j, "m": m, "read": lambda *read, to=reads: to.append(read), "not_": lambda a: not a,
-                "and_": lambda a, b: a and b(), "or_": lambda a, b: a or b(),
-                "where_": lambda c, a, b: a() if c else b(),
-            })  # fmt: skip
+            eval(
+                self.code,
+                {
+                    "i": i,
+                    "j": j,
+                    "m": m,
+                    "read": lambda *read, to=reads: to.append(read),
+                    "not_": lambda a: not a,
+                    "and_": lambda a, b: a and b(),
+                    "or_": lambda a, b: a or b(),
+                    "where_": lambda c, a, b: a() if c else b(),
+                },
+            )
             yield from (((i, j), (a, b)) for a, b in reads if not (0 <= a < n and 0 <= b < m))
 
 
@@ -161,3 +180,77 @@ def test_proofs_against_every_cell():
         if found is not None:
             assert (found.cell, found.read) in wrong
             assert found.cell[0] == min(cell[0] for cell, _ in wrong)
+
+
+class Loops:
+    """A random equation of reductions, all over one index: inside each other, side by side, under conditions of it."""
+
+    def __init__(self, seed):
+        r = random.Random(seed)
+
+        def sum_(inside):
+            k = r.choice(("", "+ k", "- k")) if inside else ""
+            return f"{r.choice(('', '-'))}{r.choice('ij')} {k} + {r.randint(-3, 3)}"
+
+        def value(depth, inside):
+            kind = r.choice(("read", "where", "over", "over") if depth else ("read", "read", "1"))
+            if kind == "where":
+                test = f"({sum_(inside)}) {r.choice(('<', '<=', '>', '>=', '==', '!='))} ({sum_(inside)})"
+                return f"where_({test}, lambda: {value(depth - 1, inside)}, lambda: {value(depth - 1, inside)})"
+            if kind == "over":
+                ends = [r.choice((str(r.randint(0, 3)), sum_(inside))) for _ in range(2)]
+                outer = f" + ({value(depth - 1, inside)})" if r.random() < 0.5 else ""
+                return f"over_({', '.join(ends)}, lambda k: {value(depth - 1, True)}){outer}"
+            column = r.choice(("j", "j + k", "j - k", "k") if inside else ("j", "j - 1", "j + 1"))
+            return f"read(i - 1, {column} + {r.randint(-1, 1)})" if kind == "read" else "1"
+
+        self.shape = r.randint(2, 6), r.randint(2, 7)
+        self.text = f"where_(i == 0, lambda: 1, lambda: {value(3, False)})"
+        self.code = compile(self.text, "equation", "eval")
+
+    def traced(self, M, i, j):
+        k = dp.index("k")
+        return eval(
+            self.code,
+            {
+                "i": i,
+                "j": j,
+                "read": lambda a, b: M[a, b],
+                "where_": lambda c, a, b: where(c, a(), b()),
+                "over_": lambda lo, hi, body: dp.sum_over(k, dp.cast(lo, "int32"), dp.cast(hi, "int32"), body(k)),
+            },
+        )
+
+    def outside(self):
+        """All (cell, read) that are outside the table."""
+        n, m = self.shape
+        for i, j in itertools.product(range(n), range(m)):
+            reads = []
+            eval(
+                self.code,
+                {
+                    "i": i,
+                    "j": j,
+                    "read": lambda *read, to=reads: to.append(read) or 0,
+                    "where_": lambda c, a, b: a() if c else b(),
+                    "over_": lambda lo, hi, body: sum(body(k) for k in range(lo, hi)),
+                },
+            )
+            yield from (((i, j), (a, b)) for a, b in reads if not (0 <= a < n and 0 <= b < m))
+
+
+def test_proofs_of_loops_against_every_cell():
+    """One index in many reductions hides nothing."""
+    proven = 0
+    for seed in range(120):
+        case = Loops(seed)
+        equation = dp.Equation(case.traced, pattern="RUD")
+        n, _ = case.shape
+        job = Job(equation, case.shape, PATTERNS["RUD"], None, "table", 0, n, False, None, {}, (), {})
+        found, wrong = outside.first_read(job, equation), list(case.outside())
+        assert (found is None) == (not wrong), (seed, case.text)
+        if found is not None:
+            proven += 1
+            assert (found.cell, found.read) in wrong
+            assert found.cell[0] == min(cell[0] for cell, _ in wrong)
+    assert 20 < proven < 100

@@ -1,7 +1,5 @@
 """Problems of plans, customers and sets: against trying everything, and every solution worked out again."""
 
-import doctest
-import importlib
 from fractions import Fraction
 from math import inf
 
@@ -154,9 +152,3 @@ WRONG = {
 def test_wrong_parameters(name):
     with pytest.raises(InvalidInput, match=name):
         WRONG[name]()
-
-
-@pytest.mark.parametrize("name", ["plans", "sets"])
-def test_examples_of_docstrings(name):
-    found = doctest.testmod(importlib.import_module(f"clgeom.dp.problems.{name}"))
-    assert found.attempted and not found.failed

@@ -16,19 +16,13 @@ from clgeom.runtime.tuning import override
 SMALL = {
     "cpu": {
         "dp/paths/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_columns=4, steps=2, strips=2),
-        "dp/paths/row_stage": StagePolicy("serial", wg_size=1, items_per_thread=4, groups_per_unit=1),
-        "dp/paths/column_stage": StagePolicy("serial", wg_size=1, items_per_thread=4, groups_per_unit=1),
-        "dp/paths/diagonal_stage": StagePolicy(
-            "serial", wg_size=1, items_per_thread=4, groups_per_unit=1, layout="ROWS"
-        ),
+        "dp/paths/fill_stage": StagePolicy("serial", wg_size=1, items_per_thread=4, groups_per_unit=1, layout="ROWS"),
     },
     "gpu": {
         "dp/paths/tile_sweep": TilePolicy("group", 2, block_rows=2, block_columns=4, steps=2),
         "dp/paths/rows_fused": Policy("group", 64, 4),
         "dp/paths/rows_direct": Policy("group", 4, 2),
-        "dp/paths/row_stage": StagePolicy("group", wg_size=4, items_per_thread=1),
-        "dp/paths/column_stage": StagePolicy("group", wg_size=4, items_per_thread=1),
-        "dp/paths/diagonal_stage": StagePolicy("group", wg_size=4, items_per_thread=1),
+        "dp/paths/fill_stage": StagePolicy("group", wg_size=4, items_per_thread=1),
     },
 }
 
@@ -128,7 +122,7 @@ def job_of(session, equation, shape, values, pattern=None):
     from clgeom.dp.job import Job, check_values
 
     pattern = dp.PATTERNS[pattern or equation.pattern]
-    values = check_values(equation, values, of="fill")
+    values = check_values(equation, values, caller="fill")
     return Job(equation, shape, pattern, None, "table", 0, pattern.stages(*shape), False, session, values, (), {})
 
 

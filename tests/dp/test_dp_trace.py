@@ -43,16 +43,21 @@ def integers(depth=3):
             return dp.minimum(a, b), lambda i, j: min(fa(i, j), fb(i, j))
 
         return st.one_of(
-            binary(lambda a, b: a + b), binary(lambda a, b: a - b), binary(lambda a, b: a * b),
-            st.tuples(children, children, children, children).map(choice), st.tuples(children, children).map(least),
+            binary(lambda a, b: a + b),
+            binary(lambda a, b: a - b),
+            binary(lambda a, b: a * b),
+            st.tuples(children, children, children, children).map(choice),
+            st.tuples(children, children).map(least),
             children.map(lambda a: (abs(a[0]), lambda i, j: abs(a[1](i, j)))),
             children.map(lambda a: (a[0] // 3, lambda i, j: a[1](i, j) // 3)),
             children.map(lambda a: (a[0] % -4, lambda i, j: a[1](i, j) % -4)),
-            binary(lambda a, b: a & b), binary(lambda a, b: a | b), binary(lambda a, b: a ^ b),
+            binary(lambda a, b: a & b),
+            binary(lambda a, b: a | b),
+            binary(lambda a, b: a ^ b),
             children.map(lambda a: (~a[0], lambda i, j: ~a[1](i, j))),
             children.map(lambda a: (a[0] >> 2, lambda i, j: a[1](i, j) >> 2)),
             children.map(lambda a: (a[0] << 3, lambda i, j: a[1](i, j) << 3)),
-        )  # fmt: skip
+        )
 
     return st.recursive(leaf, grow, max_leaves=8)
 
@@ -121,43 +126,71 @@ OPERATIONS = {
     "which_min": (lambda x, y: dp.which_min(x, y, 1), lambda x, y: [x, y, 1].index(min(x, y, 1))),
     "which_max": (lambda x, y: dp.which_max(x, y), lambda x, y: [x, y].index(max(x, y))),
     "which_max4": (lambda x, y: dp.which_max(x, y, 3, x), lambda x, y: [x, y, 3].index(max(x, y, 3))),
-    "compare": (lambda x, y: (x < y) + 2 * (x <= y) + 4 * (x > y) + 8 * (x >= y) + 16 * (x == y) + 32 * (x != y),
-                lambda x, y: (x < y) + 2 * (x <= y) + 4 * (x > y) + 8 * (x >= y) + 16 * (x == y) + 32 * (x != y)),
-    "logic": (lambda x, y: dp.where((x < y) & ~(y == 2) | (x > 3) & (y > 0) | (x == -5), 1, 0),
-              lambda x, y: int((x < y and y != 2) or (x > 3 and y > 0) or x == -5)),
+    "compare": (
+        lambda x, y: (x < y) + 2 * (x <= y) + 4 * (x > y) + 8 * (x >= y) + 16 * (x == y) + 32 * (x != y),
+        lambda x, y: (x < y) + 2 * (x <= y) + 4 * (x > y) + 8 * (x >= y) + 16 * (x == y) + 32 * (x != y),
+    ),
+    "logic": (
+        lambda x, y: dp.where((x < y) & ~(y == 2) | (x > 3) & (y > 0) | (x == -5), 1, 0),
+        lambda x, y: int((x < y and y != 2) or (x > 3 and y > 0) or x == -5),
+    ),
     "known": (
-        lambda x, y: dp.where((x < y) & True, 1, 0)
-        + dp.where(False | (x < y), 2, 0)
-        + dp.where((x < y) | True, 4, 0)
-        + dp.where((x < y) & False, 8, 0)
-        + dp.where(~(x < y), 16, 0),
+        lambda x, y: (
+            dp.where((x < y) & True, 1, 0)
+            + dp.where(False | (x < y), 2, 0)
+            + dp.where((x < y) | True, 4, 0)
+            + dp.where((x < y) & False, 8, 0)
+            + dp.where(~(x < y), 16, 0)
+        ),
         lambda x, y: 7 if x < y else 20,
     ),
     "where numbers": (lambda x, y: dp.where(x, 5, dp.where(y > 0, y, -9)), lambda x, y: 5 if x else y if y > 0 else -9),
-    "min_over": (lambda x, y: dp.min_over("k", x, y, lambda k: (k - 2) * (k - 2)),
-                 lambda x, y: min(((k - 2) ** 2 for k in range(x, y)), default=2**31 - 1)),
-    "max_over": (lambda x, y: dp.max_over("k", x, y, lambda k: k * (3 - k), empty=x),
-                 lambda x, y: max((k * (3 - k) for k in range(x, y)), default=x)),
-    "sum_over": (lambda x, y: dp.sum_over("k", x, y, lambda k: k * k + x),
-                 lambda x, y: sum(k * k + x for k in range(x, y))),
-    "argmin_over": (lambda x, y: dp.argmin_over("k", x, y, lambda k: k % 3),
-                    lambda x, y: min(range(x, y), key=lambda k: (k % 3, k), default=-1)),
-    "argmax_over": (lambda x, y: dp.argmax_over("k", x, y, lambda k: k % 3),
-                    lambda x, y: min(range(x, y), key=lambda k: (-(k % 3), k), default=-1)),
-    "nested": (lambda x, y: dp.sum_over("k", 0, x, lambda k: dp.max_over("k", k, k + 3, lambda q: q * y) + k),
-               lambda x, y: sum(max(q * y for q in range(k, k + 3)) + k for k in range(x))),
-    "lazy": (lambda x, y: dp.where((y != 0) & (x // dp.where(y == 0, 1, y) > 1), x // y, -1),
-             lambda x, y: x // y if y != 0 and x // y > 1 else -1),
-    "bits": (lambda x, y: (x & y) + 32 * (x | y) + 1024 * (x ^ y) - ~x,
-             lambda x, y: (x & y) + 32 * (x | y) + 1024 * (x ^ y) - ~x),
-    "bits of numbers": (lambda x, y: (x & 6) * 100 + (9 | y) * 10 + (x ^ -3),
-                        lambda x, y: (x & 6) * 100 + (9 | y) * 10 + (x ^ -3)),
-    "conditions": (lambda x, y: ((x > 1) ^ (y > 2)) + 2 * (True ^ (x > 1)) + dp.where(x & 1, 4, 0),
-                   lambda x, y: ((x > 1) ^ (y > 2)) + 2 * (not x > 1) + 4 * (x & 1)),
-    "shifts": (lambda x, y: (x << (y & 7)) + (x >> (y & 3)) + (1 << (x & 15)) + (x >> 40) + (y << 0),
-               lambda x, y: (x << (y & 7)) + (x >> (y & 3)) + (1 << (x & 15)) + (x >> 40) + y),
+    "min_over": (
+        lambda x, y: dp.min_over("k", x, y, lambda k: (k - 2) * (k - 2)),
+        lambda x, y: min(((k - 2) ** 2 for k in range(x, y)), default=2**31 - 1),
+    ),
+    "max_over": (
+        lambda x, y: dp.max_over("k", x, y, lambda k: k * (3 - k), empty=x),
+        lambda x, y: max((k * (3 - k) for k in range(x, y)), default=x),
+    ),
+    "sum_over": (
+        lambda x, y: dp.sum_over("k", x, y, lambda k: k * k + x),
+        lambda x, y: sum(k * k + x for k in range(x, y)),
+    ),
+    "argmin_over": (
+        lambda x, y: dp.argmin_over("k", x, y, lambda k: k % 3),
+        lambda x, y: min(range(x, y), key=lambda k: (k % 3, k), default=-1),
+    ),
+    "argmax_over": (
+        lambda x, y: dp.argmax_over("k", x, y, lambda k: k % 3),
+        lambda x, y: min(range(x, y), key=lambda k: (-(k % 3), k), default=-1),
+    ),
+    "nested": (
+        lambda x, y: dp.sum_over("k", 0, x, lambda k: dp.max_over("k", k, k + 3, lambda q: q * y) + k),
+        lambda x, y: sum(max(q * y for q in range(k, k + 3)) + k for k in range(x)),
+    ),
+    "lazy": (
+        lambda x, y: dp.where((y != 0) & (x // dp.where(y == 0, 1, y) > 1), x // y, -1),
+        lambda x, y: x // y if y != 0 and x // y > 1 else -1,
+    ),
+    "bits": (
+        lambda x, y: (x & y) + 32 * (x | y) + 1024 * (x ^ y) - ~x,
+        lambda x, y: (x & y) + 32 * (x | y) + 1024 * (x ^ y) - ~x,
+    ),
+    "bits of numbers": (
+        lambda x, y: (x & 6) * 100 + (9 | y) * 10 + (x ^ -3),
+        lambda x, y: (x & 6) * 100 + (9 | y) * 10 + (x ^ -3),
+    ),
+    "conditions": (
+        lambda x, y: ((x > 1) ^ (y > 2)) + 2 * (True ^ (x > 1)) + dp.where(x & 1, 4, 0),
+        lambda x, y: ((x > 1) ^ (y > 2)) + 2 * (not x > 1) + 4 * (x & 1),
+    ),
+    "shifts": (
+        lambda x, y: (x << (y & 7)) + (x >> (y & 3)) + (1 << (x & 15)) + (x >> 40) + (y << 0),
+        lambda x, y: (x << (y & 7)) + (x >> (y & 3)) + (1 << (x & 15)) + (x >> 40) + y,
+    ),
     "shared": (lambda x, y: shared(x * y + 1, x > y), lambda x, y: shared_python(x * y + 1, x > y)),
-}  # fmt: skip
+}
 
 
 def shared(t, c):
@@ -229,11 +262,12 @@ def test_floats_are_numpys(session, dtype):
         (lambda a, b: dp.minimum(a, b), lambda a, b: b if b < a else a),
         (lambda a, b: dp.maximum(a, b), lambda a, b: b if b > a else a),
         (lambda a, b: abs(a) - b * a + 0.1, lambda a, b: abs(a) - b * a + real(0.1)),
-        (lambda a, b: dp.min_over("k", 0, 2, lambda k: dp.where(k == 0, a, b)),
-         lambda a, b: min((x for x in (a, b) if x == x), default=real(math.inf))),
-        (lambda a, b: dp.argmax_over("k", 0, 2, lambda k: dp.where(k == 0, a, b)),
-         lambda a, b: real(largest(a, b))),
-    ]  # fmt: skip
+        (
+            lambda a, b: dp.min_over("k", 0, 2, lambda k: dp.where(k == 0, a, b)),
+            lambda a, b: min((x for x in (a, b) if x == x), default=real(math.inf)),
+        ),
+        (lambda a, b: dp.argmax_over("k", 0, 2, lambda k: dp.where(k == 0, a, b)), lambda a, b: real(largest(a, b))),
+    ]
 
     def cell(M, i, j, a, b):
         value = a[i]

@@ -27,7 +27,7 @@ def way(decisions, i, j, moves):
 def test_longest_common_subsequence(any_session, band_bytes):
     for shape in ((1, 1), (600, 437), (90, 1100)):
         given = words(shape)
-        found = dp.walk_back(lcs, shape, MOVES, band_bytes=band_bytes, device=any_session, **given)
+        found = dp.traceback(lcs, shape, MOVES, band_bytes=band_bytes, device=any_session, **given)
         whole = dp.fill(lcs, shape, path="stages", device=any_session, **given)
         decisions = whole.decisions.numpy()
         assert found.value == whole.corner
@@ -46,14 +46,19 @@ def test_other_corner_and_an_end(session):
     moves = ((1, 0), (0, -1), None)
     policy = TilePolicy("serial", 1, block_rows=2, block_columns=4, steps=4, strips=3)
     with override({"dp/paths/tile_sweep": policy}):
-        found = dp.walk_back(steep, (70, 50), moves, band_bytes=100, device=session)
+        found = dp.traceback(steep, (70, 50), moves, band_bytes=100, device=session)
     decisions = dp.fill(steep, (70, 50), path="stages", device=session).decisions.numpy()
     assert list(map(tuple, found.cells.tolist())) == list(way(decisions, 0, 49, moves))
 
 
-@pytest.mark.parametrize("pattern, moves", (
-    ("RUD", ((-1, 0), (-1, 1))), ("RDU", ((1, 0), (1, 1))), ("SONE", ((0, -1), (0, -2))),
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "pattern, moves",
+    (
+        ("RUD", ((-1, 0), (-1, 1))),
+        ("RDU", ((1, 0), (1, 1))),
+        ("SONE", ((0, -1), (0, -2))),
+    ),
+)
 def test_from_the_corner_of_the_pattern(session, pattern, moves):
     """Which need not be the cell that reads alone would call the last."""
 
@@ -64,7 +69,7 @@ def test_from_the_corner_of_the_pattern(session, pattern, moves):
 
     shape = (45, 70)
     with override({"dp/paths/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_columns=4, steps=4, strips=3)}):
-        found = dp.walk_back(down, shape, moves, band_bytes=100, device=session)
+        found = dp.traceback(down, shape, moves, band_bytes=100, device=session)
     whole = dp.fill(down, shape, path="stages", device=session)
     assert found.value == whole.corner
     corner = dp.PATTERNS[pattern].corner(*shape)
@@ -74,14 +79,14 @@ def test_from_the_corner_of_the_pattern(session, pattern, moves):
 def test_bad_input(session):
     given = words((5, 5))
     with pytest.raises(InvalidInput, match="one entry for each of 3 decisions"):
-        dp.walk_back(lcs, (5, 5), MOVES[:2], device=session, **given)
-    with pytest.raises(InvalidInput, match="'values' parameter of walk_back must be a dictionary .* Got int"):
-        dp.walk_back(lcs, (5, 5), MOVES, values=5, device=session, **given)
+        dp.traceback(lcs, (5, 5), MOVES[:2], device=session, **given)
+    with pytest.raises(InvalidInput, match="'values' parameter of traceback must be a dictionary .* Got int"):
+        dp.traceback(lcs, (5, 5), MOVES, values=5, device=session, **given)
     with pytest.raises(InvalidInput, match="must lead where NOSE reads"):
-        dp.walk_back(lcs, (5, 5), ((1, 0), (-1, 0), (0, -1)), device=session, **given)
+        dp.traceback(lcs, (5, 5), ((1, 0), (-1, 0), (0, -1)), device=session, **given)
     up = dp.Equation("decision = j % 2; return i == 0 ? 1 : M(i-1, j) + M(i-1, j-1);", pattern="RUD", decisions=2)
     with pytest.raises(InvalidInput, match="must lead to one corner"):
-        dp.walk_back(up, (5, 5), ((-1, 1), (-1, 0)), device=session)
+        dp.traceback(up, (5, 5), ((-1, 1), (-1, 0)), device=session)
     plain = dp.Equation("i == 0 ? 1 : M(i-1, j)", pattern="NOSE")
     with pytest.raises(InvalidInput, match="up to 256 decisions"):
-        dp.walk_back(plain, (5, 5), (), device=session)
+        dp.traceback(plain, (5, 5), (), device=session)

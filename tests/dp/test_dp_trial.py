@@ -60,8 +60,9 @@ def test_a_forgotten_base_case(session, what, path):
 
 
 def test_a_forgotten_base_case_of_rows_and_splits(session):
-    above = dp.Equation(lambda M, i, j, w: dp.where(j < w[i], 0, M[i - 1, j - w[i]]), pattern="RUD",
-                        parameters={"w": "int32[]"})  # fmt: skip
+    above = dp.Equation(
+        lambda M, i, j, w: dp.where(j < w[i], 0, M[i - 1, j - w[i]]), pattern="RUD", parameters={"w": "int32[]"}
+    )
     with pytest.raises(DependencyError, match=r"Cell \(0, 1\) .*\(0, 1\) -> \(-1, 0\)"):
         dp.fill(above, (3, 9), path="rows", w=[1, 1, 1], device=session)
 
@@ -120,8 +121,11 @@ def test_what_is_documented_is_warned_of(session):
         pattern="RUD",
     )
     with pytest.warns(EquationWarning, match=r"Cell \(1, 0\) .* goes beyond int32, and wraps around") as caught:
-        dp.fill(dp.Equation(lambda M, i, j: dp.where(i == 0, 2**31 - 1, M[i - 1, j] + 1), pattern="RUD"), (3, 3),
-                device=session)  # fmt: skip
+        dp.fill(
+            dp.Equation(lambda M, i, j: dp.where(i == 0, 2**31 - 1, M[i - 1, j] + 1), pattern="RUD"),
+            (3, 3),
+            device=session,
+        )
     assert Path(caught[0].filename).name == Path(__file__).name
     divided = dp.Equation(lambda M, i, j: 5 // (j - 1), pattern="RUD")
     with pytest.warns(EquationWarning, match=r"Cell \(0, 1\) .* divides by zero, and takes the quotient"):
@@ -154,9 +158,10 @@ def test_a_pattern_that_is_proven_wrong(session):
             dp.fill(wrong, (3, 5), pattern="RUD", check=check, w=2, device=session)
     assert dp.fill(wrong, (3, 5), pattern="CLR", w=2, device=session)[0].tolist() == [0, 0, 1, 1, 2]
     either = dp.Equation(
-        lambda M, i, j, row: dp.where(i == 0, j, dp.where(row == 1, M[i, j - 1], M[i - 1, j])), pattern="RUD",
+        lambda M, i, j, row: dp.where(i == 0, j, dp.where(row == 1, M[i, j - 1], M[i - 1, j])),
+        pattern="RUD",
         parameters={"row": "int32"},
-    )  # fmt: skip
+    )
     assert dp.fill(either, (3, 5), row=0, device=session)[2].tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(DependencyError, match=r"reads M\(i, j - 1\)"):
         dp.fill(either, (3, 5), row=1, device=session)
@@ -274,7 +279,7 @@ def test_nothing_right_is_refused(session, monkeypatch, call):
 
     for module in (allocation, chains, knapsacks, pascal, plans, sequences, sets, ways):
         monkeypatch.setattr(module, "fill", fill)
-    monkeypatch.setattr(sequences, "walk_back", lambda *a, **k: seen.append(1) or dp.walk_back(*a, **k))
+    monkeypatch.setattr(sequences, "traceback", lambda *a, **k: seen.append(1) or dp.traceback(*a, **k))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CALLS[call]()

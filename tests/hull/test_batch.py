@@ -469,7 +469,7 @@ def test_convex_hulls_leaves_points_out(session, where):
     for batch, groups in (
         (convex_hulls(given, offsets, nonfinite="drop", device=session), np.repeat([1, 2, 3], np.diff(offsets)[1:])),
         (convex_hulls_by_label(given, labels, nonfinite="drop", device=session), labels),
-    ):  # fmt: skip
+    ):
         for group, hull in enumerate(batch):
             mine = np.flatnonzero((groups == group) & ~out)
             assert hull.vertices.tolist() == mine[reference_hull.convex_hull(points[mine])].tolist()
@@ -523,7 +523,7 @@ BAD_OFFSETS = (
     ([[0, 9]], "must be integers of shape (m + 1,). Got int64 of shape (1, 2) instead."),
     (None, "must be integers of shape (m + 1,). Got object of shape () instead."),
     (np.ma.MaskedArray([0, 5, 9], mask=[0, 1, 0]), "must have no masked entries. Got 1 of them instead."),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("offsets, message", BAD_OFFSETS)
@@ -635,8 +635,15 @@ def test_batch_profiled(batch):
 @pytest.fixture
 def cities(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [("a", 0, 0, "Peru", 3), ("b", 1, 0, "Peru", 3), ("c", 1, 1, "Peru", 20), ("d", 0, 1, "Peru", 20),
-            ("e", 0.5, 0.5, "Peru", 20), ("f", 9, 9, '"Cote, x"', 3), ("g", 10, 10, '"Cote, x"', 20)]  # fmt: skip
+    rows = [
+        ("a", 0, 0, "Peru", 3),
+        ("b", 1, 0, "Peru", 3),
+        ("c", 1, 1, "Peru", 20),
+        ("d", 0, 1, "Peru", 20),
+        ("e", 0.5, 0.5, "Peru", 20),
+        ("f", 9, 9, '"Cote, x"', 3),
+        ("g", 10, 10, '"Cote, x"', 20),
+    ]
     lines = ["name,lon,lat,country,zone", "# a comment", *(",".join(map(str, row)) for row in rows)]
     (tmp_path / "cities.csv").write_text("\n".join(lines) + "\n")
     return tmp_path

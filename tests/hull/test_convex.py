@@ -263,9 +263,12 @@ def test_threads_that_start_a_session_together(session):
 
 def in_new_process(code, **env):
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **env},
-    )  # fmt: skip
+    )
 
 
 FORK = """
@@ -287,9 +290,16 @@ os.waitpid(pid, 0)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize(
-    "call", ("clgeom.convex_hull(points)", "clgeom.orient2d((0, 0), (1, 0), (0, 1))", "clgeom.heaphull_filter(points)",
-             "clgeom.devices()", "clgeom.Session()", "clgeom.convex_hull(points, device=session)")
-)  # fmt: skip
+    "call",
+    (
+        "clgeom.convex_hull(points)",
+        "clgeom.orient2d((0, 0), (1, 0), (0, 1))",
+        "clgeom.heaphull_filter(points)",
+        "clgeom.devices()",
+        "clgeom.Session()",
+        "clgeom.convex_hull(points, device=session)",
+    ),
+)
 def test_forked_child_is_told_to_spawn(call):
     before = "clgeom.convex_hull(points); session = clgeom.default_session()"
     result = in_new_process(FORK.format(before=before, call=call))
@@ -312,7 +322,18 @@ def test_import_is_light():
 def test_public_names():
     for name in clgeom.__all__:
         assert getattr(clgeom, name) is not None
-    assert {"convex_hull", "heaphull_filter", "orient2d", "devices", "Session", "default_session", "Hull",
-            "HeaphullFilter", "Phase", "DeviceProfile", "errors"} <= set(dir(clgeom))  # fmt: skip
+    assert {
+        "convex_hull",
+        "heaphull_filter",
+        "orient2d",
+        "devices",
+        "Session",
+        "default_session",
+        "Hull",
+        "HeaphullFilter",
+        "Phase",
+        "DeviceProfile",
+        "errors",
+    } <= set(dir(clgeom))
     with pytest.raises(AttributeError, match="no_such_name"):
         clgeom.no_such_name

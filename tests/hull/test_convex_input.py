@@ -21,11 +21,22 @@ def test_convex_hull_docstring_example(session):
     assert hull.vertices.tolist() == [0, 1, 3, 4] and hull.area == 4.0 and hull.perimeter == 8.0
 
 
-@pytest.mark.parametrize("given_type, computed", [
-    ("f2", "f4"), ("i1", "i4"), ("u1", "i4"), ("i2", "i4"), ("u2", "i4"), ("f4", "f4"), ("i4", "i4"), (">f4", "f4"),
-    (">i4", "i4"), (">i2", "i4"),
-    *(pytest.param(given, "f8", marks=pytest.mark.fp64) for given in ("u4", "i8", "u8", "f8", ">f8", ">i8")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given_type, computed",
+    [
+        ("f2", "f4"),
+        ("i1", "i4"),
+        ("u1", "i4"),
+        ("i2", "i4"),
+        ("u2", "i4"),
+        ("f4", "f4"),
+        ("i4", "i4"),
+        (">f4", "f4"),
+        (">i4", "i4"),
+        (">i2", "i4"),
+        *(pytest.param(given, "f8", marks=pytest.mark.fp64) for given in ("u4", "i8", "u8", "f8", ">f8", ">i8")),
+    ],
+)
 def test_convex_hull_types(session, given_type, computed):
     points = (cloud("grid", 100, np.int32) + 3).astype(given_type)
     hull = convex_hull(points, device=session)
@@ -42,11 +53,18 @@ def layouts(points):
     wide = np.zeros((len(points), 5), points.dtype)
     wide[:, 1:4:2] = points
     return {
-        "list": points.tolist(), "tuples": [tuple(p) for p in points.tolist()], "fortran": np.asfortranarray(points),
-        "strided": np.repeat(points, 3, axis=0)[::3], "reversed": points[::-1].copy()[::-1], "columns": wide[:, 1:4:2],
-        "readonly": readonly, "unaligned": unaligned, "swapped": points.astype(points.dtype.newbyteorder()),
-        "unmasked": np.ma.array(points), "subclass": points.view(np.recarray),
-    }  # fmt: skip
+        "list": points.tolist(),
+        "tuples": [tuple(p) for p in points.tolist()],
+        "fortran": np.asfortranarray(points),
+        "strided": np.repeat(points, 3, axis=0)[::3],
+        "reversed": points[::-1].copy()[::-1],
+        "columns": wide[:, 1:4:2],
+        "readonly": readonly,
+        "unaligned": unaligned,
+        "swapped": points.astype(points.dtype.newbyteorder()),
+        "unmasked": np.ma.array(points),
+        "subclass": points.view(np.recarray),
+    }
 
 
 @pytest.mark.parametrize("name", layouts(np.zeros((1, 2))))
@@ -87,27 +105,30 @@ def test_convex_hull_of_nothing(session, empty):
 TYPES = "be float32, float64, int32, or a type that fits one of them"
 
 
-@pytest.mark.parametrize("bad, expected_words, got", [
-    (np.zeros((3, 3)), r"have shape \(n, 2\)", r"\(3, 3\)"),
-    (np.zeros(4), r"have shape \(n, 2\)", r"\(4,\)"),
-    (np.zeros((2, 2, 2)), r"have shape \(n, 2\)", r"\(2, 2, 2\)"),
-    (np.zeros((0, 3)), r"have shape \(n, 2\)", r"\(0, 3\)"),
-    (5.0, r"have shape \(n, 2\)", r"\(\)"),
-    (None, "", ""),
-    (np.zeros((3, 2), complex), TYPES, "complex128"),
-    (np.zeros((3, 2), bool), TYPES, "bool"),
-    (np.zeros((3, 2), object), TYPES, "object"),
-    (np.array([["a", "b"]]), TYPES, "<U1"),
-    (np.array([[b"a", b"b"]]), TYPES, r"\|S1"),
-    (np.zeros((3, 2), "M8[s]"), TYPES, "datetime64"),
-    (np.zeros((3, 2), np.clongdouble), TYPES, "complex"),
-    ([[1, 2], [3]], "be an array of numbers", ""),
-    ("text", "", ""),
-    (np.array([[0, 0], [1, 2**53 + 1]]), r"hold integers within 2\*\*53", r"9007199254740993 at \[1, 1\]"),
-    (np.array([[0, 0], [-(2**53) - 1, 0]]), r"hold integers within 2\*\*53", r"-9007199254740993 at \[1, 0\]"),
-    (np.array([[0, 2**64 - 1]], np.uint64), r"hold integers within 2\*\*53", r"18446744073709551615 at \[0, 1\]"),
-    (np.array([[0, -(2**63)]]), r"hold integers within 2\*\*53", r"-9223372036854775808 at \[0, 1\]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad, expected_words, got",
+    [
+        (np.zeros((3, 3)), r"have shape \(n, 2\)", r"\(3, 3\)"),
+        (np.zeros(4), r"have shape \(n, 2\)", r"\(4,\)"),
+        (np.zeros((2, 2, 2)), r"have shape \(n, 2\)", r"\(2, 2, 2\)"),
+        (np.zeros((0, 3)), r"have shape \(n, 2\)", r"\(0, 3\)"),
+        (5.0, r"have shape \(n, 2\)", r"\(\)"),
+        (None, "", ""),
+        (np.zeros((3, 2), complex), TYPES, "complex128"),
+        (np.zeros((3, 2), bool), TYPES, "bool"),
+        (np.zeros((3, 2), object), TYPES, "object"),
+        (np.array([["a", "b"]]), TYPES, "<U1"),
+        (np.array([[b"a", b"b"]]), TYPES, r"\|S1"),
+        (np.zeros((3, 2), "M8[s]"), TYPES, "datetime64"),
+        (np.zeros((3, 2), np.clongdouble), TYPES, "complex"),
+        ([[1, 2], [3]], "be an array of numbers", ""),
+        ("text", "", ""),
+        (np.array([[0, 0], [1, 2**53 + 1]]), r"hold integers within 2\*\*53", r"9007199254740993 at \[1, 1\]"),
+        (np.array([[0, 0], [-(2**53) - 1, 0]]), r"hold integers within 2\*\*53", r"-9007199254740993 at \[1, 0\]"),
+        (np.array([[0, 2**64 - 1]], np.uint64), r"hold integers within 2\*\*53", r"18446744073709551615 at \[0, 1\]"),
+        (np.array([[0, -(2**63)]]), r"hold integers within 2\*\*53", r"-9223372036854775808 at \[0, 1\]"),
+    ],
+)
 def test_convex_hull_bad_points(session, bad, expected_words, got):
     with pytest.raises(InvalidInput) as caught:
         convex_hull(bad, device=session)

@@ -78,8 +78,13 @@ def test_heaphull_filter_small_lattices(session, lattice, scale):
         )
 
 
-@given(hnp.arrays(np.float32, st.tuples(st.integers(1, 12), st.just(2)),
-                  elements=st.floats(width=32, allow_nan=False, allow_infinity=False)))  # fmt: skip
+@given(
+    hnp.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 12), st.just(2)),
+        elements=st.floats(width=32, allow_nan=False, allow_infinity=False),
+    )
+)
 def test_heaphull_filter_any_floats(session, points):
     assert_filter(heaphull_filter(points, device=session), reference.octagon(points), reference.heaphull_labels(points))
 

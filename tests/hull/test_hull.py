@@ -157,8 +157,11 @@ def test_hull_contains_other_types_and_single_points(session):
     assert hull.contains(np.array([[4.0, 4.0], [np.nextafter(4.0, 5.0), 4.0]])).tolist() == [True, False]
     assert hull.contains(np.empty((0, 2))).shape == (0,)
     assert hull.contains(np.array([[1, 1]], np.int8)).tolist() == [True]
-    for bad, words in (([[np.nan, 0]], "must be finite. Got nan"), ([[1, 2, 3]], r"must have shape \(n, 2\)"),
-                       ([[1j, 0]], "must be float32")):  # fmt: skip
+    for bad, words in (
+        ([[np.nan, 0]], "must be finite. Got nan"),
+        ([[1, 2, 3]], r"must have shape \(n, 2\)"),
+        ([[1j, 0]], "must be float32"),
+    ):
         with pytest.raises(InvalidInput, match=f"^The 'points' parameter of Hull.contains {words}"):
             hull.contains(bad)
 

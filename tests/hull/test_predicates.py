@@ -278,13 +278,16 @@ def test_orient2d_nonfinite(session, at, bad):
         orient2d(**given, device=session)
 
 
-@pytest.mark.parametrize("bad, words", [
-    (np.ones((3, 3)), r"'b' parameter of orient2d must have shape \(n, 2\)"),
-    (np.ones((3, 2)) * 1j, "'b' parameter of orient2d must be float32, float64, int32"),
-    (np.ones((4, 2)), "'a', 'b' and 'c' parameters of orient2d"),
-    (np.array([["x", "y"]] * 3), "'b' parameter of orient2d must be float32"),
-    ([[2**53 + 1, 0]] * 3, r"'b' parameter of orient2d must hold integers within 2\*\*53"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad, words",
+    [
+        (np.ones((3, 3)), r"'b' parameter of orient2d must have shape \(n, 2\)"),
+        (np.ones((3, 2)) * 1j, "'b' parameter of orient2d must be float32, float64, int32"),
+        (np.ones((4, 2)), "'a', 'b' and 'c' parameters of orient2d"),
+        (np.array([["x", "y"]] * 3), "'b' parameter of orient2d must be float32"),
+        ([[2**53 + 1, 0]] * 3, r"'b' parameter of orient2d must hold integers within 2\*\*53"),
+    ],
+)
 @pytest.mark.fp64
 def test_orient2d_bad_input(session, bad, words):
     good = np.ones((3, 2))

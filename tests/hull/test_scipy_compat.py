@@ -20,9 +20,21 @@ from clgeom.runtime.device import Session
 
 #: Clouds whose corners stick out by more than Qhull's tolerance, so that it finds them all and no others.
 EXACT_IN_SCIPY = (
-    "square", "disc", "circle_noise", "normal", "kuzmin", "grid", "duplicates", "clusters", "spiral", "lattice_edges",
-    "three_positions", "lattice_star", "lexsorted", "reverse_sorted",
-)  # fmt: skip
+    "square",
+    "disc",
+    "circle_noise",
+    "normal",
+    "kuzmin",
+    "grid",
+    "duplicates",
+    "clusters",
+    "spiral",
+    "lattice_edges",
+    "three_positions",
+    "lattice_star",
+    "lexsorted",
+    "reverse_sorted",
+)
 FLAT = ("line", "vertical", "horizontal", "one_point")
 ARRAYS = ("points", "vertices", "simplices", "neighbors", "equations", "coplanar", "min_bound", "max_bound")
 
@@ -251,13 +263,16 @@ def test_add_points_needs_an_open_incremental_hull(session):
         assert hull.npoints == 20
 
 
-@pytest.mark.parametrize("bad, words", [
-    ([[0, 1], [np.nan, 3]], r"add_points must be finite. Got nan at index \[1, 0\] instead"),
-    ([[0, 1, 2]], r"add_points must have shape \(n, 2\). Got \(1, 3\)"),
-    ([1.0, 2.0], r"add_points must have shape \(n, 2\). Got \(2,\)"),
-    (np.ma.array([[0.0, 1.0]], mask=[[1, 0]]), "add_points must not be a masked array"),
-    ([["a", "b"]], "add_points must be float32"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad, words",
+    [
+        ([[0, 1], [np.nan, 3]], r"add_points must be finite. Got nan at index \[1, 0\] instead"),
+        ([[0, 1, 2]], r"add_points must have shape \(n, 2\). Got \(1, 3\)"),
+        ([1.0, 2.0], r"add_points must have shape \(n, 2\). Got \(2,\)"),
+        (np.ma.array([[0.0, 1.0]], mask=[[1, 0]]), "add_points must not be a masked array"),
+        ([["a", "b"]], "add_points must be float32"),
+    ],
+)
 @pytest.mark.parametrize("restart", (False, True))
 @pytest.mark.fp64
 def test_add_points_refuses_and_stays_as_it_was(session, bad, words, restart):
@@ -288,16 +303,19 @@ def test_add_points_keeps_copies(session):
 # Input ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bad, words", [
-    (np.zeros((5, 3)), r"have shape \(n, 2\). Got \(5, 3\)"),
-    (np.zeros((5, 1)), r"have shape \(n, 2\). Got \(5, 1\)"),
-    (np.zeros(5), r"have shape \(n, 2\). Got \(5,\)"),
-    (np.zeros((5, 2, 2)), r"have shape \(n, 2\). Got \(5, 2, 2\)"),
-    (np.zeros((5, 2)) * 1j, "be float32, float64, int32"),
-    ([[0, 1], [2]], "be an array of numbers"),
-    (np.ma.array(np.eye(3)[:, :2]), "not be a masked array"),
-    ([[0, 0], [0, 1], [1, np.inf], [np.nan, 0]], r"be finite. Got inf at index \[2, 1\]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad, words",
+    [
+        (np.zeros((5, 3)), r"have shape \(n, 2\). Got \(5, 3\)"),
+        (np.zeros((5, 1)), r"have shape \(n, 2\). Got \(5, 1\)"),
+        (np.zeros(5), r"have shape \(n, 2\). Got \(5,\)"),
+        (np.zeros((5, 2, 2)), r"have shape \(n, 2\). Got \(5, 2, 2\)"),
+        (np.zeros((5, 2)) * 1j, "be float32, float64, int32"),
+        ([[0, 1], [2]], "be an array of numbers"),
+        (np.ma.array(np.eye(3)[:, :2]), "not be a masked array"),
+        ([[0, 0], [0, 1], [1, np.inf], [np.nan, 0]], r"be finite. Got inf at index \[2, 1\]"),
+    ],
+)
 @pytest.mark.fp64
 def test_convex_hull_bad_points(session, bad, words):
     with pytest.raises(InvalidInput, match=f"^The 'points' parameter of ConvexHull must {words}") as caught:

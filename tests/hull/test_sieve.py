@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import clgeom.hull.sieve as sieve_package
 from clgeom.hull.convex import convex_hull
-from clgeom.hull.sieve import lists as sieve_lists
 from clgeom.hull.sieve import polygons as sieve_polygons
 from clgeom.hull.sieve import sieve
 from clgeom.hull.sieve import tiles as sieve_tiles
@@ -176,7 +176,7 @@ def test_extreme_integers(session):
 
 @pytest.mark.parametrize("bins", (2, 3, 64, 5000))
 def test_bins(session, shape, bins, monkeypatch):
-    for module in sieve, sieve_lists, sieve_polygons, sieve_tiles:
+    for module in sieve, sieve_package, sieve_polygons, sieve_tiles:
         monkeypatch.setattr(module, "BINS", bins)
     hull_plan.cache_clear()
     try:
@@ -187,10 +187,13 @@ def test_bins(session, shape, bins, monkeypatch):
 
 
 @given(
-    arrays(np.float32, st.tuples(st.integers(1, 300), st.just(2)),
-           elements=st.floats(-100, 100, width=16) | st.sampled_from([0.0, -0.0, 1.0, 1.0000001, 2.0**-140])),
+    arrays(
+        np.float32,
+        st.tuples(st.integers(1, 300), st.just(2)),
+        elements=st.floats(-100, 100, width=16) | st.sampled_from([0.0, -0.0, 1.0, 1.0000001, 2.0**-140]),
+    ),
     st.booleans(),
-)  # fmt: skip
+)
 def test_any_points(session, points, keep):
     with override(SHAPES["serially"]):
         check(session, points, keep)
@@ -258,14 +261,14 @@ def test_not_finite(session, shape, at, value):
     for column in (0, 1):
         points = cloud("normal", 900, np.float32)
         points[at, column] = value
-        assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+        assert sieved_hull(to_device(session, points, of="test"), keep=False).nonfinite
 
 
 def test_not_finite_in_one_tile(session, shape):
     for n, every in ((1, 1), (2, 2), (64, 1), (64, 7)):
         points = cloud("normal", n, np.float32)
         points[::every] = np.nan
-        assert sieved_hull(to_device(session, points, of="test"), keep=False).wild
+        assert sieved_hull(to_device(session, points, of="test"), keep=False).nonfinite
 
 
 @pytest.mark.parametrize("value", (np.nan, np.inf))
@@ -276,5 +279,5 @@ def test_tile_hoods_orders_nothing_that_is_not_finite(session, value):
     array = to_device(session, points, of="test")
     with override(SHAPES["groups"]):
         plan = Plan(Polygons.of(array, False).hull(len(points)))
-    lower, upper, wild = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]
-    assert (lower, upper, wild) == (0, 0, 1)
+    lower, upper, nonfinite = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]
+    assert (lower, upper, nonfinite) == (0, 0, 1)

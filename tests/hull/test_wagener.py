@@ -94,11 +94,23 @@ def graphs(n):
     """Integer points, sorted by x, whose tangents touch at ends, in the middle, along edges, far apart."""
     x = np.arange(n) - n // 2
     waves = {
-        "cup": x * x, "cap": -x * x, "vee": abs(x), "wedge": -abs(x), "cubic": x**3 // 50, "rising": x,
-        "stairs": x // 7, "saw": x % 10, "teeth": x * x // 9 * (1 - 2 * (x % 2)), "two_cups": (abs(x) - n // 4) ** 2,
-        "two_caps": -((abs(x) - n // 4) ** 2), "spike": n * n * (x == 3), "pit": -n * n * (x == -5),
-        "steps": 100 * (x > 0) + x * x * (x > 0), "flat": 0 * x, "lens": np.minimum(abs(x), 20) * (1 - 2 * (x % 2)),
-    }  # fmt: skip
+        "cup": x * x,
+        "cap": -x * x,
+        "vee": abs(x),
+        "wedge": -abs(x),
+        "cubic": x**3 // 50,
+        "rising": x,
+        "stairs": x // 7,
+        "saw": x % 10,
+        "teeth": x * x // 9 * (1 - 2 * (x % 2)),
+        "two_cups": (abs(x) - n // 4) ** 2,
+        "two_caps": -((abs(x) - n // 4) ** 2),
+        "spike": n * n * (x == 3),
+        "pit": -n * n * (x == -5),
+        "steps": 100 * (x > 0) + x * x * (x > 0),
+        "flat": 0 * x,
+        "lens": np.minimum(abs(x), 20) * (1 - 2 * (x % 2)),
+    }
     return {name: np.stack([x, y], axis=1).astype(np.int32) for name, y in waves.items()}
 
 

@@ -1,4 +1,4 @@
-"""Reduce, scan, compact and extremes against NumPy and against a bit-exact model of their order."""
+"""Scan, compact and extremes against NumPy and against a bit-exact model of their order."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,6 @@ from clgeom.primitives.compact import TILE as COMPACT_TILE
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.extremes import OCTAGON_AXES, extremes, extremes_plan
 from clgeom.primitives.operators import OPERATORS, Operator
-from clgeom.primitives.reduce import TILE as REDUCE_TILE
-from clgeom.primitives.reduce import reduce, reduce_plan
 from clgeom.primitives.scan import TILE as SCAN_TILE
 from clgeom.primitives.scan import Piece, exclusive_scan, inclusive_scan, scan_plan
 from clgeom.runtime.arrays import Chunk, DeviceArray, as_device_points
@@ -47,7 +45,6 @@ AFFINE = Operator(
     "affine",
     "(((a >> 16) * (b >> 16)) << 16) | (((a & 0xffff) * (b >> 16) + (b & 0xffff)) & 0xffff)",
     neutral="0x10000",
-    commutative=False,
 )
 
 
@@ -79,113 +76,6 @@ def assert_same_bits(got, expected):
     if got.dtype.kind == "f":
         np.testing.assert_array_equal(np.signbit(got[~np.isnan(got)]), np.signbit(expected[~np.isnan(expected)]))
     np.testing.assert_array_equal(got, expected)
-
-
-# reduce ---------------------------------------------------------------------------------------------------------
-
-
-def check_reduce(session, op, dtype, sizes):
-    for n in sizes:
-        values = numbers(n, dtype)
-        assert_same_bits(reduce(values, op, device=session), reference.reduce_in_order(values, reference.COMBINE[op]))
-
-
-def check_arg(session, op, dtype, sizes):
-    for n in sizes:
-        values = numbers(n, dtype)
-        ties = np.rint(values) if dtype in FLOATS else values // np.dtype(dtype).type(2 ** (values.itemsize * 8 - 3))
-        for candidate in (values, ties):
-            got = reduce(candidate, op, device=session)
-            assert got == getattr(np, op)(candidate) and got.dtype == np.int64
-
-
-@pytest.mark.parametrize("dtype", INTEGERS + FLOATS if LONG else ("int8", "uint16", "int64", "float32"))
-def test_reduce_types(session, refused, dtype):
-    if refused(session, dtype, reduce, numbers(5, dtype)):
-        return
-    for op in ops_of(dtype):
-        check_reduce(session, op, dtype, (1, 63, 5000))
-    for op in ("argmin", "argmax") if dtype in ALL_OPS else ("argmax",):
-        check_arg(session, op, dtype, (1, 63, 5000))
-
-
-@pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize("op", ("sum", "max"))
-def test_reduce_sizes(any_session, op):
-    for dtype in fitting(any_session, "float32", "float64", "uint8"):
-        check_reduce(any_session, op, dtype, SIZES)
-
-
-@pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize("op", ("argmin", "argmax"))
-def test_reduce_arg_sizes(any_session, op):
-    for dtype in ("float32", "int64"):
-        check_arg(any_session, op, dtype, SIZES)
-
-
-@pytest.mark.parametrize("op", ("sum", "min", "max", "argmin", "argmax"))
-def test_reduce_beyond_one_allocation(any_session, op):
-    values = numbers(700_001, "float32")
-    got = reduce(values, op, device=any_session)
-    if op.startswith("arg"):
-        assert got == getattr(np, op)(values)
-    else:
-        assert_same_bits(got, reference.reduce_in_order(values, reference.COMBINE[op]))
-
-
-@pytest.mark.parametrize("op", ("min", "max", "argmin", "argmax"))
-@pytest.mark.parametrize("n", (1, 65, 4097, 10_000))
-def test_reduce_nan_is_first(any_session, op, n):
-    values = numbers(n, "float32")
-    values[[n // 2, -1]] = np.nan
-    got = reduce(values, op, device=any_session)
-    assert np.isnan(got) if op in ("min", "max") else got == getattr(np, op)(values)
-
-
-def test_reduce_infinities_and_signed_zeros(session):
-    values = np.array([np.inf, 1, -np.inf, 0.0], np.float32)
-    assert reduce(values, "max", device=session) == np.inf
-    assert reduce(values, "argmin", device=session) == 2
-    assert np.isnan(reduce(values, "sum", device=session))
-    assert reduce(np.array([0.0, -0.0], np.float32), "argmin", device=session) == 0
-    assert reduce(np.array([-0.0, 0.0], np.float32), "argmax", device=session) == 0
-
-
-def test_reduce_wraps_in_its_type_and_not_in_a_wider_one(any_session):
-    values = np.full(5000, 200, np.uint8)
-    assert reduce(values, device=any_session) == np.uint8(5000 * 200 % 256)
-    wide = reduce(values, dtype=np.int64, device=any_session)
-    assert wide == 1_000_000 and wide.dtype == np.int64
-
-
-@pytest.mark.parametrize("n", around(1, 64, 4096, 3 * 4096) + [300_001])
-def test_reduce_without_commutativity(any_session, n):
-    values = numbers(n, "uint32")
-    expected = values[0]
-    for value in values[1:] if n < 5000 else ():
-        expected = affine(expected, value)
-    if n >= 5000:
-        expected = reference.reduce_in_order(values, affine, commutative=False)
-    assert reduce(values, AFFINE, device=any_session) == expected
-
-
-@pytest.mark.parametrize("n", (1, 4095, 4097, 300_001))
-def test_reduce_maps_value_and_index(any_session, n):
-    values = numbers(n, "int32")
-    weighted = Operator("weighted", "a + b", map="(long)value * (long)index")
-    expected = (values.astype(np.int64) * np.arange(n)).sum()
-    assert reduce(values, weighted, dtype=np.int64, device=any_session) == expected
-
-
-def test_reduce_of_nothing(session):
-    with pytest.raises(InvalidInput, match="'values' parameter of reduce must have at least one value"):
-        reduce(np.empty(0, np.float32), device=session)
-
-
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=200))
-def test_reduce_float_sum_has_one_order(session, values):
-    values = np.array(values, np.float32)
-    assert_same_bits(reduce(values, device=session), reference.reduce_in_order(values, reference.COMBINE["sum"]))
 
 
 # scan -----------------------------------------------------------------------------------------------------------
@@ -250,16 +140,40 @@ def test_scan_without_commutativity(any_session, n):
     np.testing.assert_array_equal(exclusive_scan(values, AFFINE, device=any_session)[1:], expected[:-1])
 
 
+@pytest.mark.parametrize("op", ("min", "max"))
+@pytest.mark.parametrize("n", (1, 9, 2049, 10_000))
+def test_scan_keeps_nan(any_session, op, n):
+    """From the first NaN on every result is NaN, as NumPy has it."""
+    values = numbers(n, "float32")
+    values[[n // 2, -1]] = np.nan
+    accumulate = {"min": np.minimum, "max": np.maximum}[op].accumulate
+    assert_same_bits(inclusive_scan(values, op, device=any_session), accumulate(values))
+
+
+def test_scan_infinities_and_signed_zeros(session):
+    values = np.array([np.inf, 1, -np.inf, 0.0], np.float32)
+    assert inclusive_scan(values, "max", device=session).tolist() == [np.inf] * 4
+    assert inclusive_scan(values, "min", device=session).tolist() == [np.inf, 1, -np.inf, -np.inf]
+    sums = inclusive_scan(values, device=session)
+    assert sums[:2].tolist() == [np.inf] * 2 and np.isnan(sums[2:]).all()
+    for zeros in (np.array([0.0, -0.0], np.float32), np.array([-0.0, 0.0], np.float32)):
+        for op in ("min", "max"):
+            start = reference.neutral(op, zeros.dtype)
+            expected = reference.scan_in_order(zeros, reference.COMBINE[op], start, exclusive=False)
+            assert_same_bits(inclusive_scan(zeros, op, device=session), expected)
+
+
+def test_scan_wraps_in_its_type_and_not_in_a_wider_one(any_session):
+    values = np.full(5000, 200, np.uint8)
+    assert inclusive_scan(values, device=any_session)[-1] == np.uint8(5000 * 200 % 256)
+    wide = inclusive_scan(values, dtype=np.int64, device=any_session)
+    assert wide[-1] == 1_000_000 and wide.dtype == np.int64
+
+
 def test_scan_of_nothing(session):
     for scan in (inclusive_scan, exclusive_scan):
         got = scan(np.empty(0, np.int32), device=session)
         assert got.shape == (0,) and got.dtype == np.int32
-
-
-@pytest.mark.parametrize("op", ("argmin", Operator("mapped", "a + b", map="value * value")))
-def test_scan_refuses_what_is_no_scan(session, op):
-    with pytest.raises(InvalidInput, match="'op' parameter of inclusive_scan must combine values as they are"):
-        inclusive_scan(np.ones(3, np.int32), op, device=session)
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=300))
@@ -348,13 +262,15 @@ def test_compact_beyond_4_gib(session):
 
 
 @pytest.mark.large
-def test_reduce_beyond_4_gib(session):
+def test_scan_beyond_4_gib(session):
     n = (1 << 32) + 12_345
-    if session.profile.global_mem_bytes < 1.2 * n:
+    if session.profile.global_mem_bytes < 5 * n:
         pytest.skip(f"the device has {session.profile.global_mem_bytes:,} bytes")
     values = np.zeros(n, np.uint8)
     values[[7, (1 << 32) - 1, n - 2]] = 3, 200, 201
-    assert reduce(values, "argmax", device=session) == n - 2
+    got = inclusive_scan(values, "max", device=session)
+    for begin, end, largest in ((0, 7, 0), (7, (1 << 32) - 1, 3), ((1 << 32) - 1, n - 2, 200), (n - 2, n, 201)):
+        assert (got[begin:end] == largest).all()
 
 
 # extremes -------------------------------------------------------------------------------------------------------
@@ -416,7 +332,7 @@ def test_extremes_notice_what_is_not_finite(any_session, n, bad):
 
 @pytest.mark.parametrize(
     "function, name",
-    [(reduce, "values"), (inclusive_scan, "values"), (exclusive_scan, "values"), (compact, "flags")],
+    [(inclusive_scan, "values"), (exclusive_scan, "values"), (compact, "flags")],
 )
 @pytest.mark.parametrize("values", ([[1, 2]], 3, ["a", "b"], [1j], [[1], [2, 3]], np.array([object()])))
 def test_bad_values(session, function, name, values):
@@ -424,21 +340,21 @@ def test_bad_values(session, function, name, values):
         function(values if function is not compact else np.asarray(values, dtype=object), device=session)
 
 
-@pytest.mark.parametrize("function", (reduce, inclusive_scan))
-@pytest.mark.parametrize("op", ("median", None, 7))
+@pytest.mark.parametrize("function", (inclusive_scan, exclusive_scan))
+@pytest.mark.parametrize("op", ("median", "argmin", None, 7))
 def test_bad_operator(session, function, op):
     with pytest.raises(InvalidInput, match="'op' parameter of .* must be an Operator or one of sum"):
         function(np.ones(3, np.float32), op, device=session)
 
 
-def test_float16_is_not_reduced(session):
+def test_float16_is_not_scanned(session):
     with pytest.raises(InvalidInput, match="must be one of float32.* Got float16"):
-        reduce(np.ones(3, np.float16), device=session)
+        inclusive_scan(np.ones(3, np.float16), device=session)
 
 
 def test_float64_without_fp64(session):
     limited = Session(session.device, fp64=False)
-    for call in (reduce, inclusive_scan):
+    for call in (inclusive_scan, exclusive_scan):
         with pytest.raises(DeviceLimit, match="needs float64"):
             call(np.ones(10), device=limited)
 
@@ -448,10 +364,15 @@ def test_foreign_layouts(session, dtype):
     values = numbers(10_000, dtype)
     readonly = values.copy()
     readonly.flags.writeable = False
-    for same in (values.astype(np.dtype(dtype).newbyteorder(">")), np.repeat(values, 3)[::3], values[::-1][::-1],
-                 readonly, values.tolist() if dtype == "int32" else readonly):  # fmt: skip
+    for same in (
+        values.astype(np.dtype(dtype).newbyteorder(">")),
+        np.repeat(values, 3)[::3],
+        values[::-1][::-1],
+        readonly,
+        values.tolist() if dtype == "int32" else readonly,
+    ):
         np.testing.assert_array_equal(inclusive_scan(same, "max", device=session), np.maximum.accumulate(values))
-        assert reduce(same, "argmax", device=session) == np.argmax(values)
+        np.testing.assert_array_equal(inclusive_scan(same, "min", device=session), np.minimum.accumulate(values))
 
 
 def test_unaligned_memory(session):
@@ -459,7 +380,7 @@ def test_unaligned_memory(session):
     for offset in (1, 2, 3, 4, 8, 12):
         values = raw[offset : offset + 20_000].view(np.float32)
         values[:] = numbers(5000, "float32")
-        assert reduce(values, "argmax", device=session) == np.argmax(values)
+        np.testing.assert_array_equal(inclusive_scan(values, "max", device=session), np.maximum.accumulate(values))
 
 
 def test_device_arrays(any_session):
@@ -467,12 +388,12 @@ def test_device_arrays(any_session):
 
     values = numbers(70_000, "float32")
     there = cl_array.to_device(any_session.queue, values)
-    assert reduce(there, "argmin", device=any_session) == np.argmin(values)
     expected = reference.scan_in_order(values, reference.COMBINE["sum"], np.float32(0), exclusive=False)
     assert_same_bits(inclusive_scan(there, device=any_session), expected)
     np.testing.assert_array_equal(there.get(), values)  # still what it was
     for start in (1, 32, 37):  # a view at an offset that a sub-buffer may or may not have
-        assert reduce(there[start:], "argmin", device=any_session) == np.argmin(values[start:])
+        lowest = inclusive_scan(there[start:], "min", device=any_session)
+        np.testing.assert_array_equal(lowest, np.minimum.accumulate(values[start:]))
     flags = values > 1
     for dtype in (np.uint8, np.int8):
         there = cl_array.to_device(any_session.queue, flags.astype(dtype))
@@ -499,7 +420,6 @@ def test_two_threads(session):
     def work(seed):
         values = numbers(30_000 + seed, "float32", seed)
         for _ in range(5):
-            assert reduce(values, "argmax", device=session) == np.argmax(values)
             np.testing.assert_array_equal(inclusive_scan(values, "max", device=session), np.maximum.accumulate(values))
             np.testing.assert_array_equal(compact(values > 0, device=session), np.flatnonzero(values > 0))
         return True
@@ -515,25 +435,16 @@ def test_plans_index_beyond_4_gib(session):
     """64-bit starts and first tiles, whatever the shape: arithmetic that no test machine can afford to run."""
     profile = session.profile
     sizes = [3 << 32, (5 << 32) + 65_536, 77]
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).tolist()
-    chunks = tuple(Chunk(None, int(start), size) for start, size in zip(starts, sizes))
-    values = DeviceArray(session, np.dtype(np.float32), sum(sizes), 1, chunks)
-    plan, out = reduce_plan(profile, values, OPERATORS["sum"], values.dtype)
-    tiles = [-(-size // REDUCE_TILE) for size in sizes]
-    for i, step in enumerate(plan[:3]):
-        assert [int(a) for a in step.args[1:4]] == [sizes[i], starts[i], starts[i] // REDUCE_TILE]
-        assert all(a.dtype == np.uint64 for a in step.args[1:4])
-        assert step.bytes_moved == 4 * sizes[i]
-    assert plan[0].args[4].count == sum(tiles) and out.count == 1
-
     pieces = [Piece(f"values[{i}]", 7 << 32, size) for i, size in enumerate(sizes)]
-    outputs = [Scratch(f"out[{i}]", np.dtype(np.float32), size) for i, size in enumerate(sizes)]
-    scan = scan_plan(profile, pieces, values.dtype, outputs, OPERATORS["sum"], exclusive=True)
+    dtype = np.dtype(np.float32)
+    outputs = [Scratch(f"out[{i}]", dtype, size) for i, size in enumerate(sizes)]
+    scan = scan_plan(profile, pieces, dtype, outputs, OPERATORS["sum"], exclusive=True)
     firsts = [sum(-(-size // SCAN_TILE) for size in sizes[:i]) for i in range(3)]
     for steps in (scan[:3], scan[-3:]):
         assert [int(step.args[3]) for step in steps] == firsts
         assert [int(step.args[2]) for step in steps] == sizes
         assert all(int(step.args[1]) == 7 << 32 for step in steps)
+        assert [step.bytes_moved for step in steps] == [(4 if steps == scan[:3] else 8) * size for size in sizes]
         assert all(arg.dtype == np.uint64 for step in steps for arg in step.args[1:4])
 
     points = DeviceArray(session, np.dtype(np.float32), 5 << 32, 2, (Chunk(None, 0, 5 << 32),))
@@ -565,12 +476,11 @@ def test_every_shape_gives_the_same_bits(session, wg_size):
     values = numbers(30_001, "float32")
     flags = values > 0.3
     expected = (
-        reduce(values, device=session),
+        exclusive_scan(values, device=session),
         inclusive_scan(values, device=session),
         compact(flags, device=session),
     )
     kernels = (
-        "reduce_tiles",
         "scan_totals",
         "scan_tiles",
         "compact_count",
@@ -580,7 +490,7 @@ def test_every_shape_gives_the_same_bits(session, wg_size):
     for groups_per_unit in (0, 1, 3):
         shape = Policy("group", wg_size=wg_size, items_per_thread=1, groups_per_unit=groups_per_unit)
         with override({f"primitives/{kernel}": shape for kernel in kernels}):
-            assert_same_bits(reduce(values, device=session), expected[0])
+            assert_same_bits(exclusive_scan(values, device=session), expected[0])
             assert_same_bits(inclusive_scan(values, device=session), expected[1])
             assert_same_bits(compact(flags, device=session), expected[2])
             assert_extremes(cloud("grid", 5000, np.float32), session)

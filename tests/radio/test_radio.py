@@ -17,9 +17,14 @@ from clgeom.radio import (
 
 BOUND = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-12}
 MICRO = {
-    "frequency": 1900, "base_height": 12.5, "roof_height": 12, "separation": 50, "street_width": 25,
-    "orientation": 30, "city": "metropolitan",
-}  # fmt: skip
+    "frequency": 1900,
+    "base_height": 12.5,
+    "roof_height": 12,
+    "separation": 50,
+    "street_width": 25,
+    "orientation": 30,
+    "city": "metropolitan",
+}
 
 
 def types(session):
@@ -80,9 +85,11 @@ def test_walfisch_ikegami_takes_arrays_and_numbers_alike(session):
     loss = walfisch_ikegami(row, roof_height=column, **options)
     assert loss.shape == (7, 96)
     full = walfisch_ikegami(
-        np.repeat(row, 7, axis=0), roof_height=np.repeat(column, 96, axis=1),
-        line_of_sight=np.zeros((7, 96), bool), **options,
-    )  # fmt: skip
+        np.repeat(row, 7, axis=0),
+        roof_height=np.repeat(column, 96, axis=1),
+        line_of_sight=np.zeros((7, 96), bool),
+        **options,
+    )
     np.testing.assert_array_equal(loss, full)
     for i in (0, 50, 95):
         one = walfisch_ikegami(float(row[0, i]), roof_height=float(column[3, 0]), **options)
@@ -139,8 +146,15 @@ def test_interference_is_within_its_bound(any_session):
     for dtype in types(any_session):
         given = cells(500, dtype)
         link = [given[name] for name in ("distance", "frequency", "base_height", "mobile_height")]
-        loss = two_ray(link[0], frequency=link[1], base_height=link[2], mobile_height=link[3], interference=True,
-                       reflection=-0.9, device=any_session)  # fmt: skip
+        loss = two_ray(
+            link[0],
+            frequency=link[1],
+            base_height=link[2],
+            mobile_height=link[3],
+            interference=True,
+            reflection=-0.9,
+            device=any_session,
+        )
         unit = 1e-4 if dtype == np.float32 else 5e-13
         for got, d, f, base, mobile in zip(loss, *link):
             power, direct = reference.interference_power(d, f, base, mobile, dtype(-0.9))
@@ -239,8 +253,10 @@ def test_what_is_nan_stays_nan(any_session, name, outside):
     calls = [lambda: walfisch_ikegami(**given, outside=outside, device=any_session)]
     if name in ("distance", "frequency", "base_height", "mobile_height"):
         link = {key: given[key] for key in ("distance", "frequency", "base_height", "mobile_height")}
-        calls += [lambda how=how: two_ray(**link, interference=how, outside=outside, device=any_session)
-                  for how in (False, True)]  # fmt: skip
+        calls += [
+            lambda how=how: two_ray(**link, interference=how, outside=outside, device=any_session)
+            for how in (False, True)
+        ]
     for call in calls:
         assert np.flatnonzero(np.isnan(call())).tolist() == [3, 18]
 

@@ -1,7 +1,6 @@
-"""What reduce, scan, compact and extremes must return, in NumPy and plain Python.
+"""What scan, compact and extremes must return, in NumPy and plain Python.
 
-`reduce_in_order` and `scan_in_order` repeat the documented order of combination, so that float results can be
-compared bit for bit.
+`scan_in_order` repeats the documented order of combination, so that float results can be compared bit for bit.
 """
 
 import functools
@@ -35,38 +34,6 @@ def neutral(op, dtype):
         return dtype.type(op == "prod")
     low, high = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     return dtype.type(high if op == "min" else low)
-
-
-@wrap
-def reduce_in_order(values, combine, *, commutative=True):
-    """The reduction in the order of primitives/reduce_tiles.
-
-    Tiles of 64 rows of 64 lanes. A lane combines its column from the top down, then neighbouring lanes combine, 0 with
-    1, 2 with 3 and so on; tiles are then reduced in the same way. Without commutativity a lane has 64 values in a row.
-    """
-    values = np.asarray(values)
-    while True:
-        tiles = [_reduce_tile(values[i : i + 4096], combine, commutative) for i in range(0, len(values), 4096)]
-        values = np.array(tiles, dtype=values.dtype)
-        if len(values) == 1:
-            return values[0]
-
-
-def _reduce_tile(tile, combine, commutative):
-    if commutative:
-        columns = [tile[lane::64] for lane in range(min(64, len(tile)))]
-    else:
-        columns = [tile[i : i + 64] for i in range(0, len(tile), 64)]
-    lanes = np.array([column[0] for column in columns])
-    for row in range(1, max(map(len, columns))):
-        deep = [k for k, column in enumerate(columns) if len(column) > row]
-        lanes[deep] = combine(lanes[deep], np.array([columns[k][row] for k in deep]))
-    reach = 1
-    while reach < len(lanes):
-        left = np.arange(0, len(lanes) - reach, 2 * reach)
-        lanes[left] = combine(lanes[left], lanes[left + reach])
-        reach *= 2
-    return lanes[0]
 
 
 @wrap

@@ -22,7 +22,6 @@ import clgeom
 from clgeom import radio
 from clgeom.dp import problems
 from clgeom.primitives.compact import compact, partition
-from clgeom.primitives.reduce import reduce
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
 from clgeom.region.localize import localize_masks
 
@@ -83,7 +82,6 @@ CALLS = {
     "argsort": lambda s, a: plain(clgeom.argsort(a(KEYS), device=s)),
     "sort_by_key": lambda s, a: plain(clgeom.sort_by_key(a(KEYS), a(VALUES), device=s)),
     "shellsort": lambda s, a: plain(clgeom.shellsort(a(KEYS), device=s).keys),
-    "reduce": lambda s, a: plain(reduce(a(KEYS), device=s)),
     "inclusive_scan": lambda s, a: plain(inclusive_scan(a(KEYS), device=s)),
     "exclusive_scan": lambda s, a: plain(exclusive_scan(a(KEYS), device=s)),
     "compact": lambda s, a: plain(compact(a(KEYS % 3 == 0), device=s)),

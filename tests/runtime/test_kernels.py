@@ -14,7 +14,7 @@ KERNELS = sources.kernels()
 
 
 def test_kernels_are_found():
-    assert {"primitives/reduce_tiles", "hull/orient2d_signs", "hull/heaphull_label"} <= set(KERNELS)
+    assert {"primitives/scan_tiles", "hull/orient2d_signs", "hull/heaphull_label"} <= set(KERNELS)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -116,7 +116,7 @@ def test_select_goes_from_the_particular_to_the_general(monkeypatch):
 
 @pytest.mark.parametrize("limit, wg_size", [(1024, 256), (256, 256), (255, 128), (100, 64), (1, 1)])
 def test_select_keeps_to_the_devices_limits(limit, wg_size):
-    policy = tuning.select(profile(max_wg_size=limit), "primitives/reduce_tiles")
+    policy = tuning.select(profile(max_wg_size=limit), "primitives/scan_tiles")
     assert policy.wg_size == wg_size
 
 
@@ -131,7 +131,7 @@ def test_override_nests_and_ends():
         assert tuning.select(profile(), SET).wg_size == 2
         with tuning.override({SET: Policy(wg_size=4)}):
             assert tuning.select(profile(), SET).wg_size == 4
-        with tuning.override({"primitives/reduce_tiles": Policy(wg_size=8)}):
+        with tuning.override({"primitives/scan_tiles": Policy(wg_size=8)}):
             assert tuning.select(profile(), SET).wg_size == 2
         assert tuning.select(profile(), SET).wg_size == 2
         with ThreadPoolExecutor(1) as pool:  # other threads have their own context

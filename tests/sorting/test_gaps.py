@@ -67,11 +67,18 @@ def test_gaps_for_takes_lists_and_leaves_out_large_gaps():
 @pytest.mark.parametrize(
     "gaps, words",
     [
-        ("sedgwick", "'sedgwick'"), ([5, 3], "Got 3 as the last"), ([5, 7, 1], "7 after 5 at index 1"),
-        ([5, 5, 1], "5 after 5 at index 1"), ([], "empty"), ([5, 0], "Got 0 after 5"), ([2.5, 1], "2.5 at index 0"),
-        (7, "Got 7"), ([True], "True"), (["5", "1"], "'5' at index 0"),
+        ("sedgwick", "'sedgwick'"),
+        ([5, 3], "Got 3 as the last"),
+        ([5, 7, 1], "7 after 5 at index 1"),
+        ([5, 5, 1], "5 after 5 at index 1"),
+        ([], "empty"),
+        ([5, 0], "Got 0 after 5"),
+        ([2.5, 1], "2.5 at index 0"),
+        (7, "Got 7"),
+        ([True], "True"),
+        (["5", "1"], "'5' at index 0"),
     ],
-)  # fmt: skip
+)
 def test_gaps_for_names_the_offending_gap(gaps, words):
     with pytest.raises(InvalidInput, match=words):
         gaps_for(gaps, 100)
@@ -119,12 +126,12 @@ def test_displacement_with_fewer_gaps_is_no_smaller():
 
 
 def test_displacement_uses_multiples_of_the_gap():
-    """Sorted at 2h and 3h, an array needs but one comparison of neighbours in a column at h (Pratt)."""
+    """Sorted at 2h and 3h, an array needs but one comparison of neighbours in an h-subsequence (Pratt)."""
     gaps = gaps_for("pratt", 10**6)
     assert all(displacement(gap, gaps[:i]) == 1 for i, gap in enumerate(gaps) if 3 * gap < 10**6)
 
 
-def sort_columns(array, gap):
+def sort_subsequences(array, gap):
     array = array.copy()
     for start in range(gap):
         array[start::gap] = np.sort(array[start::gap], kind="stable")
@@ -132,18 +139,18 @@ def sort_columns(array, gap):
 
 
 def moved_rows(before, gap):
-    """The most rows that an element of distinct keys moves when columns are sorted."""
-    after = sort_columns(before, gap)
+    """The most rows that an element of distinct keys moves when h-subsequences are sorted."""
+    after = sort_subsequences(before, gap)
     place = np.empty(len(before), np.int64)
     place[after] = np.arange(len(before))
     return int(np.abs(place[before] - np.arange(len(before))).max()) // gap
 
 
 def furthest_inversion(array, gap):
-    """The most rows between two elements of a column that are out of order."""
-    columns = [array[start::gap] for start in range(gap)]
-    pairs = [(column, *pair) for column in columns for pair in itertools.combinations(range(len(column)), 2)]
-    return max((j - i for column, i, j in pairs if column[i] > column[j]), default=0)
+    """The most rows between two elements of an h-subsequence that are out of order."""
+    parts = [array[start::gap] for start in range(gap)]
+    pairs = [(part, *pair) for part in parts for pair in itertools.combinations(range(len(part)), 2)]
+    return max((j - i for part, i, j in pairs if part[i] > part[j]), default=0)
 
 
 @pytest.mark.parametrize("larger, gap", [((3, 5), 1), ((2, 5), 1), ((3, 4), 2)])
@@ -152,7 +159,7 @@ def test_no_permutation_exceeds_the_bound(larger, gap):
     bound = displacement(gap, larger)
     arrays = {tuple(order) for order in itertools.permutations(range(8))}
     for g in reversed(larger):
-        arrays = {tuple(sort_columns(np.array(array), g)) for array in arrays}
+        arrays = {tuple(sort_subsequences(np.array(array), g)) for array in arrays}
     assert max(moved_rows(np.array(array), gap) for array in arrays) <= bound
     assert max(furthest_inversion(np.array(array), gap) for array in arrays) == bound
 
@@ -162,7 +169,7 @@ def worst_case(n, larger, rng):
     top = levels(n, larger, 12, rng)
     array = np.lexsort((rng.random(n), top)).argsort()
     for g in sorted(larger, reverse=True):
-        array = sort_columns(array, g)
+        array = sort_subsequences(array, g)
     return array
 
 
@@ -185,7 +192,7 @@ def test_worst_cases_stay_within_the_bounds(name):
 
 
 def test_core_of_a_window_with_the_bound_as_halo_is_exact():
-    """What shell_auto_windows relies on, for every window of adversarial columns; a quarter of the halo is wrong."""
+    """What shell_auto_windows relies on, for windows of adversarial h-subsequences; a quarter of the halo is wrong."""
     rng = np.random.default_rng(3)
     gaps = gaps_for("sedgewick86", 6000)
     wrong_with_less = 0
@@ -193,9 +200,9 @@ def test_core_of_a_window_with_the_bound_as_halo_is_exact():
         bound = displacement(gap, gaps[:i])
         for _ in range(4):
             before = worst_case(6000, gaps[max(i - 5, 0) : i], rng)
-            after = sort_columns(before, gap)
-            for column in range(0, gap, 3):
-                rows, wanted = before[column::gap], after[column::gap]
+            after = sort_subsequences(before, gap)
+            for start in range(0, gap, 3):
+                rows, wanted = before[start::gap], after[start::gap]
                 for start in range(0, len(rows), 7):
                     low, end = max(start - bound, 0), start + 7
                     window = np.sort(rows[low : end + bound])

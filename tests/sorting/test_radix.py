@@ -19,6 +19,7 @@ from clgeom.runtime.device import Session
 from clgeom.runtime.launch import Scratch, run
 from clgeom.runtime.tuning import override, select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
+from clgeom.sorting.outputs import entries_overlap
 from clgeom.sorting.radix.passes import digit_windows, radix_plan
 from clgeom.sorting.radix.sort import Profiled
 
@@ -380,6 +381,79 @@ def test_out_may_be_the_keys(session, n, dtype):
     expected = np.sort(keys)
     sort(keys, out=keys, device=session)
     np.testing.assert_array_equal(keys, expected)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", (">f8", ">i2", ">u4"))
+@pytest.mark.parametrize("n", (0, 50, 17_000))
+def test_out_may_have_the_other_byte_order(any_session, n, dtype):
+    native = keys_of("random", n, np.dtype(dtype).newbyteorder("="))
+    expected, order = np.sort(native), expected_order(native)
+    swapped = native.astype(dtype)
+    for keys in (native, swapped):
+        for out in (np.empty(n, dtype), np.empty_like(native), np.empty(2 * n, dtype)[::2], keys.copy()):
+            assert sort(keys, out=out, device=any_session) is out
+            np.testing.assert_array_equal(out, expected)
+        itself = keys.copy()
+        assert sort(itself, out=itself, device=any_session) is itself and itself.dtype == keys.dtype
+        np.testing.assert_array_equal(itself, expected)
+    indices = np.empty(n, ">i8")
+    assert argsort(swapped, out=indices, device=any_session) is indices
+    np.testing.assert_array_equal(indices, order)
+    numbers = np.arange(n)
+    for values in (numbers.astype(">i8"), numbers, np.stack([numbers, -numbers], axis=1).astype(">i4")):
+        for out_type in (values.dtype, values.dtype.newbyteorder("S")):
+            outs = np.empty(n, dtype), np.empty(values.shape, out_type)
+            found = sort_by_key(swapped, values, out=outs, device=any_session)
+            assert found[0] is outs[0] and found[1] is outs[1]
+            np.testing.assert_array_equal(outs[0], expected)
+            np.testing.assert_array_equal(outs[1], values[order])
+    keys, values = swapped.copy(), numbers.astype(">i8")
+    sort_by_key(keys, values, out=(keys, values), device=any_session)
+    np.testing.assert_array_equal(keys, expected)
+    np.testing.assert_array_equal(values, order)
+    for other in (np.empty(n, ">f4"), np.empty(n, "i8")):
+        with pytest.raises(InvalidInput, match="'out' parameter of sort must be"):
+            sort(swapped, out=other, device=any_session)
+
+
+def test_out_on_the_device_has_native_byte_order(session):
+    import pyopencl.array as cl_array
+
+    keys = device_array(session, keys_of("random", 50, np.float64))
+    out = cl_array.empty(session.queue, 50, np.dtype(">f8"))
+    with pytest.raises(InvalidInput, match="'out' parameter of sort must be float64 .* Got >f8 of shape"):
+        sort(keys, out=out, device=session)
+
+
+def overlap_by_force(array):
+    """Whether two entries share a byte: every entry's bytes, marked."""
+    offsets = (
+        sum(np.arange(n) * s for n, s in zip(array.shape, array.strides))
+        if array.ndim == 1
+        else np.add.outer(np.arange(array.shape[0]) * array.strides[0], np.arange(array.shape[1]) * array.strides[1])
+    )
+    places = (np.ravel(offsets)[:, None] + np.arange(array.itemsize)).ravel()
+    return len(np.unique(places)) < len(places)
+
+
+@given(
+    st.integers(0, 4), st.integers(0, 4), st.integers(-40, 40), st.integers(-40, 40), st.sampled_from((1, 2, 4, 8, 16))
+)
+def test_entries_overlap_is_exact(rows, columns, stride, other, itemsize):
+    memory = np.zeros(1024, np.uint8)
+    view = np.lib.stride_tricks.as_strided(memory[512:].view(f"V{itemsize}"), (rows, columns), (stride, other))
+    assert entries_overlap(view) == (view.size > 0 and overlap_by_force(view))
+
+
+def test_out_of_interleaved_rows_is_taken(session):
+    """Strides that do not nest: entries lie at bytes 0, 16, 32 and 24, 40, 56."""
+    memory = np.zeros(8)
+    out = np.lib.stride_tricks.as_strided(memory, (3, 2), (16, 24))
+    keys, values = np.array([2.0, 0.0, 1.0]), np.arange(6.0).reshape(3, 2)
+    sort_by_key(keys, values, out=(np.empty(3), out), device=session)
+    np.testing.assert_array_equal(out, values[[1, 2, 0]])
+    assert memory.tolist() == [2, 0, 4, 3, 0, 5, 0, 1]
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")

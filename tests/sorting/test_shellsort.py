@@ -78,7 +78,7 @@ DISTRIBUTIONS = {
 
 
 def interleaved(n, gap):
-    """Columns that are in order, each above the last: as far out of order as a column sort leaves alone."""
+    """h-subsequences in order, each above the last: as far out of order as sorting them leaves alone."""
     i = np.arange(n)
     return (i % gap * n + i // gap).astype(np.float32)
 
@@ -121,7 +121,7 @@ def test_auto_sorts_in_every_setting(any_session, n, dtype):
 def shapes(wg_size, block):
     """Every kernel in the shape that GPUs use, with such groups."""
     policy = Policy("group", wg_size=wg_size)
-    names = ("codes", "check", "auto_columns", "a", "b", "c", "d", "f", "exchange")
+    names = ("codes", "check", "auto_subsequences", "a", "b", "c", "d", "f", "exchange")
     windows = {"sorting/shellsort/shell_auto_windows": Policy("group", wg_size=wg_size, items_per_thread=block)}
     return {**{f"sorting/shellsort/shell_{name}": policy for name in names}, **windows}
 
@@ -174,7 +174,7 @@ def test_all_sequences_sort(session, gaps):
 
 
 def test_auto_settles_gaps_without_a_bound(session):
-    """Powers of two prove nothing: the last passes iterate, also when columns are interleaved."""
+    """Powers of two prove nothing: the last passes iterate, also when h-subsequences are interleaved."""
     n = 1 << 13
     with override(shapes(16, 16)):
         small = Session(session.device, context=session.context, local_mem_bytes=2048)
@@ -213,15 +213,20 @@ def test_any_length_sorts(group_session, n, seed, name):
 # Sorting networks -------------------------------------------------------------------------------------------------
 
 
-def columns_kernel(session, table, stage):
-    """The table with its columns put through the network of as many rows as it has."""
+def subsequences_kernel(session, table, stage):
+    """The table with its columns, h-subsequences of its codes, put through the network of as many rows as it has."""
     block, gap = table.shape
     codes = allocate(session, table.size * 4)
     changed = allocate(session, 4)
     write(session, codes, table.astype(np.uint32))
     args = ("codes", np.uint32(table.size), np.uint32(gap), np.uint32(0), np.uint32(1), "changed")
-    step = Step("sorting/shellsort/shell_auto_columns", Policy("group", wg_size=16), args, -(-gap // 16),
-                {"stage": stage, "block": block})  # fmt: skip
+    step = Step(
+        "sorting/shellsort/shell_auto_subsequences",
+        Policy("group", wg_size=16),
+        args,
+        -(-gap // 16),
+        {"stage": stage, "block": block},
+    )
     run(session, Plan(step), codes=codes, changed=changed)
     return read(session, codes, np.uint32, table.size).reshape(table.shape)
 
@@ -229,11 +234,11 @@ def columns_kernel(session, table, stage):
 def test_network_sorts_every_pattern_of_zeros_and_ones(session):
     """A network that sorts all of those sorts everything."""
     table = (np.arange(256) >> np.arange(8)[:, None]) & 1
-    assert np.array_equal(columns_kernel(session, table, "sort"), np.sort(table, axis=0))
+    assert np.array_equal(subsequences_kernel(session, table, "sort"), np.sort(table, axis=0))
     rng = np.random.default_rng(14)
     for rows in (32, 64):
         table = rng.integers(0, 2, (rows, 5000)) if rows == 32 else rng.integers(0, 2**31, (rows, 5000))
-        assert np.array_equal(columns_kernel(session, table, "sort"), np.sort(table, axis=0))
+        assert np.array_equal(subsequences_kernel(session, table, "sort"), np.sort(table, axis=0))
 
 
 @pytest.mark.parametrize("rows", [8, 32])
@@ -241,7 +246,7 @@ def test_network_merges_all_halves_of_zeros_and_ones(session, rows):
     half = rows // 2
     ones = [(a, b) for a in range(half + 1) for b in range(half + 1)]
     table = np.array([[0] * (half - a) + [1] * a + [0] * (half - b) + [1] * b for a, b in ones]).T
-    assert np.array_equal(columns_kernel(session, table, "merge"), np.sort(table, axis=0))
+    assert np.array_equal(subsequences_kernel(session, table, "merge"), np.sort(table, axis=0))
 
 
 # Partial sorts ----------------------------------------------------------------------------------------------------
@@ -273,9 +278,13 @@ def test_counts_match_the_simulation(session, variant, wg_size):
                 continue
             for keys in (random(rng, n, np.dtype(np.int32)), few(rng, n, np.dtype(np.int32))):
                 result = shellsort(
-                    keys, variant=variant, max_items_per_subsequence=most, min_elements_per_item=least, device=small,
+                    keys,
+                    variant=variant,
+                    max_items_per_subsequence=most,
+                    min_elements_per_item=least,
+                    device=small,
                     stats=True,
-                )  # fmt: skip
+                )
                 wanted, phases = reference.shellsort(
                     keys.tolist(), variant, result.gaps, most_items=most, least_elements=least, capacity=64
                 )
@@ -326,20 +335,18 @@ def test_counts_have_64_bits(session, wg_size, way):
             np.uint64(writes),
             counts,
         )
-    # In a reversed column each element meets all before it; the one that is carried along is not read again.
+    # In a reversed h-subsequence each element meets all before it; the one that is carried along is not read again.
     written = rows * (rows - 1) // 2 + rows - 1
     met = rows * (rows - 1) // 2 + 1 if way == "carrying" else written
     found = read(session, counts, np.uint64, 3 * groups).reshape(-1, 3).tolist()
     for group, counted in enumerate(found):
         numbers = sum(range(group * wg_size, (group + 1) * wg_size))
         per_item = launches * wg_size
-        assert counted == [
-            per_item * (reads + met) + launches * numbers, per_item * (writes + written), launches
-        ]  # fmt: skip
+        assert counted == [per_item * (reads + met) + launches * numbers, per_item * (writes + written), launches]
 
 
 @pytest.mark.large
-def test_counts_of_a_column_of_93000_keys(session):
+def test_counts_of_an_h_subsequence_of_93000_keys(session):
     if not session.profile.is_cpu:
         pytest.skip("one work-item of a GPU would take many minutes")
     keys = np.arange(93_000, dtype=np.uint32)
@@ -369,7 +376,7 @@ def test_counts_of_a_phase_go_beyond_32_bits(session, variant, monkeypatch):
 
 
 def test_items_are_those_of_the_study(session):
-    """The study's example: 100 elements, at most a quarter as many items as a column has elements."""
+    """The study's example: 100 elements, at most a quarter as many items as an h-subsequence has elements."""
     result = shellsort(np.arange(100), variant="B", min_elements_per_item=4, device=session)
     found = [(p.gap, p.groups, p.items_per_group) for p in result.phases]
     assert found == [(41, 41, 1), (19, 19, 1), (5, 5, 5), (1, 1, 25)]
@@ -466,18 +473,20 @@ def test_repr_says_what_was_done(session):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        ({"variant": "G"}, "'variant'.*Got 'G'"), ({"variant": 0}, "'variant'.*Got 0"),
-        ({"order": "up"}, "'order'.*Got 'up'"), ({"gaps": [4, 2]}, "'gaps'.*Got 2"),
+        ({"variant": "G"}, "'variant'.*Got 'G'"),
+        ({"variant": 0}, "'variant'.*Got 0"),
+        ({"order": "up"}, "'order'.*Got 'up'"),
+        ({"gaps": [4, 2]}, "'gaps'.*Got 2"),
         ({"max_items_per_subsequence": 0}, "max_items_per_subsequence.*Got 0"),
         ({"min_elements_per_item": 1.5}, "min_elements_per_item.*Got 1.5"),
-        ({"keys": np.zeros(3, complex)}, "'keys'.*complex128"), ({"keys": np.zeros((2, 2))}, "shape"),
+        ({"keys": np.zeros(3, complex)}, "'keys'.*complex128"),
+        ({"keys": np.zeros((2, 2))}, "shape"),
         ({"keys": ["a"]}, "'keys'"),
     ],
-)  # fmt: skip
+)
 def test_bad_arguments_are_named(session, arguments, words):
-    keys = arguments.pop("keys", np.arange(5))
     with pytest.raises(InvalidInput, match=words):
-        shellsort(keys, device=session, **arguments)
+        shellsort(**{"keys": np.arange(5), **arguments}, device=session)
 
 
 def test_limits_name_both_sizes(session):
@@ -550,17 +559,24 @@ def test_command_prints_json_and_draws(command):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("none.npy",), "cannot be read"), (("keys.json",), "must end in"), (("bad.csv",), "name one (--column)"),
-        (("bad.csv", "--column", "2"), "line 3: 'x' is not a number"), (("bad.csv", "--column", "w"), "no column 'w'"),
+        (("none.npy",), "cannot be read"),
+        (("keys.json",), "must end in"),
+        (("bad.csv",), "name one (--column)"),
+        (("bad.csv", "--column", "2"), "line 3: 'x' is not a number"),
+        (("bad.csv", "--column", "w"), "no column 'w'"),
         (("keys.npy", "--plot", "a.png"), "--plot draws the gaps of a Shellsort"),
         (("keys.npy", "--gaps", "7,3"), "--gaps is for a Shellsort; choose one with --method"),
-        (("keys.npy", "--items", 5), "--items is for a"), (("keys.npy", "--elements", 1), "--elements is for a"),
+        (("keys.npy", "--items", 5), "--items is for a"),
+        (("keys.npy", "--elements", 1), "--elements is for a"),
         (("keys.npy", "--method", "shell-d", "--gaps", "9,3"), "Got 3 as the last"),
-        (("keys.npy", "-o", "keys.npy"), "is the input file"), (("keys.npy", "-o", "out.xls"), "must end in"),
-        (("keys.npy", "--method", "bubble"), "bubble"), (("flat.npy",), "shape (n,)"),
-        (("keys.npy", "--array", "a"), "--array is for .npz"), (("complex.npy",), "complex"),
+        (("keys.npy", "-o", "keys.npy"), "is the input file"),
+        (("keys.npy", "-o", "out.xls"), "must end in"),
+        (("keys.npy", "--method", "bubble"), "bubble"),
+        (("flat.npy",), "shape (n,)"),
+        (("keys.npy", "--array", "a"), "--array is for .npz"),
+        (("complex.npy",), "complex"),
     ],
-)  # fmt: skip
+)
 def test_command_refuses_in_one_line(command, arguments, words):
     np.save("keys.npy", np.arange(5))
     np.save("flat.npy", np.zeros((4, 4)))

@@ -1,1 +1,1 @@
-"""What is known of an equation before a fill: dependences, bounds, patterns, work."""
+"""Analysis of equations before a fill: dependences, bounds, patterns, work."""

@@ -1,4 +1,4 @@
-"""Bounds of values, found before a fill: whether integers can go beyond their type."""
+"""Interval bounds of values, found before a fill: whether integers can go beyond their type."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.trace import LIMITS, neutral
 
-NO = (None, None)  # a range of which nothing is known
+#: The range of a value of which nothing is known.
+NO = (None, None)
 
 
 def overflow(job) -> str:
-    """ "impossible" if no integer of this fill can go beyond its type, as far as ranges can tell; else "possible".
+    """ "impossible" if the ranges show that no integer of this fill goes beyond its type; else "possible".
 
-    Ranges of cells grow from stage to stage. Where a value takes at most one cell at a time (sums of a cell and what
-    reads none, minima, maxima, branches), a stage adds no more than the first one did; so the last range is known.
+    Ranges of cells grow from stage to stage. Where a value adds up at most one cell (sums of a cell and terms without
+    cells, minima, maxima, branches), each stage adds no more than the first one. So the last range is known.
     """
     equation = job.equation
     if equation.dtype.kind == "f":
@@ -40,9 +41,9 @@ def overflow(job) -> str:
 
 
 def indices_fit(equation, shape, values) -> bool:
-    """Whether no integer that indices and conditions are made of can go beyond its type, as far as ranges can tell.
+    """Whether the ranges show that no integer in the indices and conditions of a traced equation goes beyond its type.
 
-    Of a traced equation. Fast paths take such integers for sums, which do not wrap around.
+    Fast paths and proofs take these integers for mathematical sums, which do not wrap around.
     """
     roots, (n, m) = equation.roots, shape
     found = equation.__dict__.setdefault("_indices", {})
@@ -71,7 +72,7 @@ def _known(shape, values):
 
 
 def _degree(expr):
-    """How many cells a value adds up at most; None when it does else with them."""
+    """The most cells that a value adds up; None if it combines them otherwise."""
     made = {}
     for part in walk(expr):
         below = [made[a] for a in part.args]
@@ -80,7 +81,7 @@ def _degree(expr):
         elif part.op == "where":
             made[part] = None if None in below[1:] else max(below[1:])
         elif part.op in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "which_min", "which_max"):
-            made[part] = 0  # 0 and 1, and small numbers, whatever they are made of
+            made[part] = 0  # these are small whatever their operands are
         elif None in below:
             made[part] = None
         elif part.op in ("min", "max"):
@@ -126,7 +127,7 @@ def _loops(roots):
 
 
 def _of_node(part, made, known, cells, loops):
-    """The range of a node from those of what is below; an index has that of its loop."""
+    """The range of a node from the ranges of its operands; an index has that of its loop."""
     if part.op == "index":
         ends = [_range(end, known, cells)[0] for end in loops[part]] if part in loops else [NO]
         return NO if NO in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))
@@ -194,5 +195,5 @@ def _part(part, args, known, cells):
             bounds = _join(bounds, (empty, empty))
         return bounds
     if op == "argreduce":
-        return -1, max(args[2][1] - 1, -1)
+        return min(args[1][0], -1), max(args[2][1] - 1, -1)
     return NO

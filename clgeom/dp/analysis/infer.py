@@ -1,13 +1,15 @@
-"""Which patterns an equation keeps to: proven from what was traced, or probed by watching it read."""
+"""Pattern inference: the patterns that an equation keeps to, proven from its nodes or probed by watching its reads."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.dp.analysis.bounds import indices_fit
-from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.codegen.text import Block, Writer
 from clgeom.dp.job import check_shape, given_values, some_values
@@ -18,28 +20,36 @@ from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.typing import DeviceLike, Shape
 
 #: Names of the regions around a cell, by the signs of (row - own row, column - own column).
 REGIONS = {
-    (-1, -1): "up-left", (-1, 0): "up", (-1, 1): "up-right", (0, -1): "left", (0, 0): "itself", (0, 1): "right",
-    (1, -1): "down-left", (1, 0): "down", (1, 1): "down-right",
-}  # fmt: skip
+    (-1, -1): "up-left",
+    (-1, 0): "up",
+    (-1, 1): "up-right",
+    (0, -1): "left",
+    (0, 0): "itself",
+    (0, 1): "right",
+    (1, -1): "down-left",
+    (1, 0): "down",
+    (1, 1): "down-right",
+}
 SIGNS = frozenset((-1, 0, 1))
 
 
 @dataclass(frozen=True)
 class PatternFit:
-    """A pattern that an equation keeps to, and how much of a table of some shape it fills at a time.
+    """A pattern that an equation keeps to, and its stages in a table of some shape.
 
     Attributes
     ----------
     pattern : str
     stages : int
-        How many there are, one after the other.
+        The number of stages.
     widest : int
         Cells of the largest stage.
     mean : float
-        Cells of a stage on average.
+        Mean number of cells of a stage.
     """
 
     pattern: str
@@ -50,18 +60,18 @@ class PatternFit:
 
 @dataclass(frozen=True)
 class Inference:
-    """What `infer_pattern` found.
+    """The result of `infer_pattern`.
 
     Attributes
     ----------
     patterns : tuple of PatternFit
-        All that are legal, fewest stages first.
+        All patterns that allow the reads, fewest stages first.
     best : str or None
         The first of them; None if there is none.
     regions : tuple of str
         Where the equation may read: "up", "up-left" ...
     proven : bool
-        Whether this holds for every table: else it is what was seen, and evidence only.
+        Whether this holds for every table. Else it is evidence from the reads that were seen.
     evidence : str
         What was looked at.
     """
@@ -72,13 +82,21 @@ class Inference:
     proven: bool
     evidence: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         legal = ", ".join(f"{fit.pattern} ({fit.stages:,} stages of {fit.mean:,.4g} cells)" for fit in self.patterns)
         return f"{'proven' if self.proven else 'probed'}: {legal or 'no pattern'}; {self.evidence}"
 
 
-def infer_pattern(equation, shape, *, method="auto", values=None, device=None, **parameters) -> Inference:
-    """Which of the eight patterns an equation keeps to.
+def infer_pattern(
+    equation: Equation,
+    shape: Shape,
+    *,
+    method: Literal["auto", "prove", "probe"] = "auto",
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> Inference:
+    """Find which of the eight patterns an equation keeps to.
 
     Parameters
     ----------
@@ -87,13 +105,13 @@ def infer_pattern(equation, shape, *, method="auto", values=None, device=None, *
         Rows and columns of the table to fill: how many cells each pattern fills at a time depends on it.
     method : {"auto", "prove", "probe"}
         "prove": from the expressions of a traced equation, and from the range of the parameters given. "probe": watch
-        it read, on a small table and in cells of the whole one with made-up neighbours. "auto": prove if it can.
+        its reads, on a small table and in cells of the whole one with made-up neighbours. "auto": prove if possible.
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
     device : str, pyopencl.Device or Session, optional
         To probe on.
     **parameters
-        Of the equation. A proof needs none, but may say more with them.
+        Parameters of the equation. A proof needs none, but may find more with them.
 
     Returns
     -------
@@ -118,13 +136,13 @@ def infer_pattern(equation, shape, *, method="auto", values=None, device=None, *
         raise InvalidInput(
             f"The first parameter of infer_pattern must be a dp.Equation. Got {type(equation).__name__} instead."
         )
-    n, m = check_shape(shape, of="infer_pattern")
+    n, m = check_shape(shape, caller="infer_pattern")
     if method not in ("auto", "prove", "probe"):
         raise InvalidInput(
             f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
         )
-    given = given_values(values, parameters, of="infer_pattern")
-    parameters = some_values(equation, given, of="infer_pattern")
+    given = given_values(values, parameters, caller="infer_pattern")
+    parameters = some_values(equation, given, caller="infer_pattern")
     nodes = nodes_of(equation)
     provable = nodes is not None or (equation.reach_proven and isinstance(equation.reach, Near))
     given = len(parameters) == len(equation.parameters)
@@ -181,8 +199,8 @@ def _near(reach):
 def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
     """The regions that a traced equation may read, and whether each read lies in one that is known for certain.
 
-    What holds where a read is done is known from the conditions around it, the bounds of its indices, and the
-    smallest and largest elements of the parameters given.
+    The facts that hold at a read come from the conditions around it, the bounds of its indices, and the smallest and
+    largest elements of the parameters given.
     """
     ranges = _parameter_ranges(parameters or {})
     pairs, sharp = set(), True
@@ -195,9 +213,9 @@ def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
 
 
 def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
-    """A read that is proven to lie where a pattern allows none, as text in C; None if there is no proof of one.
+    """A read that is proven to lie where a pattern allows none, as text in C; None if none is proven.
 
-    Reads that are proven never to be done, in a table of this shape if one is given, do not count.
+    Reads that are proven unreachable, in a table of this shape if one is given, do not count.
     """
     wrong, of_shape = set(), ()
     for axis, size in zip("nm", shape or ()):
@@ -213,7 +231,7 @@ def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
 
 
 def _contradict(facts) -> bool:
-    """Whether sums cannot all be not negative at once, as far as that is found."""
+    """Whether it is proven that these sums cannot all be non-negative."""
     return any(_holds(combine({None: -1}, fact, -1), facts) for fact in facts)
 
 
@@ -226,14 +244,14 @@ def _parameter_ranges(parameters):
     return ranges
 
 
-#: Ways through an equation, with other facts each, that a proof looks at; there may be two for each of its conditions.
+#: Most ways through an equation, each with its own facts, that a proof follows. Each condition may double their number.
 MOST_WAYS = 2_000
 
 
 def _reads(roots, ranges):
     """(cell node, facts that hold where it is read) for each way to each read.
 
-    Of ways beyond `MOST_WAYS` only what holds everywhere is taken to be known.
+    Ways beyond `MOST_WAYS` have only the facts that hold everywhere.
     """
     standing = _standing_facts()
     leads = set()  # nodes with a read below, or one themselves
@@ -280,7 +298,7 @@ def _reads(roots, ranges):
 
 
 def _atom(expr):
-    """What stands for an atom of a sum: the name of an index of the table, else the node."""
+    """The key of an atom of a sum: the name of an index of the table, else the node."""
     return expr.op if isinstance(expr, Expr) and expr.op in ("i", "j", "n", "m") else expr
 
 
@@ -300,12 +318,12 @@ def _difference(expr, axis):
 
 
 def _standing_facts():
-    """0 <= i < n and 0 <= j < m: sums that are not negative."""
+    """0 <= i < n and 0 <= j < m, as non-negative sums."""
     return ({"i": 1}, {"n": 1, "i": -1, None: -1}, {"j": 1}, {"m": 1, "j": -1, None: -1})
 
 
 def _with_atoms(part, facts, ranges, deep=False):
-    """The facts, and those of the parameters and remainders in an expression."""
+    """The facts, and the bounds of parameters and remainders in an expression."""
     parts = walk(part) if deep or part.op == "cell" else (part,)
     more = []
     for atom in parts:
@@ -321,7 +339,7 @@ def _with_atoms(part, facts, ranges, deep=False):
 
 
 def _facts(condition, holds, facts):
-    """Sums that are not negative if a condition holds, or if it does not."""
+    """Non-negative sums that follow if a condition holds, or if it does not."""
     op = condition.op
     if op == "not":
         return _facts(condition.args[0], not holds, facts)
@@ -341,9 +359,12 @@ def _facts(condition, holds, facts):
             return (combine(more, one, -1),)
         return (combine(less, one, -1),) if _holds(less, facts) else ()
     return {
-        "lt": (combine(less, one, -1),), "le": (less,), "gt": (combine(more, one, -1),), "ge": (more,),
+        "lt": (combine(less, one, -1),),
+        "le": (less,),
+        "gt": (combine(more, one, -1),),
+        "ge": (more,),
         "eq": (more, less),
-    }[op]  # fmt: skip
+    }[op]
 
 
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
@@ -366,9 +387,9 @@ def _signs(form, facts) -> frozenset[int]:
 
 
 def _holds(form, facts, depth=4) -> bool:
-    """Whether a sum is surely not negative: if, less multiples of sums that are not, it is a number that is not.
+    """Whether a sum is proven non-negative: less multiples of non-negative sums, it is a non-negative number.
 
-    Each step takes away what cancels the first atom; a few suffice for what people write.
+    Each step subtracts a fact that cancels the first atom; a few steps suffice for what people write.
     """
     atom = next((a for a in form if a is not None), None)
     if atom is None:
@@ -387,21 +408,21 @@ def _holds(form, facts, depth=4) -> bool:
 
 # Probes -----------------------------------------------------------------------------------------------------------
 
-#: A probed table has so many rows and columns at most; cells looked at in the whole table; seeds of made-up values.
+#: Most rows and columns of the small table, most cells looked at in the whole table, seeds of made-up values.
 PROBED_SIDE, PROBED_CELLS, SEEDS = 24, 4096, 3
 
 
 def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset, str]:
-    """The regions that an equation was seen to read, and what was looked at.
+    """The regions that an equation was seen to read, and a description of the cells looked at.
 
-    The first rows and columns as a table of their own, filled as cells become ready; and cells spread over the whole
-    table, whose neighbours hold made-up values, so that reads far away are seen and branches on values are taken.
+    The first rows and columns are filled as a table of their own, cells as they become ready. Other cells lie all over
+    the table, with made-up values as neighbours, so that reads far away are seen and branches on values are taken.
     """
     from clgeom.dp.study.graph import dependency_graph, probe_cells
 
     n, m = shape
     small = min(n, PROBED_SIDE), min(m, PROBED_SIDE)
-    graph = dependency_graph(equation, small, values=parameters, device=device, of="infer_pattern")
+    graph = dependency_graph(equation, small, values=parameters, device=device, caller="infer_pattern")
     cells = _spread(n, m)
     masks = probe_cells(equation, shape, cells, seeds=SEEDS, values=parameters, device=device)
     seen = int(np.bitwise_or.reduce(masks))
@@ -411,7 +432,7 @@ def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset,
 
 
 def _spread(n, m):
-    """Numbers of cells all over a table: corners, edges, and evenly between."""
+    """Numbers of cells all over a table: corners, edges, and evenly spaced ones between."""
     side = int(PROBED_CELLS**0.5)
     rows = np.unique(np.linspace(0, n - 1, min(n, max(side, ceil_div(PROBED_CELLS, m)))).astype(np.int64))
     columns = np.unique(np.linspace(0, m - 1, min(m, max(side, ceil_div(PROBED_CELLS, n)))).astype(np.int64))

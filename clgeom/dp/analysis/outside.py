@@ -1,36 +1,32 @@
 """Reads outside the table, proven for its shape before the fill.
 
-A read is done where the conditions on the way to it hold. Conditions and indices that are sums of integer multiples of
-i, j and the indices of reductions are inequalities between integers, with n, m and whole parameters as constants.
-Their solutions are looked for by Fourier-Motzkin elimination: what has none among the real numbers never happens, and
-what is found is put in, so it happens for certain. Where coefficients are 1 or -1, as people write them, one of the two
-is always the answer.
+A cell reads another where the conditions on the way to the read hold. Conditions and indices that are sums of integer
+multiples of i, j and the indices of reductions are inequalities between integers, with n, m and integer parameters as
+constants. Fourier-Motzkin elimination looks for an integer solution: without a real solution the read never happens,
+and an integer solution is a cell that reads outside. Where coefficients are 1 or -1, as people write them, one of the
+two is nearly always found.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from clgeom.dp.analysis.sums import affine, combine
-from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.analysis.sums import combine
+from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.trace import LIMITS, deep_enough
 from clgeom.dp.paths import stages
 
-#: Ways through an equation that are followed, and inequalities that an elimination may make.
+#: Most ways through an equation that are followed, and most inequalities of an elimination.
 MOST_WAYS, MOST_FACTS = 400, 120
-#: Values of a variable that are tried, from its lowest one; one is enough where coefficients are 1 or -1.
+#: Values of a variable that are tried, from its lowest one on; one suffices where coefficients are 1 or -1.
 TRIES = 16
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-#: Rows, columns and cells next to borders of conditions that are looked at.
-MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 16, 256, 4_096
 
 
 @dataclass(frozen=True)
 class Way:
-    """What holds on a way to a node: bounds of variables, and sums that are not negative. `sure`: whether that is all
-    there is to hold."""
+    """The facts on a way to a node: bounds of variables, and non-negative sums. `sure`: whether there is no other
+    condition on the way."""
 
     box: dict
     facts: tuple = ()
@@ -39,19 +35,19 @@ class Way:
 
 @dataclass(frozen=True)
 class Outside:
-    """A cell that reads outside the table, and what it reads."""
+    """A cell that reads outside the table, and the cell that it reads."""
 
     cell: tuple[int, int]
     read: tuple[int, int]
 
 
 def first_read(job, nodes) -> Outside | None:
-    """A cell of the earliest stage in which a read is proven to go outside the table, None where none is proven."""
+    """A cell of the earliest stage with a read that is proven to leave the table; None if none is proven."""
     return Reads(job, nodes).first()
 
 
 def check(job, nodes) -> None:
-    """Raise `DependencyError` for a read that is proven to go outside the table. Once for each shape and numbers."""
+    """Raise `DependencyError` for a read that is proven to leave the table. Cached for each shape and scalars."""
     kept = job.equation.__dict__.setdefault("_inside", set())
     numbers = tuple((k, int(v)) for k, v in job.values.items() if not v.ndim and v.dtype.kind in "iu")
     key = (job.pattern.name, job.shape, job.start, job.stop, numbers)
@@ -80,13 +76,13 @@ class Reads:
         self.loops = {}
         for part in walk(*nodes.computed):
             if part.op in ("reduce", "argreduce"):
-                self.loops.setdefault(part.args[0], []).append(part.args[1:3])
+                self.loops[part.args[0]] = part.args[1:3]
         self.table = {"i": (0, n - 1), "j": (0, m - 1)}
 
-    # --- what is a sum
+    # --- sums
 
     def form(self, expr):
-        """A node as a sum of multiples of variables; None for others, and for what may go beyond its type."""
+        """A node as a sum of multiples of variables; None for others, and for sums that may go beyond their type."""
         if expr not in self.forms:
             self.forms[expr] = None  # an index cannot bound itself
             found = self._form(expr)
@@ -127,13 +123,12 @@ class Reads:
         return None
 
     def range_of(self, index):
-        """The lowest and highest value of an index of reductions, whatever the cell; None if that is not known."""
+        """The lowest and highest value of an index of a reduction over all cells; None if that is not known."""
         if index not in self.ranges:
             self.ranges[index] = None
-            ends = [(self.form(lo), self.form(hi)) for lo, hi in self.loops.get(index, ())]
-            if ends and not any(None in pair for pair in ends):
-                low = min(span(lo, self.box_of(lo))[0] for lo, _ in ends)
-                high = max(span(hi, self.box_of(hi))[1] for _, hi in ends)
+            lo, hi = map(self.form, self.loops[index])
+            if lo is not None and hi is not None:
+                low, high = span(lo, self.box_of(lo))[0], span(hi, self.box_of(hi))[1]
                 self.ranges[index] = low, max(high - 1, low)
         return self.ranges[index]
 
@@ -144,7 +139,7 @@ class Reads:
     # --- ways to reads
 
     def with_fact(self, way, fact):
-        """The way on which a sum is not negative as well; None if that cannot be."""
+        """The way on which a sum is non-negative as well; None if that is impossible."""
         variables = [v for v in fact if v is not None]
         new = [v for v in variables if v not in way.box]
         if new:
@@ -196,7 +191,7 @@ class Reads:
         return self.with_facts(way, {"lt": below, "le": less, "gt": above, "ge": more}[op])
 
     def all(self):
-        """(cell node, way) for each way to each read, as many as are followed."""
+        """(cell node, way) for each way to each read, up to `MOST_WAYS`."""
         leads = set()
         for part in walk(*self.nodes.computed):
             if part.op == "cell" or not leads.isdisjoint(part.args):
@@ -234,18 +229,14 @@ class Reads:
                     continue
                 one, own = {None: 1}, {k: 1}
                 if self.range_of(k) is not None:
-                    inside = way
-                    if k in way.box:  # the index of a loop around this one, which hides that
-                        box = {v: b for v, b in way.box.items() if v is not k}
-                        inside = Way(box, tuple(f for f in way.facts if k not in f), False)
                     bounds = combine(own, low, -1), combine(combine(high, own, -1), one, -1)
-                    stack += [(body, w) for w in self.with_facts(inside, *bounds)]
+                    stack += [(body, w) for w in self.with_facts(way, *bounds)]
                 stack += [(other, w) for other in empty for w in self.with_facts(way, combine(low, high, -1))]
             else:
                 stack += [(arg, way) for arg in part.args]
 
     def suspects(self):
-        """(cell node, way on which it is outside the table) wherever bounds alone do not exclude that."""
+        """(cell node, way on which it lies outside the table), where bounds alone do not exclude that."""
         for part, way in self.all():
             for arg, size in zip(part.args, self.job.shape):
                 form = self.form(arg)
@@ -277,7 +268,7 @@ class Reads:
         return Outside((values["i"], values["j"]), read)
 
     def _earliest(self, way, values):
-        """Values of the variables in the earliest stage."""
+        """A solution in the earliest stage."""
         form = stage_form(self.job)
         low, high = self.job.start, value_of(form, values)
         while low < high:
@@ -308,7 +299,7 @@ def stage_form(job):
 
 
 def span(form, box) -> tuple[int, int]:
-    """(lowest, highest) value of a sum whose variables are in a box."""
+    """(lowest, highest) value of a sum over a box of its variables."""
     low = high = form.get(None, 0)
     for v, by in form.items():
         if v is not None:
@@ -322,7 +313,7 @@ def value_of(form, values) -> int:
 
 
 def solved(way) -> dict | None:
-    """Whole values of the variables of a way, the lowest i first; None if none were found."""
+    """An integer solution of a way, the lowest i first; None if none was found."""
     names = ["i", "j", *(v for v in way.box if not isinstance(v, str))]  # nodes are not to be compared by ==
     facts = list(way.facts)
     for v, (low, high) in way.box.items():
@@ -363,87 +354,3 @@ def _assigned(systems, values):
         if found is not None:
             return found
     return None
-
-
-# Borders of conditions --------------------------------------------------------------------------------------------
-
-#: What keeps an index from being solved for.
-NOT_SOLVED = ("cell", "index", "reduce", "argreduce")
-
-
-def borders(job, nodes):
-    """Where conditions change, and where reads leave the table, as far as the host can tell without cells: rows,
-    columns, and cells (i, j) where that depends on both."""
-    n, m = job.shape
-    rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
-    env = {"n": n, "m": m, **job.values}
-    for way in _suspects(job, nodes):
-        values = solved(way)
-        if values is not None:
-            rows.append(values["i"])
-            columns.append(values["j"])
-    for form in _compared(nodes, job.shape):
-        own = {atom.op: atom for atom in form if atom is not None and atom.op in ("i", "j")}
-        rest = {atom: by for atom, by in form.items() if atom is None or atom.op not in ("i", "j")}
-        if any(atom is not None and depends_on(atom, NOT_SOLVED) for atom in rest):
-            continue
-        for axis, along, length in (("j", "i", n), ("i", "j", m)):
-            if axis not in own or any(a is not None and depends_on(a, (axis,)) for a in rest):
-                continue
-            others = {**rest, own[along]: form[own[along]]} if along in own else rest
-            fixed = not any(a is not None and depends_on(a, (along,)) for a in others)
-            lines = np.unique(np.linspace(0, length - 1, 1 if fixed else MOST_OF_A_BORDER).astype(np.int64))
-            at = _solved_for(form[own[axis]], others, {**env, along: lines})
-            if fixed:
-                near = int(at[0]) + np.arange(-1, 2)
-                (columns if axis == "j" else rows).extend(near.tolist())
-                continue
-            for step in (0, -1, 1):
-                pair = lines, at + step
-                cells.append(pair if axis == "j" else pair[::-1])
-    i, j = (np.concatenate(part) for part in zip(*cells))
-    inside = (0 <= i) & (i < n) & (0 <= j) & (j < m)
-    return _lines(rows, n), _lines(columns, m), (i[inside][:MOST_CELLS], j[inside][:MOST_CELLS])
-
-
-def _suspects(job, nodes):
-    """Ways on which a read may be outside, some of whose conditions are not known."""
-    found = []
-    for _, way in Reads(job, nodes).suspects():
-        found.append(way)
-        if len(found) == MOST_LINES // 2:
-            break
-    return found
-
-
-def _compared(nodes, shape):
-    """Sums that change their sign where a condition changes, or a read leaves the table."""
-    for part in walk(*nodes.computed):
-        if part.op in OPPOSITE:
-            a, b = map(affine, part.args)
-            if a is not None and b is not None:
-                yield combine(a, b, -1)
-        elif part.op == "cell":
-            for arg, size in zip(part.args, shape):
-                form = affine(arg)
-                if form is not None:
-                    yield form
-                    yield combine(form, {None: 1}, -size)
-
-
-def _solved_for(by, rest, env):
-    """Where by * x + rest is 0, rounded down; outside every table where it is far away."""
-    made, total = {}, 0
-    for atom, factor in rest.items():
-        value = 1 if atom is None else evaluate(atom, env, made)
-        total = total + factor * np.asarray(value, np.float64)
-    lines = next((env[axis] for axis in ("i", "j") if axis in env), np.zeros(1))
-    at = np.floor(-total / by) + np.zeros(len(lines))
-    at = np.where(np.abs(at) < 2.0**40, at, -2.0)
-    return at.astype(np.int64)
-
-
-def _lines(found, size):
-    """A few lines of a table, the first and last of those found."""
-    lines = np.unique([at for at in found if 0 <= at < size]).astype(np.int64)
-    return np.concatenate([lines[: MOST_LINES // 2], lines[MOST_LINES // 2 :][-MOST_LINES // 2 :]])

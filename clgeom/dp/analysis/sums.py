@@ -1,4 +1,4 @@
-"""Sums of integer multiples: what an index is made of, and which conditions its range decides.
+"""Affine sums: indices as integer multiples of atoms, and conditions that the ranges of these decide.
 
 A sum is a dictionary {atom: coefficient}, its constant under None: ``2 * i - k + 3`` is {i: 2, k: -1, None: 3}.
 """
@@ -12,10 +12,10 @@ from clgeom.dp.language.trace import LIMITS, Expr, settled
 
 
 def affine(expr: Expr) -> dict | None:
-    """The expression as a sum of integer multiples.
+    """The expression as a sum of integer multiples of atoms; None for expressions that are not integers.
 
-    Whatever is no sum, difference or integer multiple is an atom; so is what is made of cells, which may wrap around.
-    None for expressions that are no integers. That these sums do not wrap around is for `bounds.indices_fit` to say.
+    An atom is any node but a sum, difference or integer multiple; sums with cells are atoms too, since they may wrap
+    around. Whether these sums wrap around, `bounds.indices_fit` tells.
     """
     if expr.type not in LIMITS:
         return None
@@ -25,7 +25,7 @@ def affine(expr: Expr) -> dict | None:
     return {expr: 1}
 
 
-#: Operators that sums are made of.
+#: Operators of affine sums.
 DIVIDED = frozenset(("add", "sub", "neg", "mul"))
 
 
@@ -34,8 +34,8 @@ def _of_cells(atom):
 
 
 def indices_of(*roots) -> frozenset:
-    """The sums, differences, products and negations that `affine` looks into, of all that paths take for sums:
-    indices, ends of loops and sides of comparisons."""
+    """The sums, differences, products and negations that `affine` takes apart in what paths take for sums: indices,
+    ends of loops and sides of comparisons."""
     found = set()
 
     def visit(expr):
@@ -92,7 +92,7 @@ def combine(a: dict, b: dict, factor: int) -> dict:
 
 
 def range_of(total: dict, known: dict) -> tuple:
-    """(lowest, highest) value of a sum, infinite where there is no bound.
+    """(lowest, highest) value of a sum, infinite without a bound.
 
     `known` has (lowest, highest) by the operators of atoms, such as "i" and "j"; None where there is no bound.
     """
@@ -106,7 +106,7 @@ def range_of(total: dict, known: dict) -> tuple:
 
 
 def simplify(expr: Expr, known: dict) -> Expr:
-    """The expression without the conditions that are decided by what is `known`, as `range_of` takes it."""
+    """The expression with conditions folded that `known` decides; `known` as in `range_of`."""
     made = {}
     for part in walk(expr):
         made[part] = _decided(with_args(part, tuple(made[a] for a in part.args)), known)
@@ -130,14 +130,18 @@ def _decided(part, known):
 
 
 def _compared(op, a, b, known) -> bool | None:
-    """Whether a comparison holds, None where what is known leaves that open."""
+    """Whether a comparison holds; None if `known` does not decide it."""
     a, b = affine(a), affine(b)
     if a is None or b is None:
         return None
     low, high = range_of(combine(a, b, -1), known)
     apart, equal = low > 0 or high < 0, low == high == 0
     holds, fails = {
-        "lt": (high < 0, low >= 0), "le": (high <= 0, low > 0), "gt": (low > 0, high <= 0),
-        "ge": (low >= 0, high < 0), "eq": (equal, apart), "ne": (apart, equal),
-    }[op]  # fmt: skip
+        "lt": (high < 0, low >= 0),
+        "le": (high <= 0, low > 0),
+        "gt": (low > 0, high <= 0),
+        "ge": (low >= 0, high < 0),
+        "eq": (equal, apart),
+        "ne": (apart, equal),
+    }[op]
     return True if holds else False if fails else None

@@ -1,9 +1,8 @@
-"""The check before a fill: a few cells of the table itself, computed with every trap on.
+"""The check before a fill: a few cells of the table itself, computed with all traps on.
 
-Traced equations, and simple ones in C, are computed on the host: the first stages of the table, cell after cell where
-those have few, and cells all over it and next to the borders of conditions. What a cell reads is known where the trial
-has computed it before; what follows from other cells is not known, and nothing is said of what may not happen. So
-whatever is found is wrong for certain.
+Traced equations, and simple ones in C, are computed on the host: the first stages of the table, and cells all over the
+table and next to the borders of conditions. The value of a cell is known if the trial has computed it. What depends on
+other cells is unknown, and unknown values raise no fault. So every fault that is found is certain.
 
 Other equations in C are computed on the device, by the kernels of ``check=True``: the first stages, and a few cells of
 later ones up to their first read of another cell.
@@ -15,39 +14,41 @@ from dataclasses import replace
 
 import numpy as np
 
-from clgeom.dp.analysis import outside
+from clgeom.dp.analysis.borders import borders
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import work_of
 from clgeom.dp.job import Job
-from clgeom.dp.language.nodes import NUMPY, ON_ARRAYS, cast
+from clgeom.dp.language.nodes import ON_ARRAYS, applied, host_type
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import LIMITS, deep_enough, neutral, widest
+from clgeom.dp.language.trace import LIMITS, deep_enough, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
-from clgeom.errors import EquationWarning, KernelBuildError, warn
+from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.runtime import launch
 from clgeom.runtime.launch import Plan
 from clgeom.runtime.tuning import select
 
-#: What a trial on the host may cost: each node that is computed counts 1, and 1 more for so many cells. Measured, 15 us
-#: each; stages come first, and half of it at most.
+#: Budget of a trial on the host: each node counts 1, and 1 more for every CELLS_OF_STEP cells. A step takes 15 us
+#: (measured). The first stages take at most half of the budget.
 MOST_STEPS, CELLS_OF_STEP = 800, 2048
-#: Cells of a stage, and most of them if a stage has more: the first, the last, and some between.
+#: Most cells of a stage that are all computed. Of longer stages: EDGE_CELLS first ones, last ones, and between.
 STAGE_CELLS, EDGE_CELLS = 256, 16
-#: Elements of a reduction that are looked at for a cell, and for all cells.
+#: Elements of a reduction that are looked at: at each end for one cell, and in all cells together.
 LOOP_EDGE, LOOP_CELLS = 8, 1 << 12
-#: Rows and columns at each end of the table, and how many are spread between: cells where they cross are looked at.
+#: Rows and columns at each end of the table, and between: cells where they cross are looked at.
 ENDS, SPREAD = 2, 4
-#: On the device: cells of the first stages, how many of these at the most, memory for them in cells (two long ones are
-#: computed if they fit), and what all cells may cost.
+#: On the device: most cells and most stages of the first ones, memory for them in cells (two long stages are computed
+#: if they fit), and most operations of all cells.
 TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
-#: Trials that a session remembers.
+#: A kind of fault that is found on the host only: a range of a reduction that its index, of 32 bits, cannot run over.
+END = -1
+#: Most trials that a session remembers.
 MOST_REMEMBERED = 4_096
 
 
 def check(job: Job) -> None:
-    """Raise the error for what a trial finds, once for each equation, shape, and shapes of its parameters."""
+    """Raise the error for a fault that the trial finds. Once for each equation, shape, and shapes of its parameters."""
     job.session.cached(("dp trial", *_key(job)), lambda: _try(job), most=MOST_REMEMBERED)
 
 
@@ -80,14 +81,14 @@ def _key(job):
 
 
 def on_host(job: Job, nodes) -> Trial:
-    """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for what they do."""
+    """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for a fault."""
     trial = Trial(job, nodes)
     for stage in range(job.start, job.stop):
         count = job.pattern.count(stage, *job.shape)
         before = trial.steps
         trial.compute(*job.pattern.cells_at(stage, _places(count), *job.shape), keep=True)
         if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
-            break  # another like this one would be too much
+            break  # another stage like this one would exceed the budget
     else:
         trial.report()
         if trial.complete:
@@ -99,7 +100,7 @@ def on_host(job: Job, nodes) -> Trial:
 
 
 def _places(count):
-    """Places of a stage: all, or its ends and some between."""
+    """Positions in a stage: all, or its ends and some between."""
     if count <= STAGE_CELLS:
         return np.arange(count)
     between = np.linspace(0, count - 1, EDGE_CELLS).astype(np.int64)
@@ -107,10 +108,10 @@ def _places(count):
 
 
 def _spread(job, nodes):
-    """Rows and columns of cells all over the table, and next to borders of conditions, of stages that are filled."""
+    """(i, j) of cells all over the table and next to borders of conditions, in stages that are filled."""
     lines = []
-    *borders, (own_i, own_j) = outside.borders(job, nodes)
-    for size, more in zip(job.shape, borders):
+    *found, (own_i, own_j) = borders(job, nodes)
+    for size, more in zip(job.shape, found):
         ends = np.arange(min(ENDS + 1, size))
         between = np.linspace(0, size - 1, SPREAD + 2).astype(np.int64)
         lines.append(np.unique(np.concatenate([ends, between, size - 1 - ends, more])))
@@ -122,7 +123,7 @@ def _spread(job, nodes):
 
 
 class Trial:
-    """Cells that were computed, and the first fault of all."""
+    """The cells computed so far, and the faults found."""
 
     def __init__(self, job: Job, nodes):
         self.job, self.nodes = job, nodes
@@ -134,7 +135,7 @@ class Trial:
         self.faults, self.doubts, self.steps = [], [], 0
 
     def compute(self, i, j, *, keep=False) -> None:
-        """Compute cells, none of which may read another; `keep`: others may."""
+        """Compute cells, none of which may read another; `keep`: later cells may read them."""
         i, j = np.asarray(i, np.int64), np.asarray(j, np.int64)
         if not len(i):
             return
@@ -160,7 +161,7 @@ class Trial:
         lanes.note(stages.DECISION, wrong, values[wrong])
 
     def cell(self, a, b):
-        """(value, whether it is known) of cells inside the table."""
+        """(values, whether they are known) of cells inside the table."""
         found = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
         numbers = a * self.job.shape[1] + b
         if len(self.numbers):
@@ -171,7 +172,7 @@ class Trial:
         return found[0], found[1] | before
 
     def report(self) -> None:
-        """Raise the error for the fault of the earliest stage; warn of what goes on as documented."""
+        """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
         job = self.job
 
         def place(fault):
@@ -179,6 +180,10 @@ class Trial:
 
         if self.faults:
             kind, cell, a, b = min(self.faults, key=place)
+            if kind == END:
+                raise IntegerOverflow(
+                    f"Cell {cell} of {job.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
+                )
             raise stages.fault(job, cell, kind, a, b)
         if self.doubts:
             kind, cell, a, b = min(self.doubts, key=place)
@@ -193,14 +198,14 @@ class Trial:
 
 
 class Lanes:
-    """Values of nodes in many cells at once, each computed in those only that are sure to ask for it.
+    """Values of nodes in many cells at once, each computed only in the cells that certainly need it.
 
     Parameters
     ----------
     trial : Trial
     i, j : ndarray of int64
     parent : Lanes, optional
-        A loop's cells have a lane for each k; `of` says which lane of the parent they belong to.
+        The lanes of the cells, for a loop that has a lane for each k; `of` maps its lanes to those of the parent.
     """
 
     def __init__(self, trial, i, j, parent=None, of=None, indices=None):
@@ -212,7 +217,7 @@ class Lanes:
         """(values, whether they are known) of a node in these lanes."""
         op = node.op
         if op == "const":
-            return np.full(len(lanes), node.data, _kind(node)), np.ones(len(lanes), bool)
+            return np.full(len(lanes), node.data, host_type(node)), np.ones(len(lanes), bool)
         if op in ("i", "j"):
             return (self.i if op == "i" else self.j)[lanes], np.ones(len(lanes), bool)
         if op in ("n", "m"):
@@ -225,7 +230,7 @@ class Lanes:
             return self.indices[node][lanes], np.ones(len(lanes), bool)
         if node not in self.made:
             size = len(self.i)
-            self.made[node] = np.zeros(size, _kind(node)), np.zeros(size, bool), np.zeros(size, bool)
+            self.made[node] = np.zeros(size, host_type(node)), np.zeros(size, bool), np.zeros(size, bool)
         values, known, done = self.made[node]
         left = lanes[~done[lanes]]
         if len(left):
@@ -249,35 +254,19 @@ class Lanes:
             return self._cell(*values, known, lanes)
         if op == "load":
             return self._load(node, values, known, lanes)
-        if op in ("which_min", "which_max"):
-            best, at = values[0], np.zeros(len(lanes), np.int64)
-            for place, value in enumerate(values[1:], 1):
-                better = value < best if op == "which_min" else value > best
-                best, at = np.where(better, value, best), np.where(better, place, at)
-            return at, known
-        if op == "cast":
-            found = cast(values[0], node.type).astype(_kind(node))
-            if narrows(node):
-                self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
-            return found, known
         if op in ("floordiv", "mod"):
-            zero = values[1] == 0
-            self._doubt(stages.DIVISION, lanes[known & zero])
-            found = ON_ARRAYS[op](values[0], np.where(zero, 1, values[1]))
-            return self._whole(node, np.where(zero, 0, found), known, lanes), known
+            self._doubt(stages.DIVISION, lanes[known & (values[1] == 0)])
         if op in ("shl", "shr"):
             self._doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
-        type = widest(args)
-        if type in ("float", "double"):
-            values = [v.astype(NUMPY[type]) for v in values]
-        found = ON_ARRAYS[op](*values)
-        if node.type in LIMITS:
-            if node.type == "long" and op in ("add", "sub", "mul", "neg", "shl"):
-                rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values)) if op != "shl" else None
-                far = np.abs(rough) > 2.0**63 if op != "shl" else (found >> np.clip(values[1], 0, 63)) != values[0]
-                self._doubt(stages.OVERFLOW, lanes[known & far])
-            return self._whole(node, found, known, lanes), known
-        return found, known
+        found = applied(node, values)
+        if narrows(node):
+            self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+        if node.type == "long" and op in ("add", "sub", "mul", "neg"):
+            rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values))
+            self._doubt(stages.OVERFLOW, lanes[known & (np.abs(rough) > 2.0**63)])
+        if node.type == "long" and op == "shl":
+            self._doubt(stages.OVERFLOW, lanes[known & ((found >> np.clip(values[1], 0, 63)) != values[0])])
+        return self._whole(node, found, known, lanes), known
 
     def _whole(self, node, values, known, lanes):
         """Integers as their type has them."""
@@ -290,7 +279,7 @@ class Lanes:
     def _choice(self, node, lanes):
         condition, *sides = node.args
         test, sure = self.value(condition, lanes)
-        values, known = np.zeros(len(lanes), _kind(node)), np.zeros(len(lanes), bool)
+        values, known = np.zeros(len(lanes), host_type(node)), np.zeros(len(lanes), bool)
         for side, taken in zip(sides, (sure & test, sure & ~test)):
             at = np.flatnonzero(taken)
             if len(at):
@@ -309,7 +298,11 @@ class Lanes:
     def _reduction(self, node, lanes):
         k, lo, hi, body, *empty = node.args
         (first, sure), (end, other) = self.value(lo, lanes), self.value(hi, lanes)
-        values, known = np.zeros(len(lanes), _kind(node)), sure & other
+        values, known = np.zeros(len(lanes), host_type(node)), sure & other
+        low, high = LIMITS["int"]
+        beyond = known & (first < end) & ((first < low) | (end > high))
+        self.note(END, lanes[beyond], first[beyond], end[beyond])
+        first, end = np.clip(first, low, high), np.clip(end, low, high)
         counts = np.where(known, np.maximum(end - first, 0), 0)
         each = int(max(min(LOOP_CELLS // max(len(lanes), 1), counts.max(initial=0)), 2))
         short = counts <= each
@@ -334,7 +327,7 @@ class Lanes:
         return values, known
 
     def _reduced(self, node, body, found, of, ks, lanes):
-        """Least, largest or sum of what the loops of lanes give, in the order of k; or where that is."""
+        """The least, largest or sum of the values of each lane's loop, in the order of k; or the index of the best."""
         size = len(lanes)
         if node.data == "sum":
             total = np.zeros(size, found.dtype)
@@ -371,12 +364,12 @@ class Lanes:
             wrong = np.flatnonzero(inside & ((at < 0) | (at >= size)))
             self.note(stages.INDEX, lanes[wrong], at[wrong], np.full(len(wrong), size))
             inside[wrong] = False
-        values, at = np.zeros(len(lanes), _kind(node)), np.flatnonzero(inside)
+        values, at = np.zeros(len(lanes), host_type(node)), np.flatnonzero(inside)
         values[at] = array[tuple(index[at] for index in indices)]
         return values, inside
 
     def note(self, kind, lanes, a=None, b=None, into=None):
-        """Note what is wrong in these lanes: the one of the earliest stage."""
+        """Note a fault of these lanes: that of the earliest stage."""
         if len(lanes):
             i, j = self.i[lanes], self.j[lanes]
             first = int(np.lexsort((j, i, self.trial.job.pattern.stage_of(i, j, *self.trial.job.shape)))[0])
@@ -388,13 +381,8 @@ class Lanes:
         self.note(kind, lanes, a, into=self.trial.doubts)
 
 
-def _kind(node):
-    """The type of a node's values here: integers have room to go beyond theirs."""
-    return np.int64 if node.type in LIMITS else NUMPY[node.type]
-
-
 def _places_of_loops(counts, short, each):
-    """(loop, place in it): all places of short loops, in order; of others the first, the last and some between."""
+    """(loop, position in it): all positions of short loops, in order; of long ones both ends and some between."""
     all_of = np.repeat(np.flatnonzero(short), counts[short])
     starts = np.repeat(np.cumsum(counts[short]) - counts[short], counts[short])
     long = np.flatnonzero(~short)
@@ -416,18 +404,18 @@ def _allowed(pattern, di, dj):
 
 
 def on_device(job: Job) -> None:
-    """Compute cells of an equation in C, by one small program."""
+    """Compute cells of an equation in C, with one small program."""
     try:
         _first_stages(job, trapped=True)
     except KernelBuildError:
         try:
             _first_stages(job, trapped=False)
         except KernelBuildError:
-            return  # the fill itself says what is wrong
+            return  # the fill itself raises the error
 
 
 def _first_stages(job, *, trapped):
-    """As many whole stages from the first one on as are few cells, then some cells of later ones."""
+    """Compute whole stages from the first one on while they have few cells, then some cells of later stages."""
     _, counts = stages.counts_of(job, job.start, min(job.stop, job.start + TRIAL_STAGES))
     cells = np.cumsum(counts)
     each = work_of(job.equation).most(max(job.shape))
@@ -441,7 +429,7 @@ def _first_stages(job, *, trapped):
     ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
-    policy, buffers = select(session.profile, stages.KERNELS[job.pattern.kind], dtype, ring * width), {}
+    policy, buffers = select(session.profile, stages.KERNEL, dtype, ring * width), {}
     quiet = replace(job, watch=None)
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:

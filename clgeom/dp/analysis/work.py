@@ -1,8 +1,8 @@
-"""How much work a cell is, estimated before a fill, so that no launch takes long.
+"""The work of a cell, estimated before a fill, so that no launch takes long.
 
 Desktops end a launch that keeps the screen waiting for more than a few seconds, and a launch cannot be interrupted.
-What a cell costs is counted in operations of its equation; a reduction, or a loop in C, costs its body times the length
-of its range, which is looked up for a few cells of every stage.
+The work of a cell is counted in operations of its equation. A reduction, or a loop in C, costs its body times the
+length of its range, which is evaluated for a few cells of every stage.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.dp.codegen.text import key_of
 from clgeom.dp.codegen.traps import closing, tokens_of
-from clgeom.dp.language.nodes import depends_on, evaluate
+from clgeom.dp.language.nodes import depends_on, evaluate, loop_of
 from clgeom.dp.language.plain_c import expression_in_c
 from clgeom.dp.language.trace import Expr
 
-#: Operations of a launch for each compute unit that it keeps busy. PoCL, a core of an EPYC: 1e9 a second of equations
-#: that go cell by cell, so this takes 0.13 s; vectors and GPUs are faster.
+#: Most operations of a launch for each busy compute unit. A core of an EPYC with PoCL does 1e9 a second cell by cell,
+#: so this takes 0.13 s; vectors and GPUs are faster.
 OPERATIONS = 1 << 27
-#: Cells of a stage that are looked at, and stages at once.
+#: Cells of a stage whose work is evaluated, and stages evaluated at once.
 SAMPLES, CHUNK = 9, 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Something done for k = lo .. hi - 1; `lo` and `hi` are None where they cannot be known before."""
+    """A loop over k = lo .. hi - 1; `lo` and `hi` are None if they are unknown before the fill."""
 
     k: Expr | None
     lo: Expr | None
@@ -36,17 +35,17 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a cell, or the body of a loop, does once; and the loops in it."""
+    """The operations of a cell, or of the body of a loop, done once; and the loops in it."""
 
     operations: int
     loops: tuple[Loop, ...] = ()
 
     def most(self, longest: int) -> float:
-        """Operations if every loop runs over as much as a side of the table."""
+        """Operations if every loop runs over a whole side of the table."""
         return self.operations + sum(longest * loop.body.most(longest) for loop in self.loops)
 
     def estimate(self, env: dict, made: dict, longest: int):
-        """Operations in cells whose indices and parameters are in `env`, an array; `made` has values of nodes."""
+        """Operations of the cells whose indices and parameters are in `env`, an array; `made` has values of nodes."""
         total = np.float64(self.operations)
         for loop in self.loops:
             if loop.hi is None:
@@ -62,14 +61,17 @@ class Work:
 
 
 def work_of(equation) -> Work:
-    """The work of a cell. Kept on the equation."""
+    """The work of a cell. Cached on the equation."""
     if "_work" not in equation.__dict__:
         equation.__dict__["_work"] = _of_nodes(equation.roots) if equation.traced else _of_text(equation)
     return equation.__dict__["_work"]
 
 
 def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:
-    """Operations of a cell of the stages begin <= s < end, at the most of a few; rough where none has `enough` work."""
+    """The most operations of a cell of each stage begin <= s < end, from a few cells.
+
+    A rough bound if all stages have less than `enough` work.
+    """
     work, longest = work_of(job.equation), max(job.shape)
     rough = work.most(longest)
     if not work.loops or rough * counts.max() <= enough:
@@ -86,20 +88,20 @@ def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:
 
 
 def most_cells(job, *, rate: float = 1.0, units: int | None = None) -> int:
-    """Cells of one launch that takes as long as any should, of a path that does `rate` times as much in a second."""
+    """The most cells of one launch, for a path that does `rate` times as many operations in a second."""
     units = job.session.profile.compute_units if units is None else units
     most = work_of(job.equation).most(max(job.shape))
     return max(int(rate * OPERATIONS * units / most), 1)
 
 
-# Where it is found ------------------------------------------------------------------------------------------------
+# From nodes and from texts ----------------------------------------------------------------------------------------
 
-#: What the ends of a range must not depend on to be known before a fill.
+#: Nodes that the ends of a range must not depend on, to be known before a fill.
 UNKNOWN = ("cell", "reduce", "argreduce")
 
 
 def _of_nodes(roots) -> Work:
-    """Nodes, each once; a reduction and the index where its best is are one loop."""
+    """The work of nodes, each counted once; a reduction and the one of its index are one loop."""
     seen, stack, loops = set(), list(roots), {}
     while stack:
         part = stack.pop()
@@ -110,8 +112,8 @@ def _of_nodes(roots) -> Work:
             k, lo, hi, body, *empty = part.args
             known = not any(depends_on(bound, UNKNOWN) for bound in (lo, hi))
             ends = (lo, hi) if known else (None, None)
-            if key_of(part) not in loops:
-                loops[key_of(part)] = Loop(k, *ends, _of_nodes((body,)))
+            if loop_of(part) not in loops:
+                loops[loop_of(part)] = Loop(k, *ends, _of_nodes((body,)))
             stack += [lo, hi, *empty]
         else:
             stack += part.args
@@ -119,7 +121,7 @@ def _of_nodes(roots) -> Work:
 
 
 def _of_text(equation) -> Work:
-    """Words and marks of a text in C, and of its helpers."""
+    """The work of a text in C and its helpers, counted in tokens."""
     work = _of_words(tokens_of(equation.body), equation.parameters)
     if not equation.helpers:
         return work
@@ -128,7 +130,7 @@ def _of_text(equation) -> Work:
 
 
 def _of_words(words, parameters) -> Work:
-    """The work between two places of a text."""
+    """The work of a list of tokens."""
     count, loops, at = 0, [], 0
     while at < len(words):
         word = words[at]
@@ -149,7 +151,7 @@ def _of_words(words, parameters) -> Work:
 
 
 def _statement(words, at) -> tuple[int, int]:
-    """The places of a statement that begins here, one past its end last."""
+    """The range of tokens of the statement that begins here."""
     start = at
     while at < len(words) and words[at] not in (";", "{"):
         at = closing(words, at) + 1 if words[at] in "([" else at + 1
@@ -157,7 +159,7 @@ def _statement(words, at) -> tuple[int, int]:
 
 
 def _ends(head, parameters):
-    """(k, lo, hi) of ``int k = lo; k < hi; ++k`` and its like; None where the ends are not plain expressions."""
+    """(k, lo, hi) of ``int k = lo; k < hi; ++k`` and its like; None if the ends are not simple expressions."""
     nothing = None, None, None
     parts = " ".join(head).split(" ; ")
     if len(parts) != 3:

@@ -1,19 +1,19 @@
-"""The function of one cell: what every kernel of the family includes of an equation.
+"""The function of one cell: the text of an equation that every kernel of the family includes.
 
-    types, macros             DP_KERNEL_PARAMETERS, DP_ARGUMENTS, DP_DECISION(p) ..: what kernels pass on
+    types, macros             DP_KERNEL_PARAMETERS, DP_ARGUMENTS, DP_DECISION(p) ..: arguments of kernels
     helpers                   functions of the user
-    dp_split_term             of a reduction that is left to a product of tiles
-    dp_range, dp_body         of a reduction that is left to a group
-    dp_cell                   the value of cell (i, j), and its decision
+    dp_split_term             the term of a reduction that products of tiles compute
+    dp_range, dp_body         range and body of a reduction that a work-group computes
+    dp_cell                   the value of cell (i, j), and its choice
 
-Nodes become C in `text`. What a kernel defines before, and how it calls these, is in `Equation.text`.
+`text` writes nodes as C. `Equation.text` says what a kernel defines before this text, and how it calls the functions.
 """
 
 from __future__ import annotations
 
 import re
 
-from clgeom.dp.analysis.reach import Split
+from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text, traps
 from clgeom.dp.language.nodes import walk
@@ -25,7 +25,7 @@ INDICES = "const int i, const int j, const int n, const int m"
 
 
 def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> str:
-    """The text that a kernel includes; the parameters are those of `Equation.text`."""
+    """The text that a kernel includes; for the parameters see `Equation.text`."""
     cell = CELL_TYPES[equation.dtype.name]
     widened = checked is True and not equation.traced and cell == "int"  # 32-bit overflow shows in 64 bits
     has_decision, index = equation.decisions is not None, equation.decisions == "index"
@@ -55,7 +55,7 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> s
 
 
 def recovery_text(equation, body: str, resumed: bool) -> str:
-    """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``."""
+    """The text that `Table.recover` includes: the user's function as ``dp_recover``."""
     head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size"
     head += f"{', global long *state' * resumed} DP_CONTEXT"
     head += f"{declarations(equation.parameters)})"
@@ -64,7 +64,7 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
 
 
 def shown_text(equation) -> str:
-    """The function of a cell without what only kernels need."""
+    """The function of a cell as people read it, without what only kernels need."""
     body = _body(equation, wraps=None) if equation.traced else equation.body
     if not equation.traced and equation.is_expression:
         body = f"return {body}" + ("\n;" if "//" in body.splitlines()[-1] else ";")
@@ -74,7 +74,7 @@ def shown_text(equation) -> str:
 
 
 def _what_kernels_pass(equation):
-    """Macros for parameters, and the user's own functions."""
+    """Macros for parameters, and the user's helper functions."""
     return [
         f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')}",
         f"#define DP_ARGUMENTS {arguments(equation.parameters, 'dp_')}",
@@ -102,7 +102,7 @@ def _body(equation, checked=False, given=None, *, trapped=False, wraps="values")
 
 
 def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=False) -> str:
-    """The function of a cell around its statements; `context` is what it takes after DP_CONTEXT."""
+    """The function of a cell around its statements; `context`: parameters after DP_CONTEXT."""
     declared = declarations(equation.parameters)
     if equation.decisions is not None:
         declared += ", uint *dp_decision"
@@ -112,7 +112,7 @@ def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=Fa
 
 
 def _with_tables(equation, body, trapped=False):
-    """Statements between macros for tables, so that ``c(i, j)`` is an element; calls of min and max as macros."""
+    """Statements between macros for tables, so that ``c(i, j)`` is an element; calls of min and max become macros."""
     tables = [p.name for p in equation.parameters.values() if p.ndim == 2]
     x, y = "dp_x", "dp_y"
     if trapped:
@@ -123,13 +123,13 @@ def _with_tables(equation, body, trapped=False):
     return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])
 
 
-# Parts of a cell that have a function of their own ----------------------------------------------------------------
+# Functions of parts of a cell --------------------------------------------------------------------------------------
 
 
 def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values") -> tuple[list[str], str]:
-    """Statements in C, and the expression of the value that they prepare.
+    """Statements in C, and the expression of the value after them.
 
-    `clamped`: indices of parameters are moved into range. `given`: names for nodes that are known.
+    `clamped`: move indices of parameters into range. `given`: names of nodes that are known.
     """
     writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, given=given, wraps=wraps)
     value = writer.write(expr, writer.top)[0]
@@ -137,18 +137,18 @@ def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values
 
 
 def function(equation, head: str, lines: list[str], value: str) -> str:
-    """A function of what its head names, and of the equation's parameters."""
+    """A C function: its head, the equation's parameters, its statements and the value that it returns."""
     inside = _with_tables(equation, "\n".join(text.indent([*lines, f"return {value};"])))
     return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}"
 
 
 def _left_out(parts):
-    """What a cell's function is given in place of reductions."""
+    """The names of reductions that a kernel computes itself."""
     return {part: "dp_split" if part.op == "reduce" else "dp_split_k" for part in parts}
 
 
 def _split_term(equation, clamped):
-    """What a split adds to its two cells."""
+    """The function of the term that a split adds to its two cells."""
     if not isinstance(equation.reach, Split):
         raise ValueError(f"{equation.name} has no reduction that could be split off")
     node, term = equation.reach.node, equation.reach.term
@@ -162,7 +162,7 @@ def _split_term(equation, clamped):
 
 
 def _range_and_body(equation, wraps):
-    """The range of a reduction that a group does, empty where the cell does not ask for it, and what is reduced."""
+    """Functions of a reduction that a group computes: its range, empty where no cell needs it, and its body."""
     node, need = equation.wide.node, equation.wide.need
     k, lo, hi, body = node.args
     writer = text.Writer((need, lo, hi), taken=taken(equation.parameters), wraps="all" if wraps == "all" else "values")
@@ -170,7 +170,7 @@ def _range_and_body(equation, wraps):
         writer.exact |= indices_of(*equation.roots)  # the ends of the loop are indices
     asked = text.Block(writer.top)
     test = writer.write(need, writer.top)[0]
-    first, end = (writer.write(bound, asked, plain=True)[0] for bound in (lo, hi))
+    first, end = writer.end(lo, asked), writer.end(hi, asked)
     lines = [
         *writer.top.lines,
         "*dp_lo = *dp_hi = 0;",

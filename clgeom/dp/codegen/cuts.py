@@ -1,8 +1,8 @@
-"""Functions cut from a traced equation for the rows of a table.
+"""Specialised cell functions for rows of a table.
 
-On CPUs, where a row changes its form: loops between these columns ask nothing of the column, and compilers turn
-them into vectors. An equation of C(i, j), say, is 1 in two columns, 0 to the right of the second one, and a sum
-between them. On GPUs, a cell without a branch.
+On CPUs a row is cut at the columns where conditions on the column change. In between these conditions are constants,
+so that compilers vectorise the loops. The equation of C(i, j), for example, is 1 in two columns, 0 to the right of the
+second one, and a sum between them. On GPUs a cell is computed without branches.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from clgeom.dp.language.nodes import depends_on, replace, walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.trace import Expr
 
-#: What a value that is the same in all of a row must not depend on.
+#: Nodes that a value must not depend on, if it is to be the same in a whole row.
 NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
-#: For `j < c` and so on: whether it holds to the left of the cut, and the cut less c.
+#: For `j < c` and its like: whether it holds to the left of the cut, and the cut less c.
 SIDES = {"lt": (True, 0), "le": (True, 1), "gt": (False, 1), "ge": (False, 0)}
 TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-#: Columns for themselves: how many next to an end of the table are, and how many of a row in all.
+#: Columns that are computed on their own: those next to an end of the table, and the most in a row.
 NEAR_END, MOST_ALONE = 2, 4
 
 
@@ -30,9 +30,9 @@ NEAR_END, MOST_ALONE = 2, 4
 def loops(equation, *, flip: bool) -> str:
     """Functions for the rows after the first, in the order of filling (`flip`: the last row comes first).
 
-    ``dp_cut``, the first column of the right part; ``dp_cell_left`` and ``dp_cell_right``, which ask nothing of their
-    column that the parts decide; and DP_ALONE columns that are like neither, in any order, with m after them in
-    DP_ALONE_COLUMNS. Empty for equations in C.
+    ``dp_cut`` gives the first column of the right part. ``dp_cell_left`` and ``dp_cell_right`` compute cells of the two
+    parts, with column-dependent conditions folded to constants. DP_ALONE columns belong to neither part; they are
+    listed in any order in DP_ALONE_COLUMNS, m after them. Empty for equations in C.
     """
     if not equation.traced:
         return ""
@@ -82,19 +82,19 @@ def loops(equation, *, flip: bool) -> str:
 
 
 def _difference(part):
-    """The sides of a comparison, the right from the left, as a sum; None for what is no sum of integers."""
+    """The left side of a comparison less the right one, as a sum; None if a side is no sum of integers."""
     a, b = map(affine, part.args)
     return None if a is None or b is None else combine(a, b, -1)
 
 
 def _is_first_row(form) -> bool:
-    """Whether a sum is i - (n - 1) or its negative: 0 in the row that is filled first."""
+    """Whether a sum is i - (n - 1) or its negative, which is 0 in the row that is filled first."""
     by = {None if atom is None else atom.op: factor for atom, factor in form.items()}
     return by in ({"i": 1, "n": -1, None: 1}, {"i": -1, "n": 1, None: -1})
 
 
 def _solved(op, form):
-    """A comparison of j + rest with 0 as (operator, sum): j `op` sum. None when the rest is not the same in a row."""
+    """A comparison of j + rest with 0, solved for j: (operator, sum). None if the rest changes along a row."""
     own = [atom for atom in form if atom is not None and atom.op == "j"]
     if len(own) != 1 or abs(form[own[0]]) != 1:
         return None
@@ -106,7 +106,7 @@ def _solved(op, form):
 
 
 def _next_to_an_end(column):
-    """For a cut at a few columns from an end: these columns, as sums, and whether the others are right of the cut."""
+    """For a cut a few columns from an end: these columns as sums, and whether the others lie right of the cut."""
     by, at = {atom.op: factor for atom, factor in column.items() if atom is not None}, column.get(None, 0)
     if not by and at <= NEAR_END:
         return [{None: k} for k in range(at)], True
@@ -116,7 +116,7 @@ def _next_to_an_end(column):
 
 
 def _written(equation, form):
-    """A sum in C, as statements and a value of 64 bits, indices of parameters moved into range."""
+    """A sum in C, as statements and a 64-bit value, with indices of parameters moved into range."""
     atoms = [atom for atom in form if atom is not None]
     writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
     terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
@@ -132,15 +132,15 @@ def _written(equation, form):
 
 @dataclass(frozen=True)
 class Held:
-    """A cell's function that reads no parameter and has no branch, for rows after the first.
+    """A cell's function without branches that reads no parameter, for rows after the first.
 
     Attributes
     ----------
     text : str
-        ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are the same in all of a row, indices moved
+        ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are the same in a whole row, indices moved
         into range; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
     types : tuple of str
-        Of the elements.
+        The types of the elements.
     """
 
     text: str
@@ -149,9 +149,9 @@ class Held:
 
 @once
 def held(equation, *, flip: bool) -> Held | None:
-    """The pieces of an equation all of whose operators are cheap; None for others.
+    """The pieces of an equation whose operators are all cheap; None for others.
 
-    Both sides of every choice are evaluated, so all cells that the equation names must be there to read.
+    Both sides of every branch are evaluated, so the memory of all cells that the equation names must be readable.
     """
     if not equation.traced:
         return None
@@ -174,7 +174,8 @@ def held(equation, *, flip: bool) -> Held | None:
         for k, load in enumerate(names)
     ]
     functions += [
-        "#undef DP_CONTEXT", f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
+        "#undef DP_CONTEXT",
+        f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
         cell_function(equation, body, name="dp_cell_held"),
-    ]  # fmt: skip
+    ]
     return Held("\n".join(functions), tuple(load.type for load in names))

@@ -1,11 +1,12 @@
-"""Functions cut from an equation's nodes for kernels that know something of a cell: then conditions fall away."""
+"""Specialised cell functions for tiles: conditions that are known there are folded away, parameters are held by the
+kernel."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
 
-from clgeom.dp.analysis.reach import offset
+from clgeom.dp.analysis.dependences import offset
 from clgeom.dp.analysis.sums import indices_of, simplify
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
@@ -14,11 +15,11 @@ from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import LIMITS
 
-#: What an element of a parameter must not depend on to be read before the cell is computed.
+#: Nodes that an element of a parameter must not depend on, if it is to be read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
-#: What is known of cells that are not in the first row, or not in the first column.
+#: Bounds of the indices of cells that are not in the first row, or not in the first column.
 LATER = {"i": (1, None), "j": (1, None)}
-#: Operators that cost about as much as a branch, and how many of them an equation may have to go without branches.
+#: Operators that cost no more than a branch, and the most nodes of an equation that is computed without branches.
 CHEAP = frozenset(
     "const i j n m parameter cell where and or not neg min max cast which_min which_max add sub mul "
     "lt le gt ge eq ne bitand bitor bitxor bitnot shl shr".split()
@@ -28,7 +29,7 @@ MOST_NODES = 60
 
 @dataclass(frozen=True)
 class Held:
-    """A cell's function that reads no parameter: their elements are held by the kernel, read where no cell asks.
+    """A cell's function that reads no parameter: the kernel holds their elements, which it reads before the cells.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class Held:
         `dp_cell_held`, and `dp_cell_held_i`, `_j`, `_i_j` for cells that are not in the first row, column, or neither:
         their DP_CONTEXT ends with the elements, named `dp_held0 ..`.
     kinds : tuple of (str, str)
-        For each element what it is the same in, "row" or "column", or "cell"; and its type.
+        For each element whether it is the same in a "row" or in a "column", or belongs to a "cell"; and its type.
     """
 
     text: str
@@ -47,7 +48,7 @@ class Held:
 
 
 def once(function):
-    """Keep what a function found on the equation: fills of small tables take no longer than its text."""
+    """Cache the result of a function on the equation, so that fills of small tables do not compute it again."""
 
     @functools.wraps(function)
     def kept(equation, **options):
@@ -62,7 +63,7 @@ def once(function):
 
 @once
 def held(equation, *, inner: bool) -> Held | None:
-    """The pieces of a traced equation, or a simple one in C; None where some elements must be read by the cell.
+    """The pieces of a traced equation, or of a simple one in C; None if the cell itself must read an element.
 
     `inner`: the first row and column are numbered 0.
     """
@@ -94,12 +95,12 @@ def held(equation, *, inner: bool) -> Held | None:
 
 
 def straight(value, decision, names, *, row=False) -> str:
-    """The statements of a cell without a branch, empty if it would evaluate much that is not asked for.
+    """The statements of a cell without branches; empty if that would evaluate too much in vain.
 
-    No parameter is read here, so all may be evaluated: work-items that decide differently stay together.
+    No parameter is read here, so both sides of a choice may be evaluated: work-items do not diverge.
 
-    `row`: cells are in earlier rows, in any column that no other cell tells, and each is read once. Else they are
-    near, in registers or local memory.
+    `row`: cells are in earlier rows, in a column that does not depend on other cells, and each is read once. Else they
+    are near, in registers or local memory.
     """
     parts, lines, known = {}, [], dict(names)
     exact = indices_of(*(root for root in (value, decision) if root is not None))
@@ -137,7 +138,7 @@ def straight(value, decision, names, *, row=False) -> str:
 
 
 def expression_of(part, args, exact):
-    """One node in C; `exact`: those that never wrap around."""
+    """One node in C; `exact`: the nodes that never wrap around."""
     if part.op in text.WRAPPED and part.type in LIMITS and part not in exact:
         return text.wrapped(part, args)
     if part.op == "where":

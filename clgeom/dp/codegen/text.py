@@ -1,4 +1,4 @@
-"""From nodes to OpenCL C: statements and expressions, numbers, and a user's own lines told from ours."""
+"""Nodes as OpenCL C: statements, expressions and literals; and markers around the text of users."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ import re
 import numpy as np
 
 from clgeom.dp.analysis.sums import indices_of, narrows
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.nodes import loop_of, walk
 from clgeom.dp.language.trace import LIMITS, Expr, neutral
 
 SYMBOLS = {
-    "add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "lt": ("<", 5), "le": ("<=", 5), "gt": (">", 5),
-    "ge": (">=", 5), "eq": ("==", 4), "ne": ("!=", 4), "and": ("&&", 3), "or": ("||", 2),
-}  # fmt: skip
-#: Written in brackets, whatever binds them.
+    "add": ("+", 6),
+    "sub": ("-", 6),
+    "mul": ("*", 7),
+    "lt": ("<", 5),
+    "le": ("<=", 5),
+    "gt": (">", 5),
+    "ge": (">=", 5),
+    "eq": ("==", 4),
+    "ne": ("!=", 4),
+    "and": ("&&", 3),
+    "or": ("||", 2),
+}
+#: Always written in brackets.
 BITS = {"bitand": "&", "bitor": "|", "bitxor": "^"}
 ATOM, UNARY, TERNARY = 9, 8, 1
 LEAVES = ("const", "i", "j", "n", "m", "index", "parameter")
 CHECKED = {"add", "sub", "mul", "neg", "abs"}
-#: Of integers: written as functions that wrap around.
+#: Operators of integers that are written as functions which wrap around.
 WRAPPED = frozenset(("add", "sub", "mul", "neg"))
 
 
@@ -41,8 +50,8 @@ class Block:
 class Writer:
     """Writes nodes as statements and expressions.
 
-    A node that is used more than once becomes a variable in the innermost block where it is sure to be needed, so that
-    nothing is read which the equation does not read.
+    A node that is used more than once becomes a variable in the innermost block that certainly needs it, so that the
+    text reads nothing which the equation does not read.
 
     Parameters
     ----------
@@ -50,14 +59,14 @@ class Writer:
     taken : collection of str
         Names that variables must not have.
     checked : bool
-        Write integer arithmetic and indices of parameters as calls that trap.
+        Write integer arithmetic and indices of parameters as calls of functions that trap.
     clamped : bool
-        Move indices of parameters into range, for cells whose values nobody uses.
+        Move indices of parameters into range, for cells whose values are not used.
     given : dict
-        Names for nodes that the kernel computes itself.
+        Names of nodes that the kernel computes itself.
     wraps : {"values", "all", None}
-        Which integer arithmetic wraps around by definition: all but that of indices and conditions, which is known not
-        to go beyond its type then (`bounds.indices_fit`); all; or none, for people to read.
+        Which integer arithmetic is written with functions that wrap around: all but that of indices and conditions,
+        which is then known to stay within its type (`bounds.indices_fit`); all; or none, for people to read.
     """
 
     def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None, wraps="values"):
@@ -73,7 +82,7 @@ class Writer:
         for root in roots:
             uses[root] += 1
         self.shared = {part for part in nodes if uses[part] > 1 and not cheap(part)}
-        self.arg_twins = {key_of(part) for part in nodes if part.op == "argreduce"}
+        self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
         self.order = {part: place for place, part in enumerate(nodes)}
         self.sure = {}
         for part in nodes:
@@ -108,7 +117,7 @@ class Writer:
         return name, ATOM
 
     def write(self, part: Expr, block: Block, *, plain=False):
-        """(text, precedence) of a node, its statements added to the block. Indices are plain: never checked."""
+        """(text, precedence) of a node, its statements added to the block. `plain`: an index, which is not checked."""
         found = block.find(part)
         if found is not None:
             return found
@@ -118,7 +127,7 @@ class Writer:
         return block.find(part) or text
 
     def inside(self, part, block, precedence, *, plain=False):
-        """Text of an operand, in brackets where it binds less."""
+        """Text of an operand, in brackets if its precedence is lower."""
         text, own = self.write(part, block, plain=plain)
         return text if own >= precedence else f"({text})"
 
@@ -184,7 +193,7 @@ class Writer:
         return f"{name}[{inside[0]}]" if len(inside) == 1 else f"{name}({inside[0]}, {inside[1]})"
 
     def hoist(self, block, parts):
-        """Make variables of these nodes in the block, operands first."""
+        """Define these nodes as variables of the block, operands first."""
         for part in sorted(parts, key=self.order.__getitem__):
             if block.find(part) is None:
                 self.write(part, block)
@@ -210,7 +219,7 @@ class Writer:
         return name, ATOM
 
     def write_both(self, value, decision, block):
-        """Texts of a value and its decision; branches on the same condition are taken together."""
+        """Texts of a value and its choice; branches on the same condition are merged."""
         if not (value.op == decision.op == "where" and value.args[0] is decision.args[0]):
             text = self.write(value, block)[0]
             return text, self.write(decision, block)[0]
@@ -256,14 +265,21 @@ class Writer:
         block.names[part] = (at, ATOM)
         return at, ATOM
 
+    def end(self, expr, block):
+        """An end of a range as an int, the type of the loop's index; an int64 is cut to the nearest int."""
+        text = self.write(expr, block, plain=True)[0]
+        if expr.type != "long":
+            return text
+        return f"dp_narrow({text}, dp_fault)" if self.checked else f"convert_int_sat({text})"
+
     def reduction(self, part, block):
         k, lo, hi, body = part.args[:4]
-        key = key_of(part)
+        key = loop_of(part)
         counter, total, end = self.name(k.data), self.name("r"), self.name("end")
         at = self.name("at") if key in self.arg_twins else None
         start = literal_of(neutral(part.data, body.type), body.type)
-        first = self.write(lo, block, plain=True)[0]
-        block.lines.append(f"const int {end} = {self.write(hi, block, plain=True)[0]};")
+        first = self.end(lo, block)
+        block.lines.append(f"const int {end} = {self.end(hi, block)};")
         empty = part.args[4] if len(part.args) > 4 else None
         begin = None
         if empty is not None:
@@ -302,7 +318,8 @@ class Writer:
             block.lines += [*indent(none.lines), f"    {total} = {value};", "}"]
         for twin in self.order:
             if twin.op == part.op or at:
-                if twin.op in ("reduce", "argreduce") and key_of(twin) == key and twin.args[4:] == part.args[4:]:
+                same = twin.op in ("reduce", "argreduce") and loop_of(twin) == key
+                if same and list(map(id, twin.args[4:])) == list(map(id, part.args[4:])):
                     block.names[twin] = (total if twin.op == "reduce" else at, ATOM)
         if part not in block.names:
             block.names[part] = (total if part.op == "reduce" else at, ATOM)
@@ -310,7 +327,7 @@ class Writer:
 
 
 def cast_in_c(part, value) -> str:
-    """A cast in C; of floats to integers one that is defined for all."""
+    """A cast in C; floats are cast to integers by a function that is defined for all of them."""
     source = part.args[0].type
     if part.type in LIMITS and source in ("float", "double"):
         return f"dp_cast_{part.type}_{source}({value})"
@@ -323,23 +340,19 @@ def wrapped(part, args) -> str:
 
 
 def cheap(part) -> bool:
-    """Whether a node is as short as a variable's name: a leaf, or a sum or comparison of two."""
+    """Whether a node needs no variable: a leaf, or a sum or comparison of two leaves."""
     return part.op in LEAVES or (
         part.op in ("add", "sub", "lt", "le", "gt", "ge", "eq", "ne") and all(a.op in LEAVES for a in part.args)
     )
 
 
-def key_of(part):
-    return (part.data, *map(id, part.args[:4]))
-
-
 def marked(part: str, users: str) -> str:
-    """A user's text between lines that let its own lines be told in what compilers say."""
+    """A user's text between marker lines, by which `users_line` finds its lines in a compiler's log."""
     return f"// --- the user's {part}\n{users}\n// --- end of the user's {part}"
 
 
 def users_line(source: str, log: str) -> tuple[str, int] | None:
-    """(part, line in it) of the first error of a compiler's log that is in a user's text."""
+    """(part, line in it) of the first error in a compiler's log that lies in a user's text."""
     lines, parts = source.splitlines(), {}
     for number, line in enumerate(lines, 1):
         if line.startswith("// --- the user's "):
@@ -385,7 +398,7 @@ def literal_of(value, type) -> str:
 
 
 def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values") -> str:
-    """The statements of a cell's function: they return the value, and set `decision` when there is one."""
+    """The statements of a cell's function: they return the value, and set `decision` if there is one."""
     roots = tuple(e for e in (value, decision) if e is not None)
     writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
     block = writer.top

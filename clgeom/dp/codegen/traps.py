@@ -1,6 +1,6 @@
-"""Traps in a user's OpenCL C: indices of parameters, and divisions, through functions that note what is wrong.
+"""Traps in a user's OpenCL C: indices of parameters and divisions become calls of functions that note a fault.
 
-Only what stands between brackets, and what is around ``/`` and ``%``, is touched, and no line moves.
+Only the text between the brackets of an index, and the operands of ``/`` and ``%``, change. No line moves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUOTIENTS = {"/": "dp_divide", "%": "dp_divide_rest", "/=": "dp_divide", "%=": "
 
 
 def check_arrays(source: str, helpers: str, parameters: dict) -> None:
-    """Refuse what traps cannot see: arrays used otherwise than by an index, or as arguments of helper functions."""
+    """Refuse uses of arrays that traps cannot see: anything but an index, or an argument of a helper function."""
     tokens = _tokens(source)
     words = [word for word, _, _ in tokens]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
@@ -51,8 +51,8 @@ def trapped(source: str, parameters: dict) -> str:
     """The text with traps around the indices of parameters and around divisions.
 
     ``w[k]`` becomes ``w[dp_at(k, w_size, dp_fault)]``, and ``a / b`` becomes ``dp_divide(a - (1 ? 0 : b), b - (1 ? 0 :
-    a), dp_fault)``: both in the type that they are divided in, for floats may be divided by 0. What tables are written
-    as, ``c(i, j)``, is a macro of its own.
+    a), dp_fault)``, with both operands in the type of the division, since floats may be divided by 0. Elements of
+    tables, ``c(i, j)``, are a macro, which has its own trap.
     """
     tokens = _tokens(source)
     words = [word for word, _, _ in tokens]
@@ -93,20 +93,20 @@ def trapped(source: str, parameters: dict) -> str:
 
 
 def _defined(words):
-    """Names of the functions that these words define."""
+    """Names of the functions that these tokens define."""
     places = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
     return {words[at] for at in places if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
 
 
 def _is_harmless(words, at):
-    """Whether the division at this place is by a number that is neither 0 nor -1."""
+    """Whether the division at this token is by a constant that is neither 0 nor -1."""
     whole = words[at] in ("/=", "%=")
     stop = (_expression if whole else _unary)(words, at + 1)
     return stop == at + 2 and _is_constant(words[at + 1])
 
 
 def _is_addressed(words, at):
-    """Whether the address of an element of the array at this place is taken."""
+    """Whether the address of an element of the array at this token is taken."""
     at -= 1
     while at >= 0 and words[at] == "(" and not _ends_operand(words, at - 1):
         at -= 1
@@ -114,7 +114,7 @@ def _is_addressed(words, at):
 
 
 def _is_argument(words, at, functions):
-    """Whether the name at this place is, on its own, an argument of one of these functions."""
+    """Whether the name at this token alone is an argument of one of these functions."""
     if at + 1 == len(words) or words[at + 1] not in (",", ")") or words[at - 1] not in (",", "("):
         return False
     depth = 0
@@ -126,12 +126,12 @@ def _is_argument(words, at, functions):
 
 
 def tokens_of(source) -> list[str]:
-    """The words and marks of what is code."""
+    """The tokens of the code, without comments."""
     return [word for word, _, _ in _tokens(source)]
 
 
 def _tokens(source):
-    """(text, begin, end) of what is code; a literal is one token."""
+    """(text, begin, end) of each token of the code; a literal is one token."""
     found, at = [], 0
     for hidden in [*NOT_CODE.finditer(source), None]:
         end = len(source) if hidden is None else hidden.start()
@@ -144,7 +144,7 @@ def _tokens(source):
 
 
 def closing(words, at):
-    """The place of the bracket that closes the one at this place."""
+    """The index of the bracket that closes the one at this index."""
     depth = 0
     for place in range(at, len(words)):
         depth += (words[place] in CLOSING) - (words[place] in CLOSING.values())
@@ -154,7 +154,7 @@ def closing(words, at):
 
 
 def _unary(words, at):
-    """One past the last token of the operand that begins here: signs, casts, and what follows a name."""
+    """One past the last token of the operand that begins here, with its signs, casts and postfix operators."""
     while at < len(words) and words[at] in PREFIX:
         at += 1
     if at < len(words) and words[at] == "(":
@@ -177,7 +177,7 @@ def _unary(words, at):
 
 
 def _opening(words, at):
-    """The place of the bracket that is closed at this place."""
+    """The index of the bracket that the one at this index closes."""
     depth = 0
     for place in range(at, -1, -1):
         depth += (words[place] in CLOSING.values()) - (words[place] in CLOSING)
@@ -187,7 +187,7 @@ def _opening(words, at):
 
 
 def _is_cast(words, at):
-    """Whether the bracket at this place closes a cast."""
+    """Whether the bracket at this index closes a cast."""
     start = _opening(words, at)
     if start and words[start - 1] == "sizeof":
         return False
@@ -195,7 +195,7 @@ def _is_cast(words, at):
 
 
 def _ends_operand(words, at):
-    """Whether an operand ends at this place, so that a sign after it stands between two."""
+    """Whether an operand ends at this index, so that a sign after it is a binary operator."""
     if at < 0:
         return False
     if words[at] in ("++", "--"):
@@ -207,7 +207,7 @@ def _ends_operand(words, at):
 
 
 def _operand(words, at):
-    """The first token of the operand whose last one is at this place, with its signs and casts."""
+    """The first token of the operand that ends at this index, with its signs and casts."""
     start = _primary(words, at)
     while start:
         before = words[start - 1]
@@ -221,7 +221,7 @@ def _operand(words, at):
 
 
 def _primary(words, at):
-    """The first token of a name, a number, a call, an element or what is in brackets."""
+    """The first token of a name, a number, a call, an element or a bracketed expression."""
     if words[at] in ("++", "--") and at:
         return _primary(words, at - 1)
     if words[at] in (")", "]"):
@@ -233,7 +233,7 @@ def _primary(words, at):
 
 
 def _product(words, at):
-    """The first token of the product or quotient whose last one is at this place."""
+    """The first token of the product or quotient that ends at this index."""
     start = _operand(words, at)
     while start > 1 and words[start - 1] in ("*", "/", "%"):
         start = _operand(words, start - 2)
@@ -249,6 +249,11 @@ def _expression(words, at):
     return min(at, len(words))
 
 
+#: Numbers in C: binary, hexadecimal, octal and decimal ones, and floats; the digits that make them more than 0 first.
+NUMBER = re.compile(r"0b([01]+)[ul]*\Z|0x([0-9a-f.]+)(?:p[-+]?\d+)?[ul]*\Z|([\d.]+)(?:e[-+]?\d+)?[ulfh]*\Z")
+
+
 def _is_constant(word):
-    """Whether this is a number that is not 0."""
-    return word[:1].isdigit() and re.search(r"[1-9a-fA-F]", word) is not None
+    """Whether a token is a number other than 0."""
+    found = NUMBER.match(word.lower())
+    return found is not None and any(digits and re.search("[1-9a-f]", digits) for digits in found.groups())

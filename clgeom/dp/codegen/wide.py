@@ -1,11 +1,10 @@
-"""Cells that are a minimum or maximum over many: the reduction that a group of work-items can do together."""
+"""Cells that are a minimum or maximum over many: the reduction that a work-group can compute together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clgeom.dp.codegen.text import key_of
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.nodes import loop_of, walk
 from clgeom.dp.language.trace import Expr
 
 YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
@@ -13,16 +12,16 @@ YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
 
 @dataclass(frozen=True, eq=False)
 class Wide:
-    """The one reduction of a cell that is worth a group.
+    """The one reduction of a cell that is worth a work-group.
 
     Attributes
     ----------
     node : Expr
-        The least or the largest of what it reduces.
+        The reduction, of kind "min" or "max".
     twins : tuple of Expr
-        Itself, and the index at which it is found: what a cell is given.
+        The reduction, and the one of its index: what the cell's function is given.
     need : Expr
-        The condition under which a cell asks for one of them.
+        The condition under which a cell needs one of them.
     """
 
     node: Expr
@@ -31,14 +30,14 @@ class Wide:
 
 
 def wide_of(*roots: Expr) -> Wide | None:
-    """The reduction of a value, and of its decision; None if there is none, or are several."""
+    """The one reduction of a value and its choice; None if there are none or several."""
     found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
     inner = {id(below) for part in found for below in walk(part) if below is not part}
     twins = tuple(part for part in found if id(part) not in inner)
     nodes = [part for part in twins if part.op == "reduce" and part.data in ("min", "max")]
     if len(nodes) != 1 or len(nodes[0].args) > 4:
         return None
-    if any(key_of(part) != key_of(nodes[0]) for part in twins):
+    if any(loop_of(part) != loop_of(nodes[0]) for part in twins):
         return None
     conditions = [needed(root, set(twins)) for root in roots]
     if any(when is None for when in conditions):
@@ -51,9 +50,9 @@ def wide_of(*roots: Expr) -> Wide | None:
 
 
 def needed(expr: Expr, targets) -> Expr | None:
-    """The condition under which one of the targets is evaluated: YES or NO where it is decided.
+    """The condition under which one of the targets is evaluated; YES or NO if it is constant.
 
-    None when a condition, a loop or another reduction is what needs it.
+    None if a condition, a loop or another reduction needs a target.
     """
     made = {}
     for part in walk(expr):
@@ -85,7 +84,7 @@ def _either(a, b):
 
 
 def _both(test, when):
-    """A condition and what else it takes."""
+    """The condition that two conditions hold."""
     return when if when is NO else test if when is YES else Expr("and", (test, when), "bool", None)
 
 

@@ -1,24 +1,27 @@
-"""Equations: the value of one cell from others, written in OpenCL C or traced from a Python function."""
+"""Functional equations: the value of a cell from others, in OpenCL C or traced from a Python function."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from clgeom.dp.analysis import reach as reaches
+from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, users_c
-from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk
-from clgeom.dp.language.parameters import annotated, parameters_of
+from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk, with_own_indices
+from clgeom.dp.language.parameters import Parameter, annotated, parameters_of
 from clgeom.dp.language.trace import CELL_TYPES, Expr
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import DTypeLike
 
-#: What an equation does not take along when it is pickled: its nodes, which go as rows, and what is found again.
+#: Attributes that are not pickled: the nodes, which are pickled as rows, and what is derived from them.
 NOT_PICKLED = (
     "value",
     "decision",
@@ -46,46 +49,47 @@ class Equation:
     dtype : {"int32", "int64", "float32", "float64"}
         Type of the cells.
     parameters : dict of str, optional
-        What else the equation reads, by name: "int32" (a number), "int32[]" (an array) or "int32[,]" (a table), of
-        the types int8 to int64, uint8, uint16, float32, float64. In a traced function these may be annotations.
-        In C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``; their
+        What the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]" (a
+        table), of the types int8 to int64, uint8, uint16, float32, float64. A traced function may annotate them. In
+        C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``; their
         names have no other use, but to be given to functions of `helpers`.
     pattern : str, optional
         The pattern by which tables are filled: RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO.
     reach : Near, Row or Far, optional
-        How far it reads, where that cannot be proven (see Notes): a promise that unlocks the fast paths, and that they
-        hold on the device.
+        Its dependences, where these cannot be proven (see Notes): a promise that unlocks the fast paths. They check it
+        on the device.
     decisions : int or "index", optional
-        The equation also says how its value came about: a number below this, or an index ("index"). A traced function
-        returns (value, decision); C sets ``decision``. The count of `which_min` and `which_max`, and "index" for
-        `argmin_over` and `argmax_over`, are found without.
+        The equation also returns the choice behind its value: a number below this count, or an index ("index"). A
+        traced function returns (value, choice); C sets ``decision``. The count of `which_min` and `which_max`, and
+        "index" for `argmin_over` and `argmax_over`, are found without this parameter.
     helpers : str
         OpenCL C functions that the C text calls.
     name : str, optional
-        What error messages call it.
+        The name in error messages.
 
     Attributes
     ----------
     source : str
-        The OpenCL C of a cell's function. Where integers may wrap around it is compiled with functions in place of
-        ``+ - *``, for in C signed ones may not.
+        The OpenCL C of a cell's function, for reading. It is compiled with functions in place of ``+ - *`` where
+        integers may wrap around, since signed overflow is undefined in C.
     reach : Near, Row, Split or Far
+        The dependences: which cells it reads.
     reach_proven : bool
-        Whether the reach follows from the equation itself.
+        Whether the dependences follow from the equation itself.
     loops : bool
         Whether the work of a cell grows with the table.
 
     Notes
     -----
-    Integers of traced equations wrap around in silence beyond their type, on every device, unless a fill is checked;
-    those of OpenCL C are C's, where a signed one that goes beyond its type may do anything. ``//`` and ``%`` of traced
-    equations are Python's; division by zero gives 0. Floats are added and multiplied in the order written, never
-    contracted. Division and square root of float64 are correctly rounded; those of float32 are where the device has
-    float64 or rounds them so itself (nearly all do), in C text only where it does so itself. So a traced equation, the
-    same in C, and Python with NumPy scalars give the same table bit for bit.
+    Integers of traced equations wrap around beyond their type, without a message unless a fill is checked, on every
+    device. Integers of OpenCL C follow C, where signed overflow is undefined. ``//`` and ``%`` of traced equations are
+    those of Python; division by zero gives 0. Floats are added and multiplied in the order written, never contracted.
+    Division and square root of float64 are correctly rounded; those of float32 are if the device has float64 or rounds
+    them correctly itself (nearly all do), in C text only if it does so itself. So a traced equation, the same equation
+    in C, and Python with NumPy scalars give the same table bit for bit.
 
-    The reach is proven for traced equations with affine reads, and for C text that reads only at ``i`` and ``j`` plus
-    constants.
+    Dependences are proven for traced equations with affine reads, and for C text that reads only at ``i`` and ``j``
+    plus constants.
 
     Examples
     --------
@@ -98,22 +102,36 @@ class Equation:
     Near(offsets=((-1, -1), (-1, 0), (0, -1)))
     """
 
-    eager = ()  # nodes that are computed whether the value asks for them or not
+    dtype: np.dtype[Any]
+    parameters: Mapping[str, Parameter]
+    pattern: str | None
+    reach: dependences.Near | dependences.Row | dependences.Split | dependences.Far
+    decisions: int | str | None
+    name: str
+    value: Expr | None
+    decision: Expr | None
+    traced: bool
+    helpers: str
+    body: str
+    is_expression: bool
+    loops: bool
+    reach_proven: bool
+    eager: tuple[Expr, ...] = ()  # nodes that are computed even where the value does not need them
 
     def __init__(
         self,
-        what,
+        what: str | Callable[..., Any],
         *,
-        dtype="int32",
-        parameters=None,
-        pattern=None,
-        reach=None,
-        decisions=None,
-        helpers="",
-        name=None,
-    ):
+        dtype: DTypeLike = "int32",
+        parameters: Mapping[str, Any] | None = None,
+        pattern: str | None = None,
+        reach: dependences.Near | dependences.Row | dependences.Far | None = None,
+        decisions: int | Literal["index"] | None = None,
+        helpers: str = "",
+        name: str | None = None,
+    ) -> None:
         self.dtype = _cell_dtype(dtype)
-        self.pattern = pattern_name(pattern, of="Equation")
+        self.pattern = pattern_name(pattern, caller="Equation")
         self.traced, self.helpers = callable(what), helpers
         self.value = self.decision = None
         self._texts: dict = {}
@@ -128,7 +146,7 @@ class Equation:
             self.name = name or "equation"
             self.parameters = MappingProxyType(parameters_of(parameters or {}))
             self.body, self.is_expression = users_c.body_and_kind(what)
-            self.helpers = users_c.c_text(helpers, of="Equation", name="helpers", empty=True)
+            self.helpers = users_c.c_text(helpers, caller="Equation", name="helpers", empty=True)
             traps.check_arrays(self.body, self.helpers, self.parameters)
         else:
             raise InvalidInput(
@@ -139,34 +157,34 @@ class Equation:
             self._set_decisions(decisions)
             self._set_reach(reach)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
         return f"<Equation {self.name}({inside}) -> {self.dtype.name}, {self.pattern or 'no pattern'}, {self.reach}>"
 
-    def __getstate__(self):  # neither read-only views nor deep graphs can be pickled
+    def __getstate__(self) -> dict[str, Any]:  # neither read-only views nor deep graphs can be pickled
         state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
         state["parameters"] = dict(self.parameters)
         if self.traced and self.reach_proven:
             del state["reach"]  # it may be of nodes, and follows from them
         return {**state, "nodes": as_rows(self.value, self.decision)}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), _texts={})
         self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
         if "reach" not in state:
-            self.reach = reaches.reach_of(*self.roots)
+            self.reach = dependences.dependences_of(*self.roots)
 
     @property
     def roots(self) -> tuple[Expr, ...]:
-        """The nodes of a traced equation that all others are below: its value, and its decision if it has one."""
+        """The roots of a traced equation's graph: its value, and its choice if it has one."""
         return tuple(root for root in (self.value, self.decision) if root is not None)
 
     @property
     def computed(self) -> tuple[Expr, ...]:
-        """The roots, after what else a cell computes."""
+        """The eager nodes and the roots: all that a cell computes."""
         return (*self.eager, *self.roots)
 
-    # --- how it is made
+    # --- construction
 
     def _trace(self, function):
         given = list(inspect.signature(function).parameters)
@@ -198,10 +216,10 @@ class Equation:
                 f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that "
                 "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
             )
-        self.value, self.decision = value, decision
+        self.value, self.decision = with_own_indices(value, decision)
 
     def _argument(self, name):
-        """What a traced function is given for its argument of this name."""
+        """The argument of a traced function for the parameter of this name."""
         if name not in self.parameters:
             return trace.node(name, type="int")  # n or m
         p = self.parameters[name]
@@ -227,25 +245,25 @@ class Equation:
         self.decisions = decisions
 
     def _set_reach(self, declared):
-        if declared is not None and not isinstance(declared, (reaches.Near, reaches.Row, reaches.Far)):
+        if declared is not None and not isinstance(declared, (dependences.Near, dependences.Row, dependences.Far)):
             raise InvalidInput(
                 f"The 'reach' parameter of Equation must be a Near, a Row or Far(). Got {declared!r} instead."
             )
         if self.traced:
-            found = reaches.reach_of(*self.roots)
+            found = dependences.dependences_of(*self.roots)
             self.loops = any(p.op in ("reduce", "argreduce") for p in walk(*self.roots))
         else:
             found = users_c.near_of(self.body)
             self.loops = users_c.has_loop(self.body + self.helpers)
-        self.reach_proven = found is not None and not isinstance(found, reaches.Far)
+        self.reach_proven = found is not None and not isinstance(found, dependences.Far)
         if declared is not None and not self.reach_proven:
             self.reach = declared
         else:
-            self.reach = found or reaches.Far()
-            if isinstance(declared, reaches.Far):
+            self.reach = found or dependences.Far()
+            if isinstance(declared, dependences.Far):
                 self.reach, self.reach_proven = declared, False
 
-    # --- what kernels take of it
+    # --- texts for kernels
 
     @functools.cached_property
     def source(self) -> str:
@@ -253,10 +271,10 @@ class Equation:
         with trace.deep_enough(self.name):
             return cell.shown_text(self)
 
-    def decision_dtype(self, shape) -> np.dtype | None:
-        """The smallest type that holds a decision of a table of this shape, None without decisions.
+    def decision_dtype(self, shape: tuple[int, int]) -> np.dtype | None:
+        """The smallest type that holds a choice of a table of this shape, None without choices.
 
-        An index is stored as index + 1 (DP_STORED_DECISION in kernels), for -1 stands for none.
+        An index is stored as index + 1 (DP_STORED_DECISION in kernels), since -1 stands for none.
         """
         if self.decisions is None:
             return None
@@ -265,11 +283,20 @@ class Equation:
 
     @functools.cached_property
     def wide(self) -> Wide | None:
-        """The one reduction that a group of work-items can do together, if there is one."""
+        """The one reduction that a work-group can compute together, if there is one."""
         return wide_of(*self.roots) if self.traced else None
 
-    def text(self, *, checked=False, trapped=True, split=False, clamped=False, wide=False, wraps=False) -> str:
-        """What a kernel includes to compute cells: types, macros and the function `dp_cell`.
+    def text(
+        self,
+        *,
+        checked: bool = False,
+        trapped: bool = True,
+        split: bool = False,
+        clamped: bool = False,
+        wide: bool = False,
+        wraps: bool = False,
+    ) -> str:
+        """The text that a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp/dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
         takes besides, beginning with a comma, or nothing. `M` may use i, j, n, m and the names of DP_CONTEXT. After
@@ -282,14 +309,14 @@ class Equation:
         ----------
         checked : bool or "trial"
             Trap overflow, indices out of range and division by zero; DP_CONTEXT then has an ``int *dp_fault``. "trial":
-            with the types of the cells, so overflow in C is not seen.
+            in the types of the cells, so that overflow in C is not seen.
         trapped : bool
-            In C, trap indices of parameters and divisors, too, which takes functions that not every text compiles with.
+            In C, trap indices of parameters and divisors as well, by functions that not every text compiles with.
         split : bool
-            Leave the reduction of a `Split` out: DP_CONTEXT has its value and index as dp_split and dp_split_k. Also
+            Leave out the reduction of a `Split`: DP_CONTEXT has its value and index as dp_split and dp_split_k. Also
             defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``.
         clamped : bool
-            Move the indices of parameters in `dp_split_term` into range, for kernels that call it where no cell is.
+            Move the indices of parameters in `dp_split_term` into range, for kernels that call it outside the table.
         wide : bool
             Leave the reduction of `Equation.wide` to a group: `dp_cell` takes its value and index, dp_split and
             dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
@@ -312,19 +339,50 @@ class Equation:
         return self._texts[key]
 
     def recovery(self, body: str, resumed: bool) -> str:
-        """What `Table.recover` includes: the user's function after the fill, as ``dp_recover``. `resumed`: it has a
+        """The text that `Table.recover` includes: the user's function as ``dp_recover``. `resumed`: it has a
         ``state``."""
         return cell.recovery_text(self, body, resumed)
 
 
-def equation(function=None, **options):
-    """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``."""
+@overload
+def equation(function: Callable[..., Any]) -> Equation: ...
+@overload
+def equation(
+    *,
+    dtype: DTypeLike = ...,
+    parameters: Mapping[str, Any] | None = ...,
+    pattern: str | None = ...,
+    reach: dependences.Near | dependences.Row | dependences.Far | None = ...,
+    decisions: int | Literal["index"] | None = ...,
+    name: str | None = ...,
+) -> Callable[[Callable[..., Any]], Equation]: ...
+def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``.
+
+    Parameters
+    ----------
+    function : callable, optional
+        The traced function, where the decorator has no parentheses.
+    **options
+        The keyword parameters of `Equation`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(pattern="RUD")
+    ... def f(M, i, j):
+    ...     return dp.where(i == 0, j, M[i - 1, j] + 1)
+    >>> f
+    <Equation f() -> int32, RUD, Near(offsets=((-1, 0),))>
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    """
     if function is not None:
         return Equation(function, **options)
     return lambda function: Equation(function, **options)
 
 
-# What was given, and what is seen ---------------------------------------------------------------------------------
+# Arguments, and counts of choices ---------------------------------------------------------------------------------
 
 
 def _cell_dtype(dtype) -> np.dtype:
@@ -340,7 +398,7 @@ def _cell_dtype(dtype) -> np.dtype:
 
 
 def _count(decision: Expr):
-    """How many values a decision has, when its operators say so."""
+    """The number of values of a choice if its operators tell it, else None."""
     if decision.op in ("which_min", "which_max"):
         return len(decision.args)
     if decision.op == "argreduce":

@@ -1,12 +1,17 @@
-"""What users write in traced equations besides operators: where, minimum, min_over and their like."""
+"""Functions of traced equations: where, minimum, min_over and their like."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, overload
+
 import numpy as np
 
+from clgeom.dp.language.parameters import C_NAME
 from clgeom.dp.language.trace import (
     CELL_TYPES,
     Expr,
+    Operand,
     cell_type,
     condition,
     convert,
@@ -18,12 +23,31 @@ from clgeom.dp.language.trace import (
     place,
     widest,
 )
+from clgeom.runtime.typing import DTypeLike
 
 
-def where(condition_, a, b) -> Expr:
-    """`a` where the condition holds, else `b`; the one not taken is not evaluated, so it may read outside the table.
+@overload
+def where(condition_: Operand, a: Operand, b: Operand) -> Expr: ...
+@overload
+def where(condition_: Operand, a: tuple[Operand, ...], b: tuple[Operand, ...]) -> tuple[Expr, ...]: ...
+def where(condition_: Operand, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, else `b`. The other side is not evaluated, so it may read outside the table.
 
-    `a` and `b` may be pairs of a value and its decision.
+    `a` and `b` may be pairs of a value and its choice.
+
+    Parameters
+    ----------
+    condition_ : Expr or bool
+    a, b : Expr or number, or pairs of them
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where(i < j, 1, 0)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(where(condition_, x, y) for x, y in zip(a, b))
@@ -41,13 +65,41 @@ def alike(values) -> list[Expr]:
     return [convert(part, widest(nodes)) for part in nodes]
 
 
-def minimum(a, b, *more) -> Expr:
-    """The least; the first written of equals, and what comes first where NaN is compared."""
+def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
+    """The least value; of equals the first, and with NaN the first of the two compared.
+
+    Parameters
+    ----------
+    a, b, *more : Expr or number
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.minimum(i, j, 1)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 0, 0], [0, 1, 1], [0, 1, 1]]
+    """
     return fold("min", a, b, *more)
 
 
-def maximum(a, b, *more) -> Expr:
-    """The largest; the first written of equals, and what comes first where NaN is compared."""
+def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
+    """The largest value; of equals the first, and with NaN the first of the two compared.
+
+    Parameters
+    ----------
+    a, b, *more : Expr or number
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.maximum(i, j)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 2], [1, 1, 2], [2, 2, 2]]
+    """
     return fold("max", a, b, *more)
 
 
@@ -64,34 +116,104 @@ def fold(op, *values) -> Expr:
     return result
 
 
-def which_min(a, b, *more) -> Expr:
-    """Which value is the least: 0 for the first written. The decision that goes with `minimum`."""
+def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
+    """The number of the least value, from 0: the choice that belongs to `minimum`.
+
+    Parameters
+    ----------
+    a, b, *more : Expr or number
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.which_min(j, i, 1)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 2]]
+    """
     return node("which_min", *map(number, alike((a, b, *more))), type="int")
 
 
-def which_max(a, b, *more) -> Expr:
-    """Which value is the largest: 0 for the first written. The decision that goes with `maximum`."""
+def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
+    """The number of the largest value, from 0: the choice that belongs to `maximum`.
+
+    Parameters
+    ----------
+    a, b, *more : Expr or number
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.which_max(j, i)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
+    """
     return node("which_max", *map(number, alike((a, b, *more))), type="int")
 
 
-def absolute(value) -> Expr:
-    """The absolute value."""
+def absolute(value: Operand) -> Expr:
+    """The absolute value.
+
+    Parameters
+    ----------
+    value : Expr or number
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.absolute(i - j)
+    >>> dp.fill(f, (3, 3)).numpy().tolist()
+    [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    """
     return abs(expression(value))
 
 
-def sqrt(value) -> Expr:
-    """The square root of a float, correctly rounded where the device can (see `Equation`)."""
+def sqrt(value: Operand) -> Expr:
+    """The square root of a float; see `Equation` for its rounding.
+
+    Parameters
+    ----------
+    value : Expr or number
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(dtype="float32")
+    ... def f(M, i, j):
+    ...     return dp.sqrt(dp.cast(i * i + j * j, "float32"))
+    >>> dp.fill(f, (4, 5))[3].tolist()[::4]
+    [3.0, 5.0]
+    """
     value = number(value)
     if value.type not in ("float", "double"):
         value = convert(value, float_type())
     return node("sqrt", value)
 
 
-def cast(value, dtype) -> Expr:
+def cast(value: Operand, dtype: DTypeLike) -> Expr:
     """The value in another type: int32, int64, float32 or float64.
 
-    Floats are cut towards zero; those beyond the integers of the type are the nearest of these, and NaN is 0. Integers
-    wrap around.
+    Floats are cut towards zero; a float beyond the range of the integer type becomes the nearest integer, NaN becomes
+    0. Integers wrap around.
+
+    Parameters
+    ----------
+    value : Expr or number
+    dtype : {"int32", "int64", "float32", "float64"}
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.cast(dp.cast(j, "float32") / 2, "int32")
+    >>> dp.fill(f, (1, 6)).numpy().tolist()
+    [[0, 0, 1, 1, 2, 2]]
     """
     name = np.dtype(dtype).name
     if name not in CELL_TYPES:
@@ -100,12 +222,60 @@ def cast(value, dtype) -> Expr:
 
 
 def index(name: str = "k") -> Expr:
-    """A new index, for `min_over` and its like."""
+    """A new index, for `min_over` and its like; `name` is its name in the OpenCL C.
+
+    Parameters
+    ----------
+    name : str
+        What the index is called in the OpenCL C.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> k = dp.index()
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.sum_over(k, 0, j, k * k)
+    >>> dp.fill(f, (1, 5)).numpy().tolist()
+    [[0, 0, 1, 5, 14]]
+    """
+    if not isinstance(name, str) or not C_NAME.match(name):
+        raise mistake(f"An index must have a name in C. Got {name!r} instead.")
     return Expr("index", (), "int", name)
 
 
-def min_over(k, lo, hi, expr, empty=None) -> Expr:
+def min_over(
+    k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
+) -> Expr:
     """The least of an expression over lo <= k < hi.
+
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one: an int32. Each reduction has its own, even where one is written in
+        several, inside each other or one after the other.
+    lo, hi : Expr or int
+        Ends of int64 beyond the range of int32 are cut to it; checks of a fill find that (`IntegerOverflow`).
+    expr : Expr, or function of k
+    empty : number or Expr, optional
+        The value of an empty range; the largest of the type by default. NaN never wins.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.min_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[3, 3, 1, 1]]
+    """
+    return _over("reduce", "min", k, lo, hi, expr, empty)
+
+
+def max_over(
+    k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
+) -> Expr:
+    """The largest of an expression over lo <= k < hi; see `min_over`.
 
     Parameters
     ----------
@@ -114,28 +284,83 @@ def min_over(k, lo, hi, expr, empty=None) -> Expr:
     lo, hi : Expr or int
     expr : Expr, or function of k
     empty : number or Expr, optional
-        The value of an empty range; the largest of the type by default. NaN never wins.
+        The value of an empty range; the smallest of the type by default.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.max_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[3, 5, 5, 5]]
     """
-    return _over("reduce", "min", k, lo, hi, expr, empty)
-
-
-def max_over(k, lo, hi, expr, empty=None) -> Expr:
-    """The largest of an expression over lo <= k < hi; see `min_over`."""
     return _over("reduce", "max", k, lo, hi, expr, empty)
 
 
-def sum_over(k, lo, hi, expr) -> Expr:
-    """The sum of an expression over lo <= k < hi, added in this order."""
+def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
+    """The sum of an expression over lo <= k < hi, in ascending order of k.
+
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.sum_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[3, 8, 9, 11]]
+    """
     return _over("reduce", "sum", k, lo, hi, expr)
 
 
-def argmin_over(k, lo, hi, expr) -> Expr:
-    """The lowest k at which an expression is least; -1 for an empty range. The decision that goes with `min_over`."""
+def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
+    """The lowest k at which an expression is least; -1 for an empty range. The choice that belongs to `min_over`.
+
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.argmin_over("k", 0, j + 1, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 1]).numpy().tolist()
+    [[0, 0, 2, 2]]
+    """
     return _over("argreduce", "min", k, lo, hi, expr)
 
 
-def argmax_over(k, lo, hi, expr) -> Expr:
-    """The lowest k at which an expression is largest; -1 for an empty range."""
+def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
+    """The lowest k at which an expression is largest; -1 for an empty range.
+
+    Parameters
+    ----------
+    k : Expr or str
+        An index from `index`, or a name for one.
+    lo, hi : Expr or int
+    expr : Expr, or function of k
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(parameters={"c": "int32[]"})
+    ... def f(M, i, j, c):
+    ...     return dp.argmax_over("k", 0, j, lambda k: c[k])
+    >>> dp.fill(f, (1, 4), c=[3, 5, 1, 2]).numpy().tolist()
+    [[-1, 0, 1, 1]]
+    """
     return _over("argreduce", "max", k, lo, hi, expr)
 
 

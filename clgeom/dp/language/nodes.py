@@ -1,16 +1,18 @@
-"""Graphs of nodes: what is below one, the same with others in it, its value on the host."""
+"""Expression graphs: traversal, substitution, indices of reductions, pickling, and values on the host."""
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
-from clgeom.dp.language.trace import FOLD, LIMITS, Expr
+from clgeom.dp.language.trace import FOLD, LIMITS, Expr, mistake, widest
 
 NUMPY = {"bool": np.bool_, "int": np.int32, "long": np.int64, "float": np.float32, "double": np.float64}
 
 
 def walk(*roots):
-    """Every node below these, once, operands before what uses them. A root may be None."""
+    """Every node of the graphs of these roots, once, operands before their users. A root may be None."""
     seen, stack = set(), [(root, False) for root in reversed(roots) if root is not None]
     while stack:
         expr, ready = stack.pop()
@@ -23,7 +25,7 @@ def walk(*roots):
 
 
 def depth(*roots) -> int:
-    """How many operators are inside each other."""
+    """The nesting depth of operators."""
     deep = {}
     for part in walk(*roots):
         deep[part] = 1 + max((deep[arg] for arg in part.args), default=-1)
@@ -31,12 +33,12 @@ def depth(*roots) -> int:
 
 
 def depends_on(expr: Expr, ops) -> bool:
-    """Whether a node of one of these operators is below."""
+    """Whether the graph has a node of one of these operators."""
     return any(part.op in ops for part in walk(expr))
 
 
 def replace(expr: Expr, by: dict) -> Expr:
-    """The expression with nodes replaced: `by` maps nodes to nodes."""
+    """The expression with nodes replaced; `by` maps nodes to nodes."""
     made = dict(by)
     for part in walk(expr):
         if part not in made:
@@ -45,45 +47,100 @@ def replace(expr: Expr, by: dict) -> Expr:
 
 
 def with_args(part: Expr, args) -> Expr:
-    """The node with other operands; itself where they are its own."""
+    """The node with other operands; the node itself if they are the same."""
     same = all(x is y for x, y in zip(args, part.args))
     return part if same else Expr(part.op, args, part.type, part.data)
 
 
+def loop_of(part: Expr) -> tuple:
+    """A key that reductions share if one loop computes both: kind, index, range and expression."""
+    return (part.data, *map(id, part.args[:4]))
+
+
+def with_own_indices(*roots) -> list:
+    """The roots, with an index of its own for each loop. A root may be None.
+
+    Users may write one index in several reductions, nested or one after the other. After this each index has one range
+    only, and no reduction hides the index of another. Raises the error for an index outside of its reductions.
+    """
+    free, loops = {}, {}  # the free indices of each node; the loops of each index
+    for part in walk(*roots):
+        below = [free[arg] for arg in part.args]
+        if part.op == "index":
+            free[part] = frozenset((part,))
+        elif part.op in ("reduce", "argreduce"):
+            loops.setdefault(part.args[0], set()).add(loop_of(part))
+            free[part] = frozenset().union(below[1], below[2], below[3] - below[0], *below[4:])
+        else:
+            free[part] = frozenset().union(*below)
+    unbound = next((k for root in roots if root is not None for k in free[root]), None)
+    if unbound is not None:
+        raise mistake(f"The index {unbound.data!r} is read outside of the reductions over it.")
+    if all(len(own) == 1 for own in loops.values()):
+        return list(roots)
+    made, indices = {}, {}
+
+    def key(part, names):
+        return (part, *sorted((id(k), id(own)) for k, own in names.items()))
+
+    def renamed(part, names):
+        """The node with its free indices renamed."""
+        names = {k: own for k, own in names.items() if k in free[part]}
+        found = made.get(key(part, names))
+        if found is None:
+            if part.op == "index":
+                found = names[part]
+            elif part.op in ("reduce", "argreduce"):
+                k, lo, hi, body, *empty = part.args
+                used = free[lo] | free[hi] | (free[body] - {k})
+                around = {other: own for other, own in names.items() if other in used}
+                own = indices.setdefault(key(loop_of(part), around), Expr("index", (), k.type, k.data))
+                args = [renamed(lo, names), renamed(hi, names), renamed(body, {**names, k: own})]
+                found = with_args(part, (own, *args, *[renamed(value, names) for value in empty]))
+            else:
+                found = with_args(part, tuple([renamed(arg, names) for arg in part.args]))
+            made[key(part, names)] = found
+        return found
+
+    return [None if root is None else renamed(root, {}) for root in roots]
+
+
 def as_rows(*roots) -> tuple[list, list]:
-    """The graph below these as plain values, for pickles, which take no deep ones: a row for each node, operands by
-    number before what uses them; and the numbers of the roots, None for None."""
+    """The graph of these roots as plain rows, for pickling without recursion: a row for each node, with its operands by
+    number, operands first; and the numbers of the roots, None for None."""
     parts = list(walk(*roots))
-    places = {part: k for k, part in enumerate(parts)}
-    rows = [(p.op, tuple(places[arg] for arg in p.args), p.type, p.data) for p in parts]
-    return rows, [None if root is None else places[root] for root in roots]
+    numbers = {part: k for k, part in enumerate(parts)}
+    rows = [(p.op, tuple(numbers[arg] for arg in p.args), p.type, p.data) for p in parts]
+    return rows, [None if root is None else numbers[root] for root in roots]
 
 
-def from_rows(rows, places) -> list:
-    """The roots of the graph that `as_rows` wrote down."""
+def from_rows(rows, numbers) -> list:
+    """The roots of a graph from the rows of `as_rows`."""
     parts = []
     for op, args, type, data in rows:
         parts.append(Expr(op, tuple(parts[k] for k in args), type, data))
-    return [None if k is None else parts[k] for k in places]
+    return [None if k is None else parts[k] for k in numbers]
 
 
 # Values on the host -----------------------------------------------------------------------------------------------
 
 
 def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
-    """The expression on the host, for arrays of indices at once; no cells and no reductions in it.
+    """Evaluate an expression on the host, for arrays of indices, with the device's types.
+
+    The expression has no cells and no reductions.
 
     Parameters
     ----------
     env : dict
         "i", "j", "n", "m" as needed, and parameters by name.
     made : dict
-        Keeps the values of nodes, for other expressions in the same `env`.
+        The values of nodes, kept for other expressions in the same `env`; holds the values of indices of reductions.
 
     Notes
     -----
-    Nothing is lazy here: indices of parameters that are out of range are moved to the nearest element, for the branch
-    that reads it may not be taken.
+    Both sides of every branch are evaluated, so an index of a parameter that is out of range is moved to the nearest
+    element: its branch may not be taken.
     """
     for part in walk(expr):
         if part not in made:
@@ -94,29 +151,45 @@ def evaluate(expr: Expr, env: dict, made: dict) -> np.ndarray:
 def _evaluated(part, args, env):
     op = part.op
     if op == "const":
-        return part.data
+        return np.asarray(part.data, host_type(part))
     if op in ("i", "j", "n", "m"):
         return np.asarray(env[op], np.int64)
     if op == "parameter":
-        return env[part.data]
+        return np.asarray(env[part.data]).astype(host_type(part))
     if op == "load":
-        return _element(np.asarray(env[part.data]), args)
-    if op == "cast":
-        return cast(np.asarray(args[0]), part.type)
-    if op in ("floordiv", "mod"):
-        return FOLD[op](args[0], np.where(np.asarray(args[1]) == 0, 1, args[1]))
-    if op not in ON_ARRAYS:
+        return _element(np.asarray(env[part.data]), args).astype(host_type(part))
+    if op in ("and", "or", "where"):
+        return ON_ARRAYS[op](*args)
+    found = applied(part, args)
+    return found.astype(np.int32).astype(np.int64) if part.type == "int" and op in WRAPPED else found
+
+
+def host_type(part):
+    """The NumPy type of a node's values on the host; integers are int64, so that overflow of int32 shows."""
+    return np.int64 if part.type in LIMITS else NUMPY[part.type]
+
+
+def applied(part: Expr, values) -> np.ndarray:
+    """The result of one operator without branches, as the device computes it: floats in the widest type of the
+    operands, 0 for a division of integers by zero. An int32 result has not wrapped around yet."""
+    op = part.op
+    if op not in ON_ARRAYS and op != "cast":
         raise ValueError(f"{op} cannot be evaluated on the host")
+    if op == "cast":
+        return cast(values[0], part.type).astype(host_type(part))
+    type = widest(part.args)
+    if type in ("float", "double"):
+        values = [v.astype(NUMPY[type]) for v in values]
     with np.errstate(all="ignore"):
-        found = ON_ARRAYS[op](*args)
-    if part.type == "int" and op in ("add", "sub", "mul", "neg", "abs", "shl"):
-        return np.asarray(found).astype(np.int32).astype(np.int64)  # it wraps around
-    return found
+        if op in ("floordiv", "mod"):
+            zero = values[1] == 0
+            return np.where(zero, 0, ON_ARRAYS[op](values[0], np.where(zero, 1, values[1])))
+        return np.asarray(ON_ARRAYS[op](*values))
 
 
 def cast(values, type) -> np.ndarray:
-    """Values in another type: integers wrap around; floats are cut towards zero, to the nearest integer there is, and
-    NaN is 0."""
+    """Values converted to another type: integers wrap around; floats are cut towards zero and to the range of the type,
+    and NaN becomes 0."""
     if type not in LIMITS or values.dtype.kind != "f":
         return values.astype(NUMPY[type])
     low, high = LIMITS[type]
@@ -128,7 +201,7 @@ def cast(values, type) -> np.ndarray:
 
 
 def _shifted(left):
-    """``<<`` or ``>>`` of arrays: all bits at once for counts that no type has, nothing for negative ones."""
+    """``<<`` or ``>>`` of arrays: counts above 63 leave the sign only, negative counts give 0."""
 
     def apply(a, count):
         a, count = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(count, np.int64))
@@ -139,19 +212,43 @@ def _shifted(left):
     return apply
 
 
+def _first_best(better):
+    """The number of the best value: a later one wins if it is better, and NaN is better than nothing."""
+
+    def apply(*values):
+        best, at = np.asarray(values[0]), np.zeros(np.broadcast_shapes(*map(np.shape, values)), np.int64)
+        for place, value in enumerate(values[1:], 1):
+            wins = better(value, best)
+            best, at = np.where(wins, value, best), np.where(wins, place, at)
+        return at
+
+    return apply
+
+
 ON_ARRAYS = {
-    **FOLD, "shl": _shifted(True), "shr": _shifted(False), "bitnot": np.invert, "div": np.divide,
-    "neg": np.negative, "abs": np.abs, "sqrt": np.sqrt, "and": np.logical_and,
-    "or": np.logical_or, "not": np.logical_not, "where": np.where,
-    "which_min": lambda *values: np.argmin(np.broadcast_arrays(*values), axis=0),
-    "which_max": lambda *values: np.argmax(np.broadcast_arrays(*values), axis=0),
-    "min": lambda a, b: np.where(b < a, b, a), "max": lambda a, b: np.where(b > a, b, a),
-}  # fmt: skip
+    **FOLD,
+    "shl": _shifted(True),
+    "shr": _shifted(False),
+    "bitnot": np.invert,
+    "div": np.divide,
+    "neg": np.negative,
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "where": np.where,
+    "which_min": _first_best(operator.lt),
+    "which_max": _first_best(operator.gt),
+    "min": lambda a, b: np.where(b < a, b, a),
+    "max": lambda a, b: np.where(b > a, b, a),
+}
+#: Operators whose result may go beyond the type of integers, where it wraps around.
+WRAPPED = frozenset(("add", "sub", "mul", "neg", "abs", "shl", "floordiv"))
 
 
 def _element(array, indices):
-    """Elements of a parameter; integers as int64, which does not wrap around."""
+    """Elements of a parameter."""
     if array.size == 0:
         return np.zeros(np.broadcast_shapes(*map(np.shape, indices)), array.dtype)
-    inside = tuple(np.minimum(np.maximum(at, 0), size - 1) for at, size in zip(indices, array.shape))
-    return array[inside].astype(np.int64) if array.dtype.kind in "iu" else array[inside]
+    return array[tuple(np.minimum(np.maximum(at, 0), size - 1) for at, size in zip(indices, array.shape))]

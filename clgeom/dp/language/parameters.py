@@ -1,4 +1,4 @@
-"""Parameters of equations: what a cell's function reads besides cells, and how C declares it."""
+"""Parameters of equations: the numbers and arrays that a cell's function reads, and their declarations in C."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 import keyword
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import c_name
 
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64")
-#: What parameters must not be called: words of OpenCL C, and what every cell's function has already.
+#: Names that parameters must not have: words of OpenCL C, and names that every cell's function uses.
 RESERVED = frozenset(
     "i j n m M D out out_size out_t decision cell_t index_t auto break case char const continue "
     "default do double else enum extern float for goto if inline int long register restrict return "
@@ -24,17 +25,38 @@ RESERVED = frozenset(
     "NAN INFINITY MAXFLOAT HUGE_VAL HUGE_VALF".split()
 )
 RESERVED_STEMS = (
-    "dp_", "DP_", "CLGEOM", "__", "FLT_", "DBL_", "INT_", "LONG_", "UINT_", "ULONG_", "CL_", "CLK_", "M_", "FP_",
-)  # fmt: skip
+    "dp_",
+    "DP_",
+    "CLGEOM",
+    "__",
+    "FLT_",
+    "DBL_",
+    "INT_",
+    "LONG_",
+    "UINT_",
+    "ULONG_",
+    "CL_",
+    "CLK_",
+    "M_",
+    "FP_",
+)
 C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions."""
+    """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> f = dp.Equation("w[j] * scale", parameters={"w": "int32[]", "scale": "int32"})
+    >>> f.parameters["w"].dtype, f.parameters["w"].ndim, f.parameters["scale"].ndim
+    (dtype('int32'), 1, 0)
+    """
 
     name: str
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     ndim: int
 
     @property
@@ -43,10 +65,10 @@ class Parameter:
 
     @property
     def type(self) -> str:
-        """The type of its values in expressions: short integers count as int."""
+        """The type of its values in expressions; integers of 8 and 16 bits count as int."""
         return CELL_TYPES.get(self.dtype.name, "int")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.dtype.name + ("", "[]", "[,]")[self.ndim]
 
 
@@ -54,7 +76,7 @@ class Parameter:
 
 
 def annotated(function, given) -> dict:
-    """The parameters given, and those that the annotations of a function declare."""
+    """The given parameters, and those that the annotations of the function declare."""
     if given is not None and not isinstance(given, dict):
         return given
     found = {
@@ -115,18 +137,18 @@ def parameter(name: str, what) -> Parameter:
 
 
 def names_of(p: Parameter, prefix="") -> list[str]:
-    """The names that a parameter has in C: its own, and those of its sizes."""
+    """The C names of a parameter: its own, and those of its sizes."""
     sizes = ((), ("size",), ("rows", "columns"))[p.ndim]
     return [prefix + p.name, *(f"{prefix}{p.name}_{size}" for size in sizes)]
 
 
 def arguments(parameters: dict, prefix="") -> str:
-    """Parameters as a call passes them after others."""
+    """Parameters as arguments of a C call, after others."""
     return "".join(f", {name}" for p in parameters.values() for name in names_of(p, prefix))
 
 
 def declarations(parameters: dict, prefix="") -> str:
-    """Parameters as a function declares them after others."""
+    """Parameters as declared by a C function, after others."""
     declared = []
     for p in parameters.values():
         own, *sizes = names_of(p, prefix)
@@ -136,5 +158,5 @@ def declarations(parameters: dict, prefix="") -> str:
 
 
 def taken(parameters: dict) -> set[str]:
-    """Names that variables in a cell's function must not have."""
+    """Names that variables of a cell's function must not have."""
     return {name for p in parameters.values() for name in names_of(p)} | RESERVED

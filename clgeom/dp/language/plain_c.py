@@ -1,8 +1,14 @@
-"""Simple equations in C, read as if they had been traced: then kernels can know something of their cells too.
+"""Simple equations in OpenCL C, parsed into the nodes of a traced equation, so that kernels and proofs can use them.
 
-Read are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters; and
-bodies of ``if (..) return ..;``, variables that are set once, and a last return. They mean the same in C and in a
-traced function; whatever else there is, the equation stays the text that it is.
+Parsed are expressions of 32-bit integers: ``?: || && ! == != < <= > >= + - *``, min and max, cells and parameters; and
+bodies of ``if (..) return ..;``, variables that are set once, and a last return. These mean the same in C and in a
+traced function. A text with anything else is compiled as it is.
+
+What this gains, tables of 16,384^2 int32 kept on an H200, best of 5 fills, parsed and not parsed: longest
+common subsequence 3.8 and 9.1 ms, edit distance 3.9 and 8.5 ms, sum of two neighbours 3.3 and 5.1 ms. All go by tiles,
+whose inner cells then skip the base cases. The paths are the same either way: tiles or rows where offsets are constant,
+else stages. PoCL on 2 cores, 4,000^2: 17.7 and 18.3 ms, 15.4 and 20.5, 8.1 and 7.7. Besides, reads are proven to keep
+to the pattern and the table, and the check before a fill needs no build.
 """
 
 from __future__ import annotations
@@ -13,22 +19,26 @@ import re
 from clgeom.dp.language import functions, trace
 from clgeom.errors import InvalidInput
 
-#: Longer texts stay texts: what reads and writes nodes goes as deep into Python's stack as they are nested.
+#: Most tokens of a text that is parsed: the parser and the writer of nodes recurse as deep as a text is nested.
 MOST_TOKENS = 300
 TOKEN = re.compile(r"\s*(?:(0|[1-9]\d*)(?![\w.])|([A-Za-z_]\w*)|([=!<>]=|&&|\|\||-(?!-)|\+(?!\+)|[*<>!?:(),;=\[\]]))")
-#: Binary operators, from those that bind least.
+#: Binary operators, by ascending precedence.
 BINARY = (
-    {"||": "or"}, {"&&": "and"}, {"==": "eq", "!=": "ne"}, {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
-    {"+": "add", "-": "sub"}, {"*": "mul"},
-)  # fmt: skip
+    {"||": "or"},
+    {"&&": "and"},
+    {"==": "eq", "!=": "ne"},
+    {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"},
+    {"+": "add", "-": "sub"},
+    {"*": "mul"},
+)
 
 
 class _Beyond(Exception):
-    """There is more in a text than is read here."""
+    """A text has more than this parser takes."""
 
 
 def nodes_of(equation):
-    """The equation itself if it is traced, its twin that has nodes if it is a simple one in C, else None. Kept."""
+    """The equation itself if it is traced, its parsed twin if it is a simple one in C, else None. Cached."""
     if equation.traced:
         return equation
     if "_twin" not in equation.__dict__:
@@ -37,7 +47,7 @@ def nodes_of(equation):
 
 
 def as_traced(equation):
-    """A twin of an equation in C that has nodes, None where it is more than a simple one."""
+    """A twin of an equation in C that has nodes; None if the text is not a simple one."""
     if equation.dtype.name != "int32" or equation.decisions is not None or equation.helpers:
         return None
     body = f"return {equation.body};" if equation.is_expression else equation.body
@@ -53,7 +63,7 @@ def as_traced(equation):
 
 
 def expression_in_c(text, parameters):
-    """The node of a simple expression in C, None where it is more than that."""
+    """The node of a simple expression in C; None if it is not a simple one."""
     try:
         with trace.Trace("int").active():
             reader = _Reader(text, parameters)
@@ -64,14 +74,14 @@ def expression_in_c(text, parameters):
 
 
 def _whole(value):
-    """A value of 32 bits: in C one longer operand makes all of an expression longer."""
+    """The value if it has 32 bits: in C one longer operand makes the whole expression longer."""
     if value.type not in ("int", "bool"):
         raise _Beyond
     return value
 
 
 class _Reader:
-    """Reads one body, from left to right."""
+    """A recursive-descent parser of one body."""
 
     def __init__(self, text, parameters):
         self.parameters, self.variables, self.tokens, at = parameters, {}, [], 0
@@ -162,10 +172,18 @@ class _Reader:
             op = BINARY[level][self.tokens[self.at].group(3)]
             self.at += 1
             right = self.binary(level + 1)
+            self.check_constants(op, left, right)
             make = trace.logical if op in ("and", "or") else trace.compare if level in (2, 3) else trace.arithmetic
             left = make(op, left, right) if level < 2 else make(op, trace.number(left), trace.number(right))
-            left = _whole(left)  # two constants may have made a longer one
+            left = _whole(left)
         return left
+
+    def check_constants(self, op, left, right):
+        """Leave a sum or product of constants that goes beyond 32 bits to C, where it may be anything."""
+        if op in ("add", "sub", "mul") and left.op == right.op == "const":
+            low, high = trace.LIMITS["int"]
+            if not low <= trace.FOLD[op](left.data, right.data) <= high:
+                raise _Beyond
 
     def unary(self):
         if self.is_next("-"):

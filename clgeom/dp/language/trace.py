@@ -1,8 +1,8 @@
-"""Expressions of equations: what the operators of a traced Python function build.
+"""Expression graphs: the nodes that the operators of a traced Python function build.
 
-An `Expr` is one node of a graph. Equal nodes of one trace are one object, so what is written twice is computed once.
-What users write besides operators is in `functions`; what can be said of nodes in `nodes` and `sums`; their text comes
-from `text`, the reach of an equation from `reach`.
+An `Expr` is one node. Equal nodes of one trace are one object, so that common subexpressions are computed once.
+`functions` has what users write besides operators, `nodes` and `sums` the analysis of nodes; `codegen.text` writes
+nodes as OpenCL C, `analysis.dependences` finds which cells they read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import math
 import numbers
 import operator
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,10 +26,10 @@ TYPES = ("bool", "int", "long", "float", "double")
 LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 #: Types of cells as users name them.
 CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
-#: More nodes than anybody writes; a loop in Python that unrolls a table would make them.
+#: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
-#: Operators inside each other. Compilers take 256 brackets, and what writes nodes goes three calls each into Python's
-#: stack, which has 1,000.
+#: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
+#: for each operator, and Python's stack has 1,000.
 MOST_DEEP = 240
 HERE = str(Path(__file__).parent)
 
@@ -35,7 +37,7 @@ _trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", defau
 
 
 class Trace:
-    """What is being traced: the type of its cells, and the nodes made so far."""
+    """An equation being traced: the type of its cells, and its nodes so far."""
 
     def __init__(self, cell: str):
         self.cell, self.nodes = cell, {}
@@ -50,13 +52,13 @@ class Trace:
 
 
 def cell_type() -> str | None:
-    """The type of the cells of what is being traced; None outside."""
+    """The cell type of the equation being traced; None if there is none."""
     trace = _trace.get()
     return None if trace is None else trace.cell
 
 
 class Expr:
-    """A node: an operator, its operands, its type. Compared by identity; ``==`` writes a comparison.
+    """A node: an operator, its operands and its type. Nodes are compared by identity; ``==`` makes a comparison node.
 
     Attributes
     ----------
@@ -67,129 +69,137 @@ class Expr:
     type : str
         One of TYPES.
     data : object
-        A constant's value, a parameter's or index's name, what a reduction takes ("min", "max", "sum").
+        The value of a constant, the name of a parameter or index, the kind of a reduction ("min", "max", "sum").
     """
 
     __slots__ = ("op", "args", "type", "data")
+    op: str
+    args: tuple[Expr, ...]
+    type: str
+    data: Any
     __hash__ = object.__hash__
     __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
 
-    def __init__(self, op, args, type, data):
+    def __init__(self, op: str, args: tuple[Expr, ...], type: str, data: Any) -> None:
         self.op, self.args, self.type, self.data = op, args, type, data
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         inside = ", ".join([*([repr(self.data)] if self.data is not None else []), *map(repr, self.args)])
         return f"{self.op}({inside})" if inside else self.op
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise mistake(
             "An equation cannot branch on a cell or an index with 'if', 'and', 'or', 'not' or a chained comparison: "
             "write dp.where(condition, a, b), and conditions with &, | and ~."
         )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise mistake("A part of an equation cannot be iterated over: write dp.min_over, max_over or sum_over.")
 
-    def __index__(self):
+    def __index__(self) -> int:
         raise mistake("A part of an equation has no value while it is traced: use dp.min_over for range(...).")
 
     __int__ = __float__ = __index__
 
-    def __add__(self, other):
+    def __add__(self, other: Operand) -> Expr:
         return arithmetic("add", self, other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: Operand) -> Expr:
         return arithmetic("add", other, self)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Operand) -> Expr:
         return arithmetic("sub", self, other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Operand) -> Expr:
         return arithmetic("sub", other, self)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Operand) -> Expr:
         return arithmetic("mul", self, other)
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: Operand) -> Expr:
         return arithmetic("mul", other, self)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Operand) -> Expr:
         return divide(self, other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Operand) -> Expr:
         return divide(other, self)
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: Operand) -> Expr:
         return whole("floordiv", self, other)
 
-    def __rfloordiv__(self, other):
+    def __rfloordiv__(self, other: Operand) -> Expr:
         return whole("floordiv", other, self)
 
-    def __mod__(self, other):
+    def __mod__(self, other: Operand) -> Expr:
         return whole("mod", self, other)
 
-    def __rmod__(self, other):
+    def __rmod__(self, other: Operand) -> Expr:
         return whole("mod", other, self)
 
-    def __neg__(self):
+    def __neg__(self) -> Expr:
         return node("neg", number(self))
 
-    def __pos__(self):
+    def __pos__(self) -> Expr:
         return number(self)
 
-    def __abs__(self):
+    def __abs__(self) -> Expr:
         return node("abs", number(self))
 
-    def __lt__(self, other):
+    def __lt__(self, other: Operand) -> Expr:
         return compare("lt", self, other)
 
-    def __le__(self, other):
+    def __le__(self, other: Operand) -> Expr:
         return compare("le", self, other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Operand) -> Expr:
         return compare("gt", self, other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Operand) -> Expr:
         return compare("ge", self, other)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("eq", self, other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("ne", self, other)
 
-    def __and__(self, other):
+    def __and__(self, other: Operand) -> Expr:
         return bitwise("&", self, other)
 
-    def __rand__(self, other):
+    def __rand__(self, other: Operand) -> Expr:
         return bitwise("&", other, self)
 
-    def __or__(self, other):
+    def __or__(self, other: Operand) -> Expr:
         return bitwise("|", self, other)
 
-    def __ror__(self, other):
+    def __ror__(self, other: Operand) -> Expr:
         return bitwise("|", other, self)
 
-    def __xor__(self, other):
+    def __xor__(self, other: Operand) -> Expr:
         return bitwise("^", self, other)
 
-    def __rxor__(self, other):
+    def __rxor__(self, other: Operand) -> Expr:
         return bitwise("^", other, self)
 
-    def __invert__(self):
+    def __invert__(self) -> Expr:
         return inverted(self)
 
-    def __lshift__(self, other):
+    def __lshift__(self, other: Operand) -> Expr:
         return shift("<<", self, other)
 
-    def __rlshift__(self, other):
+    def __rlshift__(self, other: Operand) -> Expr:
         return shift("<<", other, self)
 
-    def __rshift__(self, other):
+    def __rshift__(self, other: Operand) -> Expr:
         return shift(">>", self, other)
 
-    def __rrshift__(self, other):
+    def __rrshift__(self, other: Operand) -> Expr:
         return shift(">>", other, self)
+
+
+#: What an operator of expressions takes.
+Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 
 
 class Cells:
@@ -240,7 +250,7 @@ for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matm
     setattr(Values, f"__r{_name}__", _not_a_number)
 for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
     setattr(Values, f"__{_name}__", _not_a_number)
-#: What Python would do with numbers and an equation does not, and what to write instead.
+#: Operators of Python that equations do not have, and what to write instead.
 REFUSED = {
     "pow rpow": "'**' is no operator of equations: write x * x.",
     "matmul rmatmul": "'@' is no operator of equations.",
@@ -258,7 +268,7 @@ Cells.__call__ = _refusal("M takes square brackets in Python: M[i - 1, j].")
 
 
 def mistake(message: str) -> InvalidInput:
-    """The error for what a traced function does wrong, naming the line that does it."""
+    """The error for a mistake in a traced function; names the line."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
@@ -269,7 +279,7 @@ def mistake(message: str) -> InvalidInput:
 
 @contextlib.contextmanager
 def deep_enough(name):
-    """Turn Python's RecursionError into an error that says what is too deep."""
+    """Turn Python's RecursionError into an error that names the equation that is nested too deeply."""
     try:
         yield
     except RecursionError as error:
@@ -281,7 +291,8 @@ def deep_enough(name):
 
 @contextlib.contextmanager
 def refused_by_python():
-    """Turn Python's TypeError for what nodes cannot do (``numpy.exp(x)``, say) into an error that names the line."""
+    """Turn Python's TypeError for an operation that nodes do not have, such as ``numpy.exp(x)``, into an error that
+    names the line."""
     try:
         yield
     except TypeError as error:
@@ -300,7 +311,7 @@ def refused_by_python():
 
 
 def node(op, *args, type=None, data=None) -> Expr:
-    """The node for this operator and these operands: that of the trace if it has one already."""
+    """The node for this operator and these operands; the one that the trace has, if it has one."""
     type = type or widest(args)
     trace = _trace.get()
     if trace is None:
@@ -319,7 +330,7 @@ def node(op, *args, type=None, data=None) -> Expr:
 
 
 def widest(args) -> str:
-    """The type that holds the values of all these nodes."""
+    """The widest type of these nodes."""
     return TYPES[max(TYPES.index(arg.type) for arg in args)]
 
 
@@ -327,7 +338,7 @@ def widest(args) -> str:
 
 
 def constant(value, type=None) -> Expr:
-    """A number as a node, of the type given or the narrowest that holds it."""
+    """A number as a node of the given type, by default the narrowest that holds it."""
     if isinstance(value, (bool, np.bool_)):
         return node("const", type="bool", data=bool(value))
     if isinstance(value, numbers.Integral):
@@ -348,12 +359,12 @@ def constant(value, type=None) -> Expr:
 
 
 def float_type() -> str:
-    """The type of floats that do not say theirs."""
+    """The type of floats without a type of their own."""
     return "double" if cell_type() == "double" else "float"
 
 
 def expression(value, type=None) -> Expr:
-    """A value as a node; a plain number gets the type, if it can."""
+    """A value as a node; a plain number takes the given type if it fits."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, Values):
@@ -362,25 +373,25 @@ def expression(value, type=None) -> Expr:
 
 
 def number(value, type=None) -> Expr:
-    """A value as a node that is a number: conditions count as 0 and 1."""
+    """A value as a numeric node; conditions become 0 and 1."""
     value = expression(value, type)
     return convert(value, "int") if value.type == "bool" else value
 
 
 def operands(a, b) -> tuple[Expr, Expr]:
-    """Two values as nodes that are numbers; a plain number gets the type of the other."""
+    """Two values as numeric nodes; a plain number takes the type of the other."""
     type = a.type if isinstance(a, Expr) else b.type if isinstance(b, Expr) else None
     return number(a, type), number(b, type)
 
 
 def condition(value) -> Expr:
-    """A value as a node that is a condition: a number is one where it is not 0."""
+    """A value as a condition; a number holds where it is not 0."""
     value = expression(value)
     return value if value.type == "bool" else compare("ne", value, 0)
 
 
 def convert(value: Expr, type: str) -> Expr:
-    """The node as one of this type."""
+    """The node converted to this type."""
     if value.type == type:
         return value
     if value.op == "const":
@@ -395,38 +406,60 @@ def convert(value: Expr, type: str) -> Expr:
 
 
 def place(value, what) -> Expr:
-    """A value as a node that can be an index."""
+    """A value as an integer node, for use as an index."""
     value = expression(value)
     if value.type not in ("int", "long"):
         raise mistake(f"An index of {what} must be an integer. Got one of type {value.type} instead.")
     return value
 
 
-# Operators, which leave out what is known -----------------------------------------------------------------------
+# Operators, with constants folded --------------------------------------------------------------------------------
 
 
 FOLD = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt, "le": operator.le,
-    "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
-    "floordiv": operator.floordiv, "mod": operator.mod, "bitand": operator.and_, "bitor": operator.or_,
-    "bitxor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
-}  # fmt: skip
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "bitand": operator.and_,
+    "bitor": operator.or_,
+    "bitxor": operator.xor,
+    "shl": operator.lshift,
+    "shr": operator.rshift,
+}
+
+
+def folded(op, a, b, type) -> Expr:
+    """The constant that two integer constants make, wrapped around in its type as on the device."""
+    low, high = LIMITS[type]
+    return node("const", type=type, data=low + (FOLD[op](a.data, b.data) - low) % (high - low + 1))
 
 
 def arithmetic(op, a, b) -> Expr:
-    """A sum, difference or product; what is added to an index is one number."""
+    """A sum, difference or product; steps added to an index are merged into one where they fit its type."""
     a, b = operands(a, b)
-    if a.op == b.op == "const" and a.type in LIMITS and b.type in LIMITS:
-        return constant(FOLD[op](a.data, b.data))
     if op == "mul" and widest((a, b)) == "int" and cell_type() in ("long", "double"):
         a, b = convert(a, "long"), convert(b, "long")  # i * j may pass 32 bits where the cells need not
-    if op in ("add", "sub") and b.op == "const" and b.type in LIMITS:
+    type = widest((a, b))
+    if type not in LIMITS:
+        return node(op, a, b)
+    if a.op == b.op == "const":
+        return folded(op, a, b, type)
+    if op in ("add", "sub") and b.op == "const" and a.type == type:
         step = b.data if op == "add" else -b.data
-        if step == 0 and TYPES.index(b.type) <= TYPES.index(a.type):
+        if step == 0:
             return a
         if a.op in ("add", "sub") and a.args[1].op == "const" and a.args[0].op in ("i", "j", "index"):
-            step += a.args[1].data if a.op == "add" else -a.args[1].data  # i - 1 + 1 is i
-            return arithmetic("add", a.args[0], step) if step else a.args[0]
+            both = step + (a.args[1].data if a.op == "add" else -a.args[1].data)  # i - 1 + 1 is i
+            if LIMITS[type][0] < both <= LIMITS[type][1]:
+                return arithmetic("add", convert(a.args[0], type), constant(both, type))
         if step < 0 and op == "add" and step > LIMITS["int"][0]:
             return node("sub", a, constant(-step, b.type))
     return node(op, a, b)
@@ -450,7 +483,7 @@ def whole(op, a, b) -> Expr:
     if b.op == "const" and b.data == 0:
         raise mistake("Division by zero.")
     if a.op == b.op == "const":
-        return constant(FOLD[op](a.data, b.data))
+        return folded(op, a, b, widest((a, b)))
     return node(op, a, b)
 
 
@@ -458,6 +491,7 @@ def compare(op, a, b) -> Expr:
     """A comparison."""
     a, b = operands(a, b)
     if a.op == b.op == "const":
+        a, b = (convert(value, widest((a, b))) for value in (a, b))
         return constant(FOLD[op](a.data, b.data))
     return node(op, a, b, type="bool")
 
@@ -484,7 +518,7 @@ def bitwise(symbol, a, b) -> Expr:
         )
     a, b = operands(a, b)
     if a.op == b.op == "const":
-        return constant(FOLD[BITS[symbol]](a.data, b.data))
+        return folded(BITS[symbol], a, b, widest((a, b)))
     return node(BITS[symbol], a, b)
 
 
@@ -504,21 +538,21 @@ def _is_condition(value, symbol) -> bool:
 
 
 def shift(symbol, a, b) -> Expr:
-    """``<<`` and ``>>`` of integers, as Python's: by so many bits or more nothing is left but the sign."""
+    """``<<`` and ``>>`` of integers, as in Python; a shift by the width of the type or more leaves the sign only."""
     a, b = operands(a, b)
     if widest((a, b)) not in LIMITS:
         raise mistake(f"'{symbol}' takes integers in an equation.")
     if b.op == "const" and b.data < 0:
         raise mistake(f"'{symbol}' takes a count that is not negative. Got {b.data} instead.")
     op = {"<<": "shl", ">>": "shr"}[symbol]
-    if a.op == b.op == "const" and b.data < 64:
-        return constant(FOLD[op](a.data, b.data))
     type = "long" if op == "shl" and cell_type() in ("long", "double") else widest((a, b))  # as products
+    if a.op == b.op == "const" and b.data < 64:
+        return folded(op, a, b, type)
     return node(op, convert(a, type), convert(b, type))
 
 
 def settled(op, a, b) -> Expr | None:
-    """What "and" or "or" comes to where one side is known; else None."""
+    """The value of "and" or "or" where a constant side decides it; else None."""
     for known, other in ((a, b), (b, a)):
         if known.op == "const":
             return other if known.data == (op == "and") else known
@@ -526,7 +560,7 @@ def settled(op, a, b) -> Expr | None:
 
 
 def neutral(kind: str, type: str):
-    """What a reduction over nothing is: the largest value for "min", the smallest for "max", 0 for "sum"."""
+    """The value of an empty reduction: the largest value for "min", the smallest for "max", 0 for "sum"."""
     if kind == "sum":
         return 0
     if type in LIMITS:

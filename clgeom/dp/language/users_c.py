@@ -1,26 +1,26 @@
-"""OpenCL C of users: checked for what would break out of its function, read for how far it reads, shown in errors."""
+"""OpenCL C of users: validation, analysis of reads, and compiler errors that name the user's line."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 
-from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.codegen.text import users_line
 from clgeom.errors import InvalidInput, KernelBuildError
 from clgeom.runtime.messages import first_error
 
 #: Comments, and literals of characters and texts, which may hold brackets.
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)
-#: The declaration of a variable i or j; what only looks like one costs a fast path.
+#: The declaration of a variable i or j. A false match only costs a fast path.
 OWN_INDEX = re.compile(
     r"\b(?:u?(?:int|long|short|char)\d*|(?:float|double|half)\d*|bool|unsigned|signed|\w+_t)\b[^;()]*\b[ij]\b\s*[=,;[]"
 )
-#: An index plus a constant; 010 is no decimal number in C.
+#: An index plus a constant; 010 is an octal number in C.
 OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(0|[1-9][0-9]*)\s*)?\)*\s*\Z")
-#: Characters that end a line for some, and those that no encoding has.
+#: Characters that some compilers take for the end of a line, and lone surrogates.
 STRANGE = re.compile(r"[^\S \n\t\u00a0]|[\x00-\x08\x0e-\x1b\x7f]|[\ud800-\udfff]")
-#: Other spellings of marks, which hide a directive or a bracket; and what only a directive or a macro can need.
+#: Alternative spellings that hide a directive or a bracket, and what only a directive or a macro needs.
 HIDDEN = (
     (re.compile(r"%:|<%|%>|<:|:>"), "no digraphs, please: {}"),
     (re.compile(r"#|\b_Pragma\b|\b__pragma\b"), "no preprocessor directives, please: {}"),
@@ -28,14 +28,14 @@ HIDDEN = (
     (re.compile(r"""['"]"""), "a literal is not closed: {}"),
     (re.compile(r"/\*"), "a comment is not closed: {}"),
 )
-#: Of a text, and of what is between two semicolons or braces. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the
-#: process on 4,000 signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
+#: Most tokens of a text, and of one statement. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the process on 4,000
+#: signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
 MOST_TOKENS, MOST_IN_STATEMENT = 20_000, 2_000
 TOKENS = re.compile(r"\w+|[^\w\s]")
 
 
 def uncommented(source: str) -> str:
-    """C without comments and with literals of characters as 0, line for line."""
+    """C without comments and with character literals as 0; line numbers stay."""
 
     def instead(found):
         return "0" if found.group()[0] in "'\"" else "\n" * found.group().count("\n") + " "
@@ -46,19 +46,21 @@ def uncommented(source: str) -> str:
 # Checks -----------------------------------------------------------------------------------------------------------
 
 
-def c_text(source, *, of, name, empty=False) -> str:
-    """C of a user, checked; `empty`: there may be none."""
+def c_text(source, *, caller, name, empty=False) -> str:
+    """The user's C text, validated; `empty`: it may be empty."""
     if not isinstance(source, str):
         raise InvalidInput(
-            f"The '{name}' parameter of {of} must be OpenCL C text. Got {type(source).__name__} instead."
+            f"The '{name}' parameter of {caller} must be OpenCL C text. Got {type(source).__name__} instead."
         )
     source = source.replace("\r\n", "\n")
     strange = STRANGE.search(source)
     if strange is not None:  # compilers and we may not agree on where a line ends
-        raise InvalidInput(f"The '{name}' parameter of {of} must be text without the character {strange.group()!a}.")
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must be text without the character {strange.group()!a}."
+        )
     bare = uncommented(source)
     if not bare.strip() and not empty:
-        raise InvalidInput(f"The '{name}' parameter of {of} must not be empty.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must not be empty.")
     lines = source.split("\n")
     for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
         if line.rstrip().endswith("\\"):
@@ -69,7 +71,7 @@ def c_text(source, *, of, name, empty=False) -> str:
         if found := pattern.search(bare):
             number = bare.count("\n", 0, found.start()) + 1
             raise InvalidInput(f"Line {number} of an equation: {words.format(shown(lines[number - 1]))}")
-    _check_length(bare, of=of, name=name)
+    _check_length(bare, caller=caller, name=name)
     stack = []
     for number, line in enumerate(bare.split("\n"), 1):
         for mark in line:
@@ -87,12 +89,12 @@ def c_text(source, *, of, name, empty=False) -> str:
 
 
 def shown(line):
-    """A line as messages show it."""
+    """A line as messages show it, cut to 80 characters."""
     return line.strip() if len(line.strip()) <= 80 else f"{line.strip()[:77]}..."
 
 
-def _check_length(bare, *, of, name):
-    """Refuse what compilers die of."""
+def _check_length(bare, *, caller, name):
+    """Refuse texts that are too long for compilers."""
     total = longest = here = 0
     for found in TOKENS.finditer(bare):
         total, here = total + 1, 0 if found.group() in ";{}" else here + 1
@@ -103,14 +105,14 @@ def _check_length(bare, *, of, name):
     ):
         if count > most:
             raise InvalidInput(
-                f"The '{name}' parameter of {of} must have at most {most:,} words and marks {where}, for compilers end "
-                f"or hang on more. Got {count:,} instead: write a loop."
+                f"The '{name}' parameter of {caller} must have at most {most:,} words and marks {where}, for compilers "
+                f"end or hang on more. Got {count:,} instead: write a loop."
             )
 
 
 def body_and_kind(source) -> tuple[str, bool]:
-    """The text of an equation, and whether it is an expression; else it is statements, the last a return."""
-    source = body = c_text(source, of="Equation", name="what")
+    """The text of an equation, and whether it is an expression; else it is statements that end with a return."""
+    source = body = c_text(source, caller="Equation", name="what")
     bare = uncommented(source)
     if re.search(r"\breturn\b", bare):
         return body, False
@@ -123,17 +125,17 @@ def body_and_kind(source) -> tuple[str, bool]:
 
 
 def _last_semicolon(source):
-    """Where the last semicolon is that is code."""
+    """The position of the last semicolon outside comments and literals."""
     hidden = [found.span() for found in NOT_CODE.finditer(source)]
     places = [match.start() for match in re.finditer(";", source)]
     return max(at for at in places if not any(a <= at < b for a, b in hidden))
 
 
-# What it reads and does -------------------------------------------------------------------------------------------
+# Reads and calls --------------------------------------------------------------------------------------------------
 
 
 def near_of(body) -> Near | None:
-    """The reach of a text that reads only at i and j plus constants."""
+    """The dependences of a text that reads only at i and j plus constants, else None."""
     bare = uncommented(body)
     if OWN_INDEX.search(bare):
         return None  # an own i or j hides the cell's
@@ -147,26 +149,26 @@ def near_of(body) -> Near | None:
 
 
 def has_loop(source) -> bool:
-    """Whether there is a loop."""
+    """Whether the text has a loop."""
     return bool(re.search(r"\b(for|while|do|goto)\b", uncommented(source)))
 
 
 def calls_are_pure(body) -> bool:
-    """Whether there are calls of min and max, and none has an argument that does something, such as ``k++``."""
+    """Whether there are calls of min or max, none of which has an argument with a side effect such as ``k++``."""
     pairs = list(_pairs(uncommented(body), "min|max"))
     does = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
     return bool(pairs) and all(pair and not any(map(does.search, pair)) for pair in pairs)
 
 
 def _pairs(bare, names):
-    """The two arguments of every call of these names; None where it is no call, or has others."""
+    """The two arguments of every call of these functions; None where there are not two."""
     for match in re.finditer(rf"\b(?:{names})\b", bare):
         arguments = _arguments(bare, match.end())
         yield arguments if arguments is not None and len(arguments) == 2 else None
 
 
 def _arguments(bare, at):
-    """The arguments of a call whose opening bracket is the next mark."""
+    """The arguments of a call whose opening bracket comes next."""
     rest = bare[at:].lstrip()
     if not rest.startswith("("):
         return None
@@ -185,8 +187,8 @@ def _arguments(bare, at):
 
 
 @contextlib.contextmanager
-def users_errors(source: str, *, of: str):
-    """Turn a kernel that does not compile into an error that shows the user's own line, and what is said of it."""
+def users_errors(source: str, *, name: str):
+    """Turn a build error into one that shows the user's own line and the compiler's message."""
     try:
         yield
     except KernelBuildError as error:
@@ -197,6 +199,8 @@ def users_errors(source: str, *, of: str):
             where, number = users_line(error.source, said)
             line = shown(source.splitlines()[number - 1]) if where == "equation" else ""
             place = f": line {number} of the {where}{': ' * bool(line)}{line}"
-        failure = KernelBuildError(f"{of} does not compile{place}. The compiler said: {first_error(said or error.log)}")
+        failure = KernelBuildError(
+            f"{name} does not compile{place}. The compiler said: {first_error(said or error.log)}"
+        )
         failure.source, failure.log, failure.in_users_text = error.source, error.log, said is not None
         raise failure from error

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clgeom.dp.analysis.reach import Near, Row
+from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import cuts
 from clgeom.dp.job import Job
-from clgeom.dp.paths import strays
+from clgeom.dp.paths import stages
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.runtime import launch
@@ -145,15 +145,15 @@ def fill(job: Job) -> Filled:
     n, m = job.shape
     session, dtype = job.session, job.equation.dtype
     direct = select(session.profile, DIRECT, dtype, n * m)
-    if direct.variant == "group" and direct.tile < 8:
-        direct = replace(direct, items_per_thread=8)  # a byte of decisions has one writer
+    if direct.variant == "group" and direct.tile % 8:
+        direct = replace(direct, items_per_thread=8)  # a byte of choices has one writer
     left, right = reaches_of(job)
     serial = direct.variant == "serial"
     rows = Rows(job, step_of(job) > 0, left, right)
     parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
     result = job.run(Plan(*parts), **rows.buffers)
     if rows.trapped:
-        strays.raise_first(job, rows.buffers["stray"])
+        stages.raise_undeclared(job, rows.buffers["undeclared"])
     last = corner = None
     if rows.table is None:
         last = LastRow(session, result["cells"], dtype, m, rows.last_slot * rows.pitch)
@@ -197,9 +197,9 @@ class Rows:
         if self.bits:
             self.decisions = new_packed(job, self.bits, multiple=ALIGN, flip_rows=flip)
             self.buffers["decisions"] = self.decisions.buffer
-        self.trapped = strays.trapped(job)
+        self.trapped = stages.is_declared(job)
         if self.trapped:
-            self.buffers["stray"] = strays.new_buffer(job)
+            self.buffers["undeclared"] = stages.new_undeclared(job)
             reaches = np.stack([left, right], axis=1).astype(np.int32)
             self.buffers["reaches"] = launch.allocate(job.session, reaches.nbytes)
             launch.write(job.session, self.buffers["reaches"], reaches)
@@ -219,7 +219,7 @@ class Rows:
         """A step whose decisions and parameters are the job's."""
         n, m = self.job.shape
         if self.trapped:
-            args += ("reaches", "stray")
+            args += ("reaches", "undeclared")
             params = {**params, "trapped": True}
         if self.bits:
             args += ("decisions", np.int32(self.decisions.pitch))
@@ -233,7 +233,7 @@ class Rows:
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
         most = most_cells(self.job, rate=RATE)
-        # cells of a margin, which may hold anything, would seem to stray
+        # cells of a margin, which may hold anything, would seem to read what is not declared
         parts = (
             Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards, max(most // m, 1))
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp.analysis.reach import Split
+from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import affine, range_of
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen.text import literal_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clgeom.dp.analysis.reach import Near, Row
+from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
 from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern
@@ -20,16 +20,13 @@ from clgeom.runtime.launch import Plan, Scratch, Series, Step
 from clgeom.runtime.tuning import select
 
 NAME = "stages"
-KERNELS = {
-    "rows": "dp/paths/row_stage",
-    "columns": "dp/paths/column_stage",
-    "nose": "dp/paths/diagonal_stage",
-    "sone": "dp/paths/diagonal_stage",
-}
+KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
 #: High enough for the last place of every stage.
 ALL_PLACES = np.uint32(2**32 - 1)
 #: What `faults` holds: first stage with a fault + 1, its first place, then of that cell: kind, row, column.
 FAULTS = 5
+#: What is noted of an undeclared read: whether there was one, then row and column of the cell, and of what it read.
+UNDECLARED = 5
 #: Kinds of faults, as in dp/dp_check.h.
 RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION, QUOTIENT = range(1, 10)
 NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
@@ -54,7 +51,7 @@ def is_quickest(job: Job) -> bool:
 
 
 def _policy(job):
-    return select(job.session.profile, KERNELS[job.pattern.kind], job.equation.dtype, job.shape[0] * job.shape[1])
+    return select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
 
 
 def fill(job: Job) -> Filled:
@@ -62,7 +59,8 @@ def fill(job: Job) -> Filled:
     n, m = job.shape
     ring = ring_of(job)
     policy = _policy(job)
-    layout = job.layout or (job.pattern.layout if policy.layout == "stages" else policy.layout)
+    diagonals = job.pattern.kind in ("nose", "sone")
+    layout = job.layout or (policy.layout if diagonals and policy.layout != "stages" else job.pattern.layout)
     dtype = job.equation.dtype
     width = {"rows": m, "columns": n}.get(job.pattern.kind, min(n, m))
     if ring:
@@ -148,14 +146,14 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
     buffers: dict = {}
     whole = one_step(job, policy, store, decisions, kept, ring, buffers, trapped=trapped)
     step, n, m = whole.step, *job.shape
-    group = select(job.session.profile, "dp/paths/wide_stage", job.equation.dtype, max(n, m))
+    group = select(job.session.profile, WIDE, job.equation.dtype, max(n, m))
     parts = []
     for wide, begin, end in shares(job, group):
         here = step
         if wide:
-            params = {name: value for name, value in step.params.items() if name not in ("sone", "checked")}
-            params |= {"equation": job.equation.text(wide=True, wraps=job.wraps), "kind": job.pattern.kind}
-            here = replace(step, kernel="dp/paths/wide_stage", policy=group, params=params)
+            params = {name: value for name, value in step.params.items() if name != "checked"}
+            params["equation"] = job.equation.text(wide=True, wraps=job.wraps)
+            here = replace(step, kernel=WIDE, policy=group, params=params)
         planned = launches(job, group if wide else policy, begin, end, wide=wide)
         parts.append(Series(here, whole.places, planned.numbers, planned.groups))
     result = job.run(Plan(*parts), **buffers)
@@ -174,12 +172,12 @@ class OneStep(NamedTuple):
 
 def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True) -> OneStep:
     """The step of a job's stages, whose memory goes to `buffers`. `trial`: traps as the check before a fill has."""
-    kernel = KERNELS[job.pattern.kind]
     n, m = job.shape
     checked = "trial" if trial else job.check
     params = {
         **job.params,
         "cell": c_name(job.equation.dtype),
+        "kind": job.pattern.kind,
         "reverse": job.pattern.reverse,
         "layout": store.layout,
         "ring": ring,
@@ -190,8 +188,6 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
     }
     if "dp_divide" in params["equation"]:
         params["divisors"] = True
-    if kernel == "dp/paths/diagonal_stage":
-        params["sone"] = job.pattern.kind == "sone"
     args = _pointers(store, "dp_t", buffers)
     if isinstance(decisions, PackedStore):
         args.append("dp_d0")
@@ -216,7 +212,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
         buffers["faults"] = launch.allocate(job.session, faults.nbytes)
         launch.write(job.session, buffers["faults"], NO_FAULT)
     moved = 2 * n * m * job.equation.dtype.itemsize
-    step = Step(kernel, policy, (*args, *job.arguments), 1, params, moved, job.options)
+    step = Step(KERNEL, policy, (*args, *job.arguments), 1, params, moved, job.options)
     return OneStep(step, places, faults)
 
 
@@ -230,6 +226,31 @@ def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
         again = replace(whole.step, args=tuple(only))
         kind, a, b = job.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
         raise fault(job, job.pattern.cell(stage - 1, place, *job.shape), kind, a, b)
+
+
+def is_declared(job: Job) -> bool:
+    """Whether what the job's equation reads is only declared: then the paths that rely on it note undeclared reads."""
+    return not job.equation.reach_proven
+
+
+def new_undeclared(job: Job):
+    """Memory for the first undeclared read, as dp/dp_undeclared.h notes it."""
+    buffer = launch.allocate(job.session, 4 * UNDECLARED)
+    launch.write(job.session, buffer, np.zeros(UNDECLARED, np.int32))
+    return buffer
+
+
+def raise_undeclared(job: Job, buffer) -> None:
+    """Raise `DependencyError` if a cell has read what was not declared."""
+    found, *numbers = launch.read(job.session, buffer, np.int32, UNDECLARED).tolist()
+    if found:
+        cell, read = tuple(numbers[:2]), tuple(numbers[2:])
+        error = DependencyError(
+            f"Cell {cell} of {job.equation.name} reads cell {read}, which is beyond the reach declared for it, "
+            f"{job.equation.reach}: {cell} -> {read}."
+        )
+        error.cell, error.read = cell, read
+        raise error
 
 
 def _chunking(store, chunks, shift):

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.dp.analysis.reach import Near
+from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import pieces
 from clgeom.dp.job import Job
-from clgeom.dp.paths import strays, tickets
+from clgeom.dp.paths import stages, tickets
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
@@ -98,6 +98,8 @@ class Sweep:
         offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
         bits = bits_of(job)
         policy = select(job.session.profile, KERNEL, job.equation.dtype, n * m)
+        if policy.wg_size == 1:
+            policy = replace(policy, variant="serial")  # groups of one work-item have nothing to hand to each other
         if bits or job.keep == "table":
             policy = replace(policy, wg_size=min(policy.wg_size, WRITERS))
         if bits and job.keep != "table" and policy.wg_size > 1:
@@ -231,14 +233,14 @@ class Sweep:
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template."""
         flip_rows, flip_columns = self.flips
-        trapped = strays.trapped(job)  # then cells beyond the table must not be computed
+        trapped = stages.is_declared(job)  # then cells beyond the table must not be computed
         held = None if trapped else pieces.held(job.equation, inner=not any(self.flips))
         kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
         return {
             **job.params,
             "equation": job.equation.text(),
-            "loads": held.text if held else "",
-            "cells": held.cells if held else "",
+            "reads": reads_text(self.offsets, self.flips, trapped),
+            "elements": elements_text(held, kinds) if held else "",
             "held": kinds if held else None,
             "cell": c_name(job.equation.dtype),
             "offsets": self.offsets,
@@ -267,6 +269,49 @@ class Sweep:
         return np.stack([launches[which], first[which] + more], axis=1), count
 
 
+def reads_text(offsets, flips, trapped) -> str:
+    """What a cell's function finds in `tile_sweep`: DP_CONTEXT, M(a, b), and NEAR_OF(r, c), the cells that it is given.
+
+    Each read is the parameter `dp_near0 ..` of its offset. Of reads that are only declared, another one is noted.
+    """
+    context = "".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))
+    given = "".join(f", w[UP + r - {-di}][LEFT + c - {-dj}]" for di, dj in offsets)
+    told = list(enumerate(offsets))
+    choice = f"dp_near{len(offsets) - 1}"
+    if trapped:
+        context, given, choice = (
+            f"{context}, global int *dp_undeclared",
+            f"{given}, undeclared",
+            "dp_note_undeclared(dp_undeclared, i, j, a, b)",
+        )
+    else:
+        told.pop()  # what is none of the others
+    for q, (di, dj) in reversed(told):
+        down, right = (-by if flip else by for by, flip in zip((di, dj), flips))
+        choice = f"(((a) - (i) == {down} && (b) - (j) == {right}) ? dp_near{q} : {choice})"
+    lines = [f"NEAR {context}", "DP_CONTEXT NEAR", f"NEAR_OF(r, c) {given}", f"M(a, b) {choice}"]
+    return "\n".join(f"#define {line}" for line in lines)
+
+
+def elements_text(held, kinds) -> str:
+    """The functions of a cell whose elements of parameters `tile_sweep` holds, and HELD_OF(r, c), what it passes them.
+
+    Elements are read once for all cells that share them, and where no cell asks for them.
+    """
+    context = "".join(f", const {type_name} dp_held{q}" for q, (_, type_name) in enumerate(kinds))
+    given = {"row": "held{q}[r]", "column": "held{q}[c]", "cell": "dp_load{q}(AT(0, r, c) DP_ARGUMENTS)"}
+    passed = "".join(", " + given[kind].format(q=q) for q, (kind, _) in enumerate(kinds))
+    return "\n".join(
+        [
+            held.text,
+            "#undef DP_CONTEXT",
+            f"#define DP_CONTEXT NEAR{context}",
+            held.cells,
+            f"#define HELD_OF(r, c) {passed}",
+        ]
+    )
+
+
 def _depths(offsets):
     """How many rows up and columns left a cell reads, at least one."""
     return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
@@ -288,9 +333,9 @@ def fill(job: Job) -> Filled:
     else:
         args += [Scratch("state", dtype, sweep.state)]
     table = decisions = None
-    if strays.trapped(job):
-        buffers["stray"] = strays.new_buffer(job)
-        args += ["stray"]
+    if stages.is_declared(job):
+        buffers["undeclared"] = stages.new_undeclared(job)
+        args += ["undeclared"]
     if sweep.table:
         buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
         table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
@@ -316,8 +361,8 @@ def fill(job: Job) -> Filled:
             DeviceWarning,
         )
         return fill(replace(job, single=False))
-    if strays.trapped(job):
-        strays.raise_first(job, buffers["stray"])
+    if stages.is_declared(job):
+        stages.raise_undeclared(job, buffers["undeclared"])
     last = None if sweep.table else sweep.in_order(result.read(kept))
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)

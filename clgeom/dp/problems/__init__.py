@@ -1,63 +1,79 @@
-"""Problems that are solved by filling a table, each with the way to its solution."""
+"""Problems that are solved by filling a table, each with the traceback of its solution."""
 
-from importlib import import_module
+from clgeom.lazy import lazy_names
 
+TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+#: Public names by module; a module's own name stands for the module.
 _HOMES = {
-    "Allocation": "allocation",
-    "AlphabeticTree": "chains",
-    "Bets": "ways",
-    "Binomial": "pascal",
-    "CATALOGUE": "catalogue",
-    "CommonSubsequence": "sequences",
-    "Edits": "sequences",
-    "Knapsack": "knapsacks",
-    "MatrixChain": "chains",
-    "Paths": "ways",
-    "SearchTree": "chains",
-    "allotment": "allocation",
-    "alphabetic_tree": "chains",
-    "assembly_line": "ways",
-    "assignment": "allocation",
-    "binomial": "pascal",
-    "bottleneck": "ways",
-    "covering": "allocation",
-    "covering_as_knapsack": "allocation",
-    "curve_fitting": "allocation",
-    "deadline_scheduling": "ways",
-    "discounted_profits": "plans",
-    "distribution": "plans",
-    "edit_distance": "sequences",
-    "fibonacci": "ways",
-    "integer_knapsack": "knapsacks",
-    "integer_program": "allocation",
-    "inventory": "ways",
-    "investment": "plans",
-    "knapsack": "knapsacks",
-    "las_vegas": "ways",
-    "lcs": "sequences",
-    "matrix_chain": "chains",
-    "nim": "ways",
-    "pascal_triangle": "pascal",
-    "process_scheduling": "sets",
-    "production": "plans",
-    "reliability": "allocation",
-    "replacement": "ways",
-    "search_tree": "chains",
-    "shortest_paths": "ways",
-    "spanning_tree": "sets",
-    "stagecoach": "ways",
-    "transportation": "plans",
+    "allocation": (
+        "Allocation allotment assignment covering covering_as_knapsack curve_fitting integer_program reliability"
+    ),
+    "catalogue": "CATALOGUE",
+    "chains": "AlphabeticTree MatrixChain SearchTree alphabetic_tree matrix_chain search_tree",
+    "knapsacks": "Knapsack integer_knapsack knapsack",
+    "pascal": "Binomial binomial pascal_triangle",
+    "plans": "discounted_profits distribution investment production transportation",
+    "sequences": "CommonSubsequence Edits edit_distance lcs",
+    "sets": "process_scheduling spanning_tree",
+    "ways": (
+        "Bets Paths assembly_line bottleneck deadline_scheduling fibonacci inventory las_vegas nim replacement "
+        "shortest_paths stagecoach"
+    ),
 }
 
-__all__ = [*_HOMES]
-
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module 'clgeom.dp.problems' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"clgeom.dp.problems.{_HOMES[name]}"), name)
-    return value
-
-
-def __dir__():
-    return sorted(__all__)
+if TYPE_CHECKING:
+    from clgeom.dp.problems.allocation import (
+        Allocation as Allocation,
+        allotment as allotment,
+        assignment as assignment,
+        covering as covering,
+        covering_as_knapsack as covering_as_knapsack,
+        curve_fitting as curve_fitting,
+        integer_program as integer_program,
+        reliability as reliability,
+    )
+    from clgeom.dp.problems.catalogue import CATALOGUE as CATALOGUE
+    from clgeom.dp.problems.chains import (
+        AlphabeticTree as AlphabeticTree,
+        MatrixChain as MatrixChain,
+        SearchTree as SearchTree,
+        alphabetic_tree as alphabetic_tree,
+        matrix_chain as matrix_chain,
+        search_tree as search_tree,
+    )
+    from clgeom.dp.problems.knapsacks import (
+        Knapsack as Knapsack,
+        integer_knapsack as integer_knapsack,
+        knapsack as knapsack,
+    )
+    from clgeom.dp.problems.pascal import Binomial as Binomial, binomial as binomial, pascal_triangle as pascal_triangle
+    from clgeom.dp.problems.plans import (
+        discounted_profits as discounted_profits,
+        distribution as distribution,
+        investment as investment,
+        production as production,
+        transportation as transportation,
+    )
+    from clgeom.dp.problems.sequences import (
+        CommonSubsequence as CommonSubsequence,
+        Edits as Edits,
+        edit_distance as edit_distance,
+        lcs as lcs,
+    )
+    from clgeom.dp.problems.sets import process_scheduling as process_scheduling, spanning_tree as spanning_tree
+    from clgeom.dp.problems.ways import (
+        Bets as Bets,
+        Paths as Paths,
+        assembly_line as assembly_line,
+        bottleneck as bottleneck,
+        deadline_scheduling as deadline_scheduling,
+        fibonacci as fibonacci,
+        inventory as inventory,
+        las_vegas as las_vegas,
+        nim as nim,
+        replacement as replacement,
+        shortest_paths as shortest_paths,
+        stagecoach as stagecoach,
+    )
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)

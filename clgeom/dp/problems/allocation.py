@@ -1,4 +1,4 @@
-"""What to give to whom: allotment, reliability, assignment, covers, pieces of curves, integer programmes."""
+"""Allocation problems: allotment, reliability, assignment, covers, piecewise curve fitting, integer programs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """The best of all choices, and which it is.
+    """The best value, and the choices that lead to it.
 
     Attributes
     ----------
@@ -27,10 +28,17 @@ class Allocation:
         inf (or -inf where the most is sought) if nothing is allowed.
     choice : ndarray of int64, or None
         One number for each stage: an amount, a column, a cut; the problem says which. None if nothing is allowed.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.assignment([[4, 1], [2, 3]])
+    >>> found.value, found.choice.tolist()
+    (3.0, [1, 0])
     """
 
     value: int | float
-    choice: np.ndarray | None = field(default=None, repr=False)
+    choice: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
 # Allotment: an amount for each user -----------------------------------------------------------------------------
@@ -44,14 +52,18 @@ def _allotment(M, i, j, c, upto, n):
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, amount)
 
 
-#: Row i: users from i on, none in the last; column j: units left. Decision: units for user i, at most `upto`.
+#: Row i: users from i on, none in the last; column j: units left. Choice: units for user i, at most `upto`.
 ALLOTMENT = Equation(
-    _allotment, dtype="float64", parameters={"c": "float64[,]", "upto": "int32"}, pattern="RDU", decisions="index",
+    _allotment,
+    dtype="float64",
+    parameters={"c": "float64[,]", "upto": "int32"},
+    pattern="RDU",
+    decisions="index",
     name="allotment",
-)  # fmt: skip
+)
 
 
-def allotment(costs, total, *, device=None) -> Allocation:
+def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Give a number of units to users at the least cost.
 
     Parameters
@@ -69,20 +81,21 @@ def allotment(costs, total, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import allotment
     >>> inf = float("inf")
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
     """
-    costs = arguments.numbers(costs, "costs", of="allotment", ndim=2, infinite=True, empty=False).astype(float)
-    total = arguments.whole(total, "total", of="allotment", most=arguments.INT32 - 1)
+    costs = arguments.numbers(costs, "costs", caller="allotment", ndim=2, infinite=True, empty=False).astype(float)
+    total = arguments.whole(total, "total", caller="allotment", most=arguments.INT32 - 1)
     users = len(costs)
     shape, upto = (users + 1, total + 1), costs.shape[1] - 1
     table = fill(ALLOTMENT, shape, c=costs, upto=upto, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, total), users, lambda i, j, x: (i + 1, j - x))
+    return follow_choices(table, table.corner, (0, total), users, lambda i, j, x: (i + 1, j - x))
 
 
-def _walk(table, value, cell, steps, move) -> Allocation:
-    """Follow the decisions from a cell."""
+def follow_choices(table, value, cell, steps, move) -> Allocation:
+    """The choices from a cell on, with the value that they lead to."""
     value = value.item() if isinstance(value, np.generic) else value
     if value in (INF, -INF):
         return Allocation(value)
@@ -104,15 +117,19 @@ def _reliability(M, i, j, c, r):
     return where(i == 0, 1.0, value), where(i == 0, -1, count)
 
 
-#: Row i: the first i kinds of parts; column j: the budget. Decision: how many of kind i. r: chance that one of x works.
+#: Row i: the first i kinds of parts; column j: the budget. Choice: how many of kind i. r: chance that one of x works.
 RELIABILITY = Equation(
-    _reliability, dtype="float64", parameters={"c": "int32[]", "r": "float64[,]"}, pattern="RUD", decisions="index",
+    _reliability,
+    dtype="float64",
+    parameters={"c": "int32[]", "r": "float64[,]"},
+    pattern="RUD",
+    decisions="index",
     name="reliability",
-)  # fmt: skip
+)
 
 
-def reliability(costs, rates, budget, *, device=None) -> Allocation:
-    """How many parts of each kind, side by side, make a chain of all kinds most reliable within a budget.
+def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: DeviceLike = None) -> Allocation:
+    """Choose the number of parallel parts of each kind that make a chain of all kinds most reliable within a budget.
 
     Parameters
     ----------
@@ -131,15 +148,16 @@ def reliability(costs, rates, budget, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import reliability
     >>> round(reliability([30, 15, 20], [0.9, 0.8, 0.5], 105).value, 12)
     0.648
     """
-    of = "reliability"
-    costs = arguments.whole_numbers(costs, "costs", of=of, least=1, empty=False)
-    rates = arguments.numbers(rates, "rates", of=of, least=0, size=(len(costs), "as many numbers as 'costs'"))
+    caller = "reliability"
+    costs = arguments.whole_numbers(costs, "costs", caller=caller, least=1, empty=False)
+    rates = arguments.numbers(rates, "rates", caller=caller, least=0, size=(len(costs), "as many numbers as 'costs'"))
     if rates.max() > 1:
-        raise arguments.wrong(of, "rates", "at most 1", rates.max())
-    budget = arguments.whole(budget, "budget", of=of, most=arguments.INT32 - 1)
+        raise arguments.wrong(caller, "rates", "at most 1", rates.max())
+    budget = arguments.whole(budget, "budget", caller=caller, most=arguments.INT32 - 1)
     if costs.sum() > budget:
         return Allocation(0.0)
     works = 1 - (1 - rates[:, None].astype(float)) ** np.arange(budget // costs.min() + 1)
@@ -163,15 +181,19 @@ def _assignment(M, i, j, c, bit, n):
     return where(last, 0.0, value), where(last, -1, machine)
 
 
-#: Row i: tasks from i on; column j: the set of machines that are free. Decision: the machine of task i.
+#: Row i: tasks from i on; column j: the set of machines that are free. Choice: the machine of task i.
 ASSIGNMENT = Equation(
-    _assignment, dtype="float64", parameters={"c": "float64[,]", "bit": "int32[]"}, pattern="RDU", decisions="index",
+    _assignment,
+    dtype="float64",
+    parameters={"c": "float64[,]", "bit": "int32[]"},
+    pattern="RDU",
+    decisions="index",
     name="assignment",
-)  # fmt: skip
+)
 MOST_TASKS = 20
 
 
-def assignment(costs, *, device=None) -> Allocation:
+def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Give each row a column of its own at the least cost.
 
     Parameters
@@ -185,15 +207,22 @@ def assignment(costs, *, device=None) -> Allocation:
     -------
     Allocation
         `choice`: the column of each row; ties go to the lowest column of the first row, then of the next.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> found.value, found.choice.tolist()
+    (5.0, [1, 0, 2])
     """
-    of = "assignment"
-    costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    caller = "assignment"
+    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(costs)
     if costs.shape != (n, n) or n > MOST_TASKS:
-        raise arguments.wrong(of, "costs", f"square, with {MOST_TASKS} rows at most", f"shape {costs.shape}")
+        raise arguments.wrong(caller, "costs", f"square, with {MOST_TASKS} rows at most", f"shape {costs.shape}")
     bit = np.array([1 << k for k in range(n)], np.int32)
     table = fill(ASSIGNMENT, (n + 1, 1 << n), c=costs, bit=bit, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
+    return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
 
 
 # Cuts: covers and curves ----------------------------------------------------------------------------------------
@@ -207,15 +236,13 @@ def _cuts(M, i, j, c):
     return where(i == 0, where(j == 0, 0.0, INF), value), where(i == 0, -1, begin)
 
 
-#: Row i: i parts; column j: the first j things. Decision: where the last part begins. c[x, j]: the cost of the part
+#: Row i: i parts; column j: the first j things. Choice: where the last part begins. c[x, j]: the cost of the part
 #: from x to j - 1.
-CUTS = Equation(
-    _cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts"
-)  # fmt: skip
+CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts")
 
 
-def covering(sizes, kinds, *, device=None) -> Allocation:
-    """Which sizes of covers to make, so many kinds, that everything has one at least as large at the least total.
+def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
+    """Choose a number of sizes of covers, so that each thing has one at least as large, with the least total size.
 
     Parameters
     ----------
@@ -233,12 +260,13 @@ def covering(sizes, kinds, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import covering
     >>> covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
-    sizes = np.sort(arguments.numbers(sizes, "sizes", of="covering", least=0, empty=False).astype(float))
+    sizes = np.sort(arguments.numbers(sizes, "sizes", caller="covering", least=0, empty=False).astype(float))
     n = len(sizes)
-    kinds = arguments.whole(kinds, "kinds", of="covering", least=1, most=n)
+    kinds = arguments.whole(kinds, "kinds", caller="covering", least=1, most=n)
     costs = np.zeros((n + 1, n + 1))
     costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
     found = _parts(costs, kinds, device)
@@ -253,16 +281,20 @@ def _cover_as_knapsack(M, i, j, size, n):
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, count)
 
 
-#: Row i: kinds of covers from i on; column j: the things without one, the j smallest. Decision: how many of the largest
+#: Row i: kinds of covers from i on; column j: the things without one, the j smallest. Choice: how many of the largest
 #: of these take the next kind, which is as large as they need.
 COVERS = Equation(
-    _cover_as_knapsack, dtype="float64", parameters={"size": "float64[]"}, pattern="RDU", decisions="index",
+    _cover_as_knapsack,
+    dtype="float64",
+    parameters={"size": "float64[]"},
+    pattern="RDU",
+    decisions="index",
     name="covering_as_knapsack",
-)  # fmt: skip
+)
 
 
-def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
-    """As `covering`, as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
+def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
+    """Solve `covering` as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
 
     Parameters
     ----------
@@ -279,18 +311,19 @@ def covering_as_knapsack(sizes, kinds, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import covering_as_knapsack
     >>> covering_as_knapsack([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
-    of = "covering_as_knapsack"
-    sizes = np.sort(arguments.numbers(sizes, "sizes", of=of, least=0, empty=False).astype(float))
+    caller = "covering_as_knapsack"
+    sizes = np.sort(arguments.numbers(sizes, "sizes", caller=caller, least=0, empty=False).astype(float))
     n = len(sizes)
-    kinds = arguments.whole(kinds, "kinds", of=of, least=1, most=n)
+    kinds = arguments.whole(kinds, "kinds", caller=caller, least=1, most=n)
     table = fill(COVERS, (kinds + 1, n + 1), size=sizes, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
+    return follow_choices(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
 
 
-def curve_fitting(x, y, segments, *, device=None) -> Allocation:
+def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
 
     Parameters
@@ -305,14 +338,21 @@ def curve_fitting(x, y, segments, *, device=None) -> Allocation:
     -------
     Allocation
         `choice`: the first point of each piece.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.curve_fitting([0, 1, 2, 3, 4], [0, 1, 2, 1, 0], 2)
+    >>> round(found.value, 9), found.choice.tolist()
+    (0.0, [0, 2])
     """
-    of = "curve_fitting"
-    x = arguments.numbers(x, "x", of=of, empty=False).astype(float)
-    y = arguments.numbers(y, "y", of=of, size=(len(x), "as many numbers as 'x'")).astype(float)
+    caller = "curve_fitting"
+    x = arguments.numbers(x, "x", caller=caller, empty=False).astype(float)
+    y = arguments.numbers(y, "y", caller=caller, size=(len(x), "as many numbers as 'x'")).astype(float)
     n = len(x)
     if (np.diff(x) < 0).any():
-        raise arguments.wrong(of, "x", "in ascending order", "others")
-    segments = arguments.whole(segments, "segments", of=of, least=1, most=n)
+        raise arguments.wrong(caller, "x", "in ascending order", "others")
+    segments = arguments.whole(segments, "segments", caller=caller, least=1, most=n)
     return _parts(_fit_errors(x, y), segments, device)
 
 
@@ -347,7 +387,7 @@ def _parts(costs, parts, device) -> Allocation:
 def integer_program_equation(dtype="int64") -> Equation:
     """Row i: products from i on; column j: what is left of all resources, as one number in mixed radix.
 
-    upto[i, j]: how much of product i that allows; step[i]: what one takes of j. Decision: how much of product i.
+    upto[i, j]: how much of product i that allows; step[i]: what one takes of j. Choice: how much of product i.
     """
 
     def best(M, i, j, p, upto, step, n):
@@ -361,7 +401,7 @@ def integer_program_equation(dtype="int64") -> Equation:
     return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
 
 
-def integer_program(profits, rows, limits, *, device=None) -> Allocation:
+def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Whole amounts x, not negative, with the most ``profits @ x`` where ``rows @ x <= limits``.
 
     Parameters
@@ -381,27 +421,30 @@ def integer_program(profits, rows, limits, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import integer_program
     >>> integer_program([3, 5], [[1, 0], [0, 2], [3, 2]], [4, 12, 18]).value
     36
     """
-    of = "integer_program"
-    profits = arguments.whole_numbers(profits, "profits", of=of, empty=False)
+    caller = "integer_program"
+    profits = arguments.whole_numbers(profits, "profits", caller=caller, empty=False)
     n = len(profits)
-    limits = arguments.whole_numbers(limits, "limits", of=of, least=0, empty=False)
+    limits = arguments.whole_numbers(limits, "limits", caller=caller, least=0, empty=False)
     rows = arguments.whole_numbers(
         rows,
         "rows",
-        of=of,
+        caller=caller,
         ndim=2,
         least=0,
         size=((len(limits), n), f"a table of {len(limits)} x {n} numbers"),
     )
     free = ~(rows > 0).any(axis=0) & (profits > 0)
     if free.any():
-        raise arguments.wrong(of, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
+        raise arguments.wrong(
+            caller, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}"
+        )
     columns = int(np.prod([int(limit) + 1 for limit in limits], dtype=object))
     if columns > 1 << 26:
-        raise InvalidInput(f"The 'limits' parameter of {of} is too large: {columns:,} combinations may be left.")
+        raise InvalidInput(f"The 'limits' parameter of {caller} is too large: {columns:,} combinations may be left.")
     strides = np.concatenate([np.cumprod((limits + 1)[:0:-1])[::-1], [1]]).astype(np.int64)
     left = np.arange(columns)[:, None] // strides % (limits + 1)
     upto = np.zeros((n + 1, columns), np.int32)
@@ -410,8 +453,8 @@ def integer_program(profits, rows, limits, *, device=None) -> Allocation:
         if uses.any():
             upto[k] = (left[:, uses] // rows[uses, k]).min(axis=1)
     if int(upto.max()) * sum(abs(int(p)) for p in profits) > arguments.INT64:
-        raise InvalidInput(f"The 'profits' parameter of {of} is too large: the sums may not fit 64 bits.")
+        raise InvalidInput(f"The 'profits' parameter of {caller} is too large: the sums may not fit 64 bits.")
     step = np.minimum((rows * strides[:, None]).sum(axis=0), columns)  # what never fits is never taken
     given = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
     table = fill(integer_program_equation(), (n + 1, columns), **given, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, columns - 1), n, lambda i, j, x: (i + 1, j - x * int(step[i])))
+    return follow_choices(table, table.corner, (0, columns - 1), n, lambda i, j, x: (i + 1, j - x * int(step[i])))

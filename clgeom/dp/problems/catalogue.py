@@ -1,4 +1,4 @@
-"""The study's table of problems and their patterns, and what of it is here."""
+"""The study's table of problems and their patterns, with the functions here that solve them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Where to split a chain: products of matrices, alphabetic codes, search trees."""
+"""Chains that are split in two: matrix chains, alphabetic codes, search trees."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 
 def _matrix_chain(M, i, j, d):
@@ -27,7 +29,7 @@ def _matrix_chain(M, i, j, d):
 def matrix_chain_equation(dtype="int64") -> Equation:
     """The functional equation: cell (i, j) is the fewest multiplications for the matrices i to j.
 
-    Decision: the last matrix of the left factor.
+    Choice: the last matrix of the left factor.
     """
     types = {"d": f"{dtype}[]"}
     return Equation(
@@ -74,7 +76,7 @@ def search_tree_equation(dtype="int64") -> Equation:
 
 @dataclass(frozen=True)
 class MatrixChain:
-    """What `matrix_chain` found.
+    """The result of `matrix_chain`.
 
     Attributes
     ----------
@@ -82,6 +84,13 @@ class MatrixChain:
         The fewest for the whole product.
     splits : ndarray of int64, shape (n - 1, 3), or None
         The products to make: (first matrix, last of the left factor, last matrix), outermost first.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> chain = problems.matrix_chain([10, 100, 5, 50])
+    >>> chain.multiplications, chain.parenthesisation
+    (7500, '((A0 A1) A2)')
     """
 
     multiplications: int
@@ -93,14 +102,14 @@ class MatrixChain:
         return _written(_asked_for(self.splits, "order"), lambda k: f"A{k}", "({} {})")
 
     @property
-    def tree(self):
+    def tree(self) -> Any:
         """The product as nested pairs of matrix numbers."""
         return _nested(_asked_for(self.splits, "order"))
 
 
 @dataclass(frozen=True)
 class AlphabeticTree:
-    """What `alphabetic_tree` found.
+    """The result of `alphabetic_tree`.
 
     Attributes
     ----------
@@ -108,6 +117,13 @@ class AlphabeticTree:
         The sum of the leaves' weights times their depths.
     splits : ndarray of int64, shape (n - 1, 3), or None
         The inner nodes: (first leaf, last leaf of the left child, last leaf), from the root down.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> tree = problems.alphabetic_tree([5, 1, 1])
+    >>> tree.cost, tree.codes
+    (9, ('0', '10', '11'))
     """
 
     cost: int | float
@@ -125,7 +141,7 @@ class AlphabeticTree:
 
 @dataclass(frozen=True)
 class SearchTree:
-    """What `search_tree` found.
+    """The result of `search_tree`.
 
     Attributes
     ----------
@@ -133,14 +149,21 @@ class SearchTree:
         The sum over keys of weight times depth, and over gaps likewise; the root's depth is 1.
     parents : ndarray of int64, shape (n,), or None
         The parent of each key, -1 for the root.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> tree = problems.search_tree([3, 1, 4])
+    >>> tree.cost, tree.parents.tolist()
+    (13, [2, 0, -1])
     """
 
     cost: int | float
     parents: np.ndarray | None = field(default=None, repr=False)
 
 
-def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
-    """In which order to multiply a chain of matrices with the fewest multiplications of numbers.
+def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = None) -> MatrixChain:
+    """Find the order of multiplying a chain of matrices with the fewest multiplications of numbers.
 
     Parameters
     ----------
@@ -157,11 +180,12 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import matrix_chain
     >>> chain = matrix_chain([30, 35, 15, 5, 10, 20, 25])
     >>> chain.multiplications, chain.parenthesisation
     (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
     """
-    dims = arguments.whole_numbers(dims, "dims", of="matrix_chain", least=1)
+    dims = arguments.whole_numbers(dims, "dims", caller="matrix_chain", least=1)
     n = len(dims) - 1
     if n < 1:
         raise arguments.wrong("matrix_chain", "dims", "at least two numbers", len(dims))
@@ -178,7 +202,7 @@ def matrix_chain(dims, *, order=True, device=None) -> MatrixChain:
     return MatrixChain(int(table.corner), _splits(table, n))
 
 
-def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
+def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike = None) -> AlphabeticTree:
     """The binary tree over leaves in a fixed order with the least sum of weights times depths.
 
     Parameters
@@ -196,12 +220,13 @@ def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import alphabetic_tree
     >>> alphabetic_tree([2, 3, 1, 4]).cost
     20
     """
-    weights = arguments.numbers(weights, "weights", of="alphabetic_tree", least=0, empty=False)
+    weights = arguments.numbers(weights, "weights", caller="alphabetic_tree", least=0, empty=False)
     n = len(weights)
-    equation = alphabetic_tree_equation(_sum_type(weights, n, of="alphabetic_tree", name="weights"))
+    equation = alphabetic_tree_equation(_sum_type(weights, n, caller="alphabetic_tree", name="weights"))
     sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
     if not tree:
         return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
@@ -209,7 +234,9 @@ def alphabetic_tree(weights, *, tree=True, device=None) -> AlphabeticTree:
     return AlphabeticTree(table.corner.item(), _splits(table, n))
 
 
-def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
+def search_tree(
+    keys: ArrayLike, gaps: ArrayLike | None = None, *, tree: bool = True, device: DeviceLike = None
+) -> SearchTree:
     """The binary search tree with the least expected number of nodes looked at.
 
     Parameters
@@ -229,15 +256,16 @@ def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import search_tree
     >>> round(search_tree([0.15, 0.10, 0.05, 0.10, 0.20], [0.05, 0.10, 0.05, 0.05, 0.05, 0.10]).cost, 12)
     2.75
     """
-    of = "search_tree"
-    keys = arguments.numbers(keys, "keys", of=of, least=0)
+    caller = "search_tree"
+    keys = arguments.numbers(keys, "keys", caller=caller, least=0)
     n = len(keys)
     gaps = np.zeros(n + 1, np.int64) if gaps is None else gaps
-    gaps = arguments.numbers(gaps, "gaps", of=of, least=0, size=(n + 1, "one number more than 'keys'"))
-    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, of=of, name="keys")
+    gaps = arguments.numbers(gaps, "gaps", caller=caller, least=0, size=(n + 1, "one number more than 'keys'"))
+    dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, caller=caller, name="keys")
     equation = search_tree_equation(dtype)
     p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
     shape = n + 1, n + 1
@@ -247,12 +275,12 @@ def search_tree(keys, gaps=None, *, tree=True, device=None) -> SearchTree:
     return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))
 
 
-def _sum_type(weights, depth, *, of, name):
+def _sum_type(weights, depth, *, caller, name):
     """int64 for whole numbers whose weighted sums fit, else float64."""
     if weights.dtype.kind == "f":
         return "float64"
     if sum(map(int, weights)) * (depth + 1) > arguments.INT64:
-        raise InvalidInput(f"The '{name}' parameter of {of} is too large: the cost may not fit 64 bits.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} is too large: the cost may not fit 64 bits.")
     return "int64"
 
 
@@ -301,7 +329,7 @@ return m - 1;
 
 
 def _splits(table, n) -> np.ndarray:
-    """What SPLITS finds; the stack never holds more parts than there are things."""
+    """The splits that SPLITS finds; its stack never holds more parts than there are things."""
     return table.recover(SPLITS, 3 * (n - 1) + 2 * n + 2).astype(np.int64).reshape(-1, 3)
 
 

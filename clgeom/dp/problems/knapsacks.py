@@ -13,11 +13,12 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
 @lru_cache
 def knapsack_equation(dtype="int32") -> Equation:
-    """The functional equation: row i for the first i items, column j for capacity j. Decision 1: item i is taken."""
+    """The functional equation: row i for the first i items, column j for capacity j. Choice 1: item i is taken."""
 
     def best(M, i, j, w, v):
         fits = (i > 0) & (w[i - 1] <= j)
@@ -31,7 +32,7 @@ def knapsack_equation(dtype="int32") -> Equation:
 
 @lru_cache
 def integer_knapsack_equation(dtype="int32") -> Equation:
-    """As `knapsack_equation`, with any number of each item. The decision is that number."""
+    """As `knapsack_equation`, with any number of each item. The choice is that number."""
 
     def best(M, i, j, w, v):
         def some(x):
@@ -44,7 +45,7 @@ def integer_knapsack_equation(dtype="int32") -> Equation:
     return Equation(best, dtype=dtype, parameters=types, pattern="RUD", decisions="index", name="integer_knapsack")
 
 
-#: The way back from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the
+#: The traceback from the last cell, on the device, 100,000 items a launch: the items taken; how many of each item; the
 #: last one first.
 TAKEN = """
 int taken = state[0], i = n - 1 - state[1], j = m - 1 - state[2];
@@ -75,7 +76,7 @@ return i > 0 ? -1 : n - 1;
 
 @dataclass(frozen=True)
 class Knapsack:
-    """What `knapsack` or `integer_knapsack` found.
+    """The result of `knapsack` and `integer_knapsack`.
 
     Attributes
     ----------
@@ -85,14 +86,23 @@ class Knapsack:
         The items chosen, ascending; those that are taken several times are there several times.
     weight : int or None
         Their weight.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.knapsack([25, 24, 15], [18, 15, 10], 25)
+    >>> found.value, found.items.tolist(), found.weight
+    (39, [1, 2], 25)
     """
 
     value: int | float
-    items: np.ndarray | None = field(default=None, repr=False)
+    items: NDArray[np.int64] | None = field(default=None, repr=False)
     weight: int | None = None
 
 
-def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+def knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack:
     """Items of most value whose weights do not exceed the capacity, each taken once at most.
 
     Parameters
@@ -113,10 +123,11 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import knapsack
     >>> knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=25, weight=18)
     """
-    values, weights, capacity, dtype = _arguments(values, weights, capacity, of="knapsack")
+    values, weights, capacity, dtype = _arguments(values, weights, capacity, caller="knapsack")
     if not len(values):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
     equation, shape = knapsack_equation(dtype), (len(values) + 1, capacity + 1)
@@ -128,19 +139,27 @@ def knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
     return Knapsack(_plain(table.corner), taken, int(weights[taken].sum()))
 
 
-def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> Knapsack:
+def integer_knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack:
     """Items of most value whose weights do not exceed the capacity, each taken any number of times.
 
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
     of the one before, and so on.
 
+    Parameters
+    ----------
+    values, weights, capacity, items, device
+        As for `knapsack`.
+
     Examples
     --------
+    >>> from clgeom.dp.problems import integer_knapsack
     >>> integer_knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=30, weight=20)
     """
-    of = "integer_knapsack"
-    values, weights, capacity, dtype = _arguments(values, weights, capacity, of=of, least=1, many=True)
+    caller = "integer_knapsack"
+    values, weights, capacity, dtype = _arguments(values, weights, capacity, caller=caller, least=1, many=True)
     if not len(values):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
     equation, shape = integer_knapsack_equation(dtype), (len(values) + 1, capacity + 1)
@@ -152,17 +171,17 @@ def integer_knapsack(values, weights, capacity, *, items=True, device=None) -> K
     return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), int(counts @ weights))
 
 
-def _arguments(values, weights, capacity, *, of, least=0, many=False):
-    values = arguments.numbers(values, "values", of=of, least=0)
+def _arguments(values, weights, capacity, *, caller, least=0, many=False):
+    values = arguments.numbers(values, "values", caller=caller, least=0)
     weights = arguments.whole_numbers(
-        weights, "weights", of=of, least=least, size=(len(values), "as many numbers as 'values'")
+        weights, "weights", caller=caller, least=least, size=(len(values), "as many numbers as 'values'")
     )
-    capacity = arguments.whole(capacity, "capacity", of=of, most=arguments.INT32 - 1)
+    capacity = arguments.whole(capacity, "capacity", caller=caller, most=arguments.INT32 - 1)
     if values.dtype.kind == "f":
         return values, weights, capacity, "float64"
     bound = sum(map(int, values)) * (max(capacity, 1) if many else 1)
     if bound > arguments.INT64:
-        raise InvalidInput(f"The 'values' parameter of {of} is too large: the best value may not fit 64 bits.")
+        raise InvalidInput(f"The 'values' parameter of {caller} is too large: the best value may not fit 64 bits.")
     return values, weights, capacity, "int32" if bound <= arguments.INT32 else "int64"
 
 

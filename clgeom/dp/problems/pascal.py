@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
 @lru_cache
@@ -27,14 +29,21 @@ def binomial_equation(dtype="int64") -> Equation:
 
 @dataclass(frozen=True)
 class Binomial:
-    """What `binomial` found: `value` is C(n, k)."""
+    """The result of `binomial`: `value` is C(n, k).
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> problems.binomial(5, 2)
+    Binomial(n=5, k=2, value=10)
+    """
 
     n: int
     k: int
     value: int
 
 
-def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
+def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: DeviceLike = None) -> Binomial:
     """The binomial coefficient C(n, k): in how many ways k of n things can be chosen.
 
     Parameters
@@ -57,11 +66,12 @@ def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import binomial
     >>> binomial(33, 16)
     Binomial(n=33, k=16, value=1166803110)
     """
-    n = arguments.whole(n, "n", of="binomial", most=arguments.INT32 - 1)
-    k = arguments.whole(k, "k", of="binomial", most=arguments.INT32 - 1)
+    n = arguments.whole(n, "n", caller="binomial", most=arguments.INT32 - 1)
+    k = arguments.whole(k, "k", caller="binomial", most=arguments.INT32 - 1)
     if dtype not in ("int32", "int64"):
         raise arguments.wrong("binomial", "dtype", "'int32' or 'int64'", repr(dtype))
     if k > n:
@@ -75,7 +85,7 @@ def binomial(n, k, *, dtype="int64", device=None) -> Binomial:
     return Binomial(n, k, int(table.corner))
 
 
-def pascal_triangle(rows, *, dtype="int64", device=None) -> np.ndarray:
+def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: DeviceLike = None) -> NDArray[Any]:
     """The first rows of Pascal's triangle, zeros to the right of it.
 
     Parameters
@@ -88,11 +98,17 @@ def pascal_triangle(rows, *, dtype="int64", device=None) -> np.ndarray:
     -------
     ndarray of `dtype`, shape (rows, rows)
         Element (i, j) is C(i, j).
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> problems.pascal_triangle(4).tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]]
     """
-    of = "pascal_triangle"
+    caller = "pascal_triangle"
     if dtype not in ("int32", "int64"):
-        raise arguments.wrong(of, "dtype", "'int32' or 'int64'", repr(dtype))
-    rows = arguments.whole(rows, "rows", of=of, least=1)
+        raise arguments.wrong(caller, "dtype", "'int32' or 'int64'", repr(dtype))
+    rows = arguments.whole(rows, "rows", caller=caller, least=1)
     if rows > {"int32": 34, "int64": 67}[dtype]:
         raise InvalidInput(f"The row {rows - 1} of Pascal's triangle does not fit {dtype}.")
     return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()

@@ -5,15 +5,18 @@ The study's table has only the names and patterns of these problems; the equatio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 INF = float("inf")
 #: Cells that a table may have; what is left of several things together soon needs many.
@@ -31,15 +34,27 @@ def _discounted(M, i, j, p, grown, discount, n):
     return where(last, 0.0, value), where(last, -1, taken)
 
 
-#: Row i: years from i on, none in the last; column j: the stock. Decision: how much of it to take in year i.
+#: Row i: years from i on, none in the last; column j: the stock. Choice: how much of it to take in year i.
 DISCOUNTED = Equation(
-    _discounted, dtype="float64", pattern="RDU", decisions="index", name="discounted_profits",
+    _discounted,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="discounted_profits",
     parameters={"p": "float64[,]", "grown": "int32[]", "discount": "float64"},
-)  # fmt: skip
+)
 
 
-def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=None) -> Allocation:
-    """How much to take each year of a stock that grows, as of fish in a lake, for the most profit in today's money.
+def discounted_profits(
+    profits: ArrayLike,
+    growth: ArrayLike,
+    stock: IntLike,
+    years: IntLike,
+    *,
+    discount: FloatLike = 1.0,
+    device: DeviceLike = None,
+) -> Allocation:
+    """Choose the harvest of each year from a growing stock, such as fish in a lake, for the most discounted profit.
 
     Parameters
     ----------
@@ -59,26 +74,27 @@ def discounted_profits(profits, growth, stock, years, *, discount=1.0, device=No
 
     Examples
     --------
+    >>> from clgeom.dp.problems import discounted_profits
     >>> worth = [[2 * x for x in range(5)]] * 5
     >>> discounted_profits(worth, [0, 2, 4, 4, 4], 2, 3, discount=0.75)
     Allocation(value=7.5)
     """
-    of = "discounted_profits"
-    profits = arguments.numbers(profits, "profits", of=of, ndim=2, empty=False).astype(float)
+    caller = "discounted_profits"
+    profits = arguments.numbers(profits, "profits", caller=caller, ndim=2, empty=False).astype(float)
     m = len(profits)
     if profits.shape != (m, m):
-        raise arguments.wrong(of, "profits", "square", f"shape {profits.shape}")
+        raise arguments.wrong(caller, "profits", "square", f"shape {profits.shape}")
     growth = arguments.whole_numbers(
-        growth, "growth", of=of, least=0, size=(m, "as many numbers as 'profits' has rows")
+        growth, "growth", caller=caller, least=0, size=(m, "as many numbers as 'profits' has rows")
     )
     if growth.max() >= m:
-        raise arguments.wrong(of, "growth", f"at most {m - 1}, the last row of 'profits'", growth.max())
-    stock = arguments.whole(stock, "stock", of=of, most=m - 1)
-    years = arguments.whole(years, "years", of=of, least=1, most=1 << 20)
-    discount = float(arguments.numbers([discount], "discount", of=of)[0])
+        raise arguments.wrong(caller, "growth", f"at most {m - 1}, the last row of 'profits'", growth.max())
+    stock = arguments.whole(stock, "stock", caller=caller, most=m - 1)
+    years = arguments.whole(years, "years", caller=caller, least=1, most=1 << 20)
+    discount = float(arguments.numbers([discount], "discount", caller=caller)[0])
     given = {"p": profits, "grown": growth.astype(np.int32), "discount": discount}
     table = fill(DISCOUNTED, (years + 1, m), **given, keep="decisions", device=device)
-    return _walk(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
+    return follow_choices(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
 
 
 def _investment(M, i, j, back, offered, n, m):
@@ -89,15 +105,18 @@ def _investment(M, i, j, back, offered, n, m):
     return where(last, j, value), where(last, -1, amount)
 
 
-#: Row i: years from i on; column j: the money. Decision: how much of it to put in the offer of year i.
+#: Row i: years from i on; column j: the money. Choice: how much of it to put in the offer of year i.
 INVESTMENT = Equation(
-    _investment, parameters={"back": "int32[,]", "offered": "int32"}, pattern="RDU", decisions="index",
+    _investment,
+    parameters={"back": "int32[,]", "offered": "int32"},
+    pattern="RDU",
+    decisions="index",
     name="investment",
-)  # fmt: skip
+)
 
 
-def investment(returns, money, *, device=None) -> Allocation:
-    """How much to invest in each year's offer to have the most money at the end; the rest is kept.
+def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
+    """Choose the investment in each year's offer for the most money at the end; the rest is kept.
 
     Parameters
     ----------
@@ -114,21 +133,24 @@ def investment(returns, money, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import investment
     >>> investment([[0, 1, 4, 4], [0, 0, 2, 5]], 3)
     Allocation(value=7)
     """
-    of = "investment"
-    returns = arguments.whole_numbers(returns, "returns", of=of, ndim=2, least=0, empty=False)
-    money = arguments.whole(money, "money", of=of, most=MOST_CELLS)
+    caller = "investment"
+    returns = arguments.whole_numbers(returns, "returns", caller=caller, ndim=2, least=0, empty=False)
+    money = arguments.whole(money, "money", caller=caller, most=MOST_CELLS)
     years, offered = len(returns), returns.shape[1] - 1
     gains = np.maximum(returns - np.arange(offered + 1), 0).max(axis=1)
     most_money = money + sum(map(int, gains))
     if (years + 1) * (most_money + 1) > MOST_CELLS:
-        raise InvalidInput(f"The 'returns' parameter of {of} is too large: there may be {most_money:,} in the end.")
+        raise InvalidInput(f"The 'returns' parameter of {caller} is too large: there may be {most_money:,} in the end.")
     # a return beyond all that there can be is as good as that
     back = np.minimum(returns, most_money).astype(np.int32)
     table = fill(INVESTMENT, (years + 1, most_money + 1), back=back, offered=offered, keep="decisions", device=device)
-    return _walk(table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x])))
+    return follow_choices(
+        table, table.last[money], (0, money), years, lambda i, j, x: (i + 1, j - x + int(returns[i, x]))
+    )
 
 
 def _production(M, i, j, c, demand, holding, capacity, n, m):
@@ -141,15 +163,27 @@ def _production(M, i, j, c, demand, holding, capacity, n, m):
     return where(last, 0.0, value), where(last, -1, made)
 
 
-#: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
+#: Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i.
 PRODUCTION = Equation(
-    _production, dtype="float64", pattern="RDU", decisions="index", name="production",
+    _production,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="production",
     parameters={"c": "float64[,]", "demand": "int32[]", "holding": "float64[]", "capacity": "int32"},
-)  # fmt: skip
+)
 
 
-def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> Allocation:
-    """How much to make in each month at the least cost, when every month has prices of its own; see `inventory`.
+def production(
+    demands: ArrayLike,
+    costs: ArrayLike,
+    holding: ArrayLike,
+    *,
+    warehouse: IntLike,
+    stock: IntLike = 0,
+    device: DeviceLike = None,
+) -> Allocation:
+    """Choose the production of each month at the least cost, with prices of its own in every month; see `inventory`.
 
     Parameters
     ----------
@@ -169,24 +203,29 @@ def production(demands, costs, holding, *, warehouse, stock=0, device=None) -> A
 
     Examples
     --------
+    >>> from clgeom.dp.problems import production
     >>> production([1, 2], [[0, 3, 4, 5], [0, 4, 8, 12]], [0.5, 0], warehouse=2)
     Allocation(value=6.0)
     """
-    of = "production"
-    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    caller = "production"
+    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     months = len(demands)
     if demands.max() > 1 << 20:
-        raise arguments.wrong(of, "demands", f"at most {1 << 20:,}", demands.max())
-    costs = arguments.numbers(costs, "costs", of=of, ndim=2, infinite=True, empty=False).astype(float)
+        raise arguments.wrong(caller, "demands", f"at most {1 << 20:,}", demands.max())
+    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     if len(costs) != months:
-        raise arguments.wrong(of, "costs", "a row for each of 'demands'", f"{len(costs)} rows")
-    holding = arguments.numbers(holding, "holding", of=of, size=(months, "as many numbers as 'demands'")).astype(float)
-    warehouse = arguments.whole(warehouse, "warehouse", of=of, most=1 << 20)
-    stock = arguments.whole(stock, "stock", of=of, most=warehouse)
+        raise arguments.wrong(caller, "costs", "a row for each of 'demands'", f"{len(costs)} rows")
+    holding = arguments.numbers(
+        holding, "holding", caller=caller, size=(months, "as many numbers as 'demands'")
+    ).astype(float)
+    warehouse = arguments.whole(warehouse, "warehouse", caller=caller, most=1 << 20)
+    stock = arguments.whole(stock, "stock", caller=caller, most=warehouse)
     given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding}
     shape = months + 1, warehouse + 1
     table = fill(PRODUCTION, shape, **given, capacity=costs.shape[1] - 1, keep="decisions", device=device)
-    return _walk(table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i])))
+    return follow_choices(
+        table, table.last[stock], (0, stock), months, lambda i, j, x: (i + 1, j + x - int(demands[i]))
+    )
 
 
 # Customers ------------------------------------------------------------------------------------------------------
@@ -202,15 +241,21 @@ def _distribution(M, i, j, a, b, demand, served, other, n, m):
     return where(last, where(fits, 0.0, INF), value), where(last, -1, amount)
 
 
-#: Row i: customers from i on; column j: pieces left in the first warehouse. Decision: pieces of them for customer i.
+#: Row i: customers from i on; column j: pieces left in the first warehouse. Choice: pieces of them for customer i.
 DISTRIBUTION = Equation(
-    _distribution, dtype="float64", pattern="RDU", decisions="index", name="distribution",
+    _distribution,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="distribution",
     parameters={"a": "float64[,]", "b": "float64[,]", "demand": "int32[]", "served": "int32", "other": "int32"},
-)  # fmt: skip
+)
 
 
-def distribution(demands, costs, stocks, *, device=None) -> Allocation:
-    """From which of two warehouses to send how much to each customer, at the least cost.
+def distribution(
+    demands: ArrayLike, costs: Sequence[ArrayLike], stocks: Sequence[IntLike], *, device: DeviceLike = None
+) -> Allocation:
+    """Choose what each of two warehouses sends to each customer, at the least cost.
 
     Parameters
     ----------
@@ -230,34 +275,35 @@ def distribution(demands, costs, stocks, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import distribution
     >>> distribution([2, 1], [[[0, 1, 5], [0, 2, 9]], [[0, 3, 4], [0, 1, 2]]], [2, 2])
     Allocation(value=5.0)
     """
-    of = "distribution"
-    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    caller = "distribution"
+    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     n = len(demands)
     if int(demands.sum()) > arguments.INT32:
-        raise arguments.wrong(of, "demands", "together below 2**31", int(demands.sum()))
+        raise arguments.wrong(caller, "demands", "together below 2**31", int(demands.sum()))
     if not arguments.several(costs) or len(costs) != 2:
-        raise arguments.wrong(of, "costs", "two tables", repr(costs)[:60])
+        raise arguments.wrong(caller, "costs", "two tables", repr(costs)[:60])
     first, other = (
-        arguments.numbers(part, f"costs[{w}]", of=of, ndim=2, infinite=True, empty=False).astype(float)
+        arguments.numbers(part, f"costs[{w}]", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
         for w, part in enumerate(costs)
     )
     for w, part in enumerate((first, other)):
         if len(part) != n or part.shape[1] <= demands.max():
             expected = f"a row for each of {n} customers, up to {demands.max()} pieces"
-            raise arguments.wrong(of, f"costs[{w}]", expected, f"shape {part.shape}")
+            raise arguments.wrong(caller, f"costs[{w}]", expected, f"shape {part.shape}")
     if not arguments.several(stocks) or len(stocks) != 2:
-        raise arguments.wrong(of, "stocks", "two numbers", repr(stocks)[:60])
-    stocks = [arguments.whole(s, f"stocks[{w}]", of=of) for w, s in enumerate(stocks)]
+        raise arguments.wrong(caller, "stocks", "two numbers", repr(stocks)[:60])
+    stocks = [arguments.whole(s, f"stocks[{w}]", caller=caller) for w, s in enumerate(stocks)]
     served = int(demands.sum())
     if sum(stocks) < served:
         return Allocation(INF)
     here = min(stocks[0], served)  # the first warehouse cannot send more
     given = {"a": first, "b": other, "demand": demands.astype(np.int32), "served": served, "other": stocks[1]}
     table = fill(DISTRIBUTION, (n + 1, here + 1), **given, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
+    return follow_choices(table, table.corner, (0, here), n, lambda i, j, x: (i + 1, j - x))
 
 
 def _transportation(M, i, j, c, place, refill, upto, width, n):
@@ -273,15 +319,21 @@ def _transportation(M, i, j, c, place, refill, upto, width, n):
 
 
 #: Row i: pairs of a factory and a customer from i on; column j: what each customer still wants and what the factory
-#: still has, as one number in mixed radix. Decision: how much goes from the factory to the customer.
+#: still has, as one number in mixed radix. Choice: how much goes from the factory to the customer.
 TRANSPORTATION = Equation(
-    _transportation, dtype="float64", pattern="RDU", decisions="index", name="transportation",
+    _transportation,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="transportation",
     parameters={"c": "float64[]", "place": "int32[]", "refill": "int32[]", "upto": "int32[]", "width": "int32"},
-)  # fmt: skip
+)
 
 
-def transportation(costs, supplies, demands, *, device=None) -> Allocation:
-    """How much to bring from each factory to each customer at the least cost.
+def transportation(
+    costs: ArrayLike, supplies: ArrayLike, demands: ArrayLike, *, device: DeviceLike = None
+) -> Allocation:
+    """Choose the amounts from each factory to each customer at the least cost.
 
     Parameters
     ----------
@@ -298,19 +350,20 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import transportation
     >>> transportation([[2, 3], [1, 4]], [3, 2], [2, 3])
     Allocation(value=11.0)
     """
-    of = "transportation"
-    costs = arguments.numbers(costs, "costs", of=of, ndim=2, empty=False).astype(float)
+    caller = "transportation"
+    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, empty=False).astype(float)
     rows, columns = costs.shape
     supplies = arguments.whole_numbers(
-        supplies, "supplies", of=of, least=0, size=(rows, f"{rows} numbers, one for each row of 'costs'")
+        supplies, "supplies", caller=caller, least=0, size=(rows, f"{rows} numbers, one for each row of 'costs'")
     )
     demands = arguments.whole_numbers(
         demands,
         "demands",
-        of=of,
+        caller=caller,
         least=0,
         size=(columns, f"{columns} numbers, one for each column of 'costs'"),
     )
@@ -320,14 +373,17 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
     width = int(supplies.max()) + 1
     cells = width * int(np.prod([int(d) + 1 for d in demands], dtype=object))
     if cells * (rows * columns + 1) > MOST_CELLS:
-        raise InvalidInput(f"The 'demands' parameter of {of} is too large: a row would have {cells:,} cells.")
+        raise InvalidInput(f"The 'demands' parameter of {caller} is too large: a row would have {cells:,} cells.")
     place = width * np.concatenate([np.cumprod((demands + 1)[:0:-1])[::-1], [1]])
     refill = np.full((rows, columns), -1)
     refill[:-1, -1] = supplies[1:]
     given = {
-        "c": costs.ravel(), "place": np.tile(place, rows).astype(np.int32), "width": width,
-        "refill": refill.ravel().astype(np.int32), "upto": np.tile(demands, rows).astype(np.int32),
-    }  # fmt: skip
+        "c": costs.ravel(),
+        "place": np.tile(place, rows).astype(np.int32),
+        "width": width,
+        "refill": refill.ravel().astype(np.int32),
+        "upto": np.tile(demands, rows).astype(np.int32),
+    }
     steps = rows * columns
     table = fill(TRANSPORTATION, (steps + 1, cells), **given, keep="decisions", device=device)
     start = cells - width + int(supplies[0])
@@ -337,5 +393,5 @@ def transportation(costs, supplies, demands, *, device=None) -> Allocation:
         new = refill.flat[i]
         return i + 1, left if new < 0 else left - left % width + int(new)
 
-    found = _walk(table, table.last[start], (0, start), steps, move)
+    found = follow_choices(table, table.last[start], (0, start), steps, move)
     return Allocation(found.value, found.choice.reshape(rows, columns))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,9 +11,10 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
 from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.tables import fill, walk_back
+from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 METHODS = ("auto", "bits", "equation")
 OPERATIONS = ("match", "change", "delete", "insert")
@@ -36,14 +38,14 @@ def _edit(M, i, j, a, b):
 
 _TYPES = {"a": "int32[]", "b": "int32[]"}
 #: The functional equations: rows are the symbols of the first sequence, columns those of the second, after an empty
-#: one each. Decisions: 0 match, 1 change, 2 delete (up), 3 insert (left).
+#: one each. Choices: 0 match, 1 change, 2 delete (up), 3 insert (left).
 LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
 EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
 
 
-#: Where each decision leads.
+#: The offset of the next cell for each choice.
 MOVES = ((-1, -1), (-1, -1), (-1, 0), (0, -1))
-#: The steps from the last cell to the first, on the device, from kept decisions.
+#: The traceback from the last cell to the first, on the device, from kept choices.
 STEPS = """
 int i = n - 1, j = m - 1, count = 0;
 while (i > 0 || j > 0) {
@@ -58,39 +60,60 @@ return count;
 
 @dataclass(frozen=True)
 class CommonSubsequence:
-    """What `lcs` found.
+    """The result of `lcs`.
 
     Attributes
     ----------
     length : int
     a_indices, b_indices : ndarray of int64, shape (length,), or None
-        Where its symbols stand in either sequence, ascending. None if only the length was asked for.
+        The indices of its symbols in each sequence, ascending. None if `subsequence` is False.
     subsequence : str, bytes or ndarray, or None
         The symbols themselves, of the type of the first sequence.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.lcs("abcbdab", "bdcaba")
+    >>> found.length, found.subsequence, found.a_indices.tolist()
+    (4, 'bcba', [1, 2, 3, 5])
     """
 
     length: int
     a_indices: np.ndarray | None = field(default=None, repr=False)
     b_indices: np.ndarray | None = field(default=None, repr=False)
-    subsequence: object = None
+    subsequence: Any = None
 
 
 @dataclass(frozen=True)
 class Edits:
-    """What `edit_distance` found.
+    """The result of `edit_distance`.
 
     Attributes
     ----------
     distance : int
     operations : tuple of str, or None
         "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> edits = problems.edit_distance("cat", "cart")
+    >>> edits.distance, edits.operations
+    (1, ('match', 'match', 'insert', 'match'))
     """
 
     distance: int
     operations: tuple[str, ...] | None = field(default=None, repr=False)
 
 
-def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubsequence:
+def lcs(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    subsequence: bool = True,
+    method: Literal["auto", "bits", "equation"] = "auto",
+    device: DeviceLike = None,
+) -> CommonSubsequence:
     """Longest common subsequence of two sequences.
 
     Parameters
@@ -106,15 +129,16 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
     Returns
     -------
     CommonSubsequence
-        Of several longest ones that which the textbook's walk finds, from the last cell backwards: a match where the
+        Of several longest ones, the one that the textbook's traceback finds from the last cell: a match where the
         symbols are equal, else up in the table, else left.
 
     Examples
     --------
+    >>> from clgeom.dp.problems import lcs
     >>> lcs("abcbdab", "bdcaba")
     CommonSubsequence(length=4, subsequence='bcba')
     """
-    codes, session = _arguments(a, b, method, device, of="lcs")
+    codes, session = _arguments(a, b, method, device, caller="lcs")
     length, way = _way(session, "lcs", LCS, *codes, wanted=subsequence, method=method)
     if not subsequence:
         return CommonSubsequence(length)
@@ -124,7 +148,14 @@ def lcs(a, b, *, subsequence=True, method="auto", device=None) -> CommonSubseque
     return CommonSubsequence(length, rows, columns, _taken(a, rows))
 
 
-def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits:
+def edit_distance(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    operations: bool = True,
+    method: Literal["auto", "bits", "equation"] = "auto",
+    device: DeviceLike = None,
+) -> Edits:
     """Fewest symbols to insert, delete or change to make one sequence into another (Levenshtein's distance).
 
     Parameters
@@ -139,30 +170,31 @@ def edit_distance(a, b, *, operations=True, method="auto", device=None) -> Edits
     Returns
     -------
     Edits
-        Of several shortest ways that which goes back from the end by a match or change if it can, else by a deletion,
-        else by an insertion.
+        Of several shortest ones, the one whose traceback from the end takes a match or change if it can, else a
+        deletion, else an insertion.
 
     Examples
     --------
+    >>> from clgeom.dp.problems import edit_distance
     >>> edit_distance("kitten", "sitting").distance
     3
     """
-    codes, session = _arguments(a, b, method, device, of="edit_distance")
+    codes, session = _arguments(a, b, method, device, caller="edit_distance")
     distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=operations, method=method)
     return Edits(distance, None if way is None else tuple(OPERATIONS[step] for step in way.tolist()))
 
 
-def _arguments(a, b, method, device, *, of):
+def _arguments(a, b, method, device, *, caller):
     if method not in METHODS:
-        raise arguments.wrong(of, "method", f"one of {', '.join(METHODS)}", repr(method))
-    codes = arguments.alike(arguments.sequence(a, "a", of=of), arguments.sequence(b, "b", of=of))
+        raise arguments.wrong(caller, "method", f"one of {', '.join(METHODS)}", repr(method))
+    codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
     if sum(map(len, codes)) > arguments.INT32 - 2:
-        raise InvalidInput(f"The sequences of {of} must have fewer than 2^31 symbols together.")
+        raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
     return codes, as_session(device)
 
 
 def _way(session, problem, equation, a, b, *, wanted, method):
-    """The value of the last cell, and the steps to it (None if not wanted)."""
+    """The value of the last cell, and the operations that lead to it (None if not wanted)."""
     if not len(a) or not len(b):
         value = 0 if problem == "lcs" else len(a) + len(b)
         return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])
@@ -180,10 +212,10 @@ def _way(session, problem, equation, a, b, *, wanted, method):
     if not wanted:
         return int(fill(equation, shape, a=a, b=b, keep="corner", device=session).corner), None
     band = min(1 << 28, session.profile.max_alloc_bytes // 2)
-    walk = walk_back(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
-    i, j = walk.cells[-1]  # at the edge of the table, where one way is left
-    inside = walk.decisions[: len(walk) - 1] if i == 0 or j == 0 else walk.decisions
-    return int(walk.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
+    path = traceback(equation, shape, MOVES, band_bytes=band, a=a, b=b, device=session)
+    i, j = path.cells[-1]  # at the edge of the table, where one operation is left
+    inside = path.decisions[: len(path) - 1] if i == 0 or j == 0 else path.decisions
+    return int(path.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
 
 
 def _taken(a, indices):

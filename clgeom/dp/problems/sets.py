@@ -7,10 +7,11 @@ import numpy as np
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 INF = float("inf")
 MOST_THINGS = 20
@@ -26,19 +27,29 @@ def _process(M, i, j, time, weight, due, bit, total, free, n):
     return where(last, 0.0, value), where(last, -1, process)
 
 
-#: Row i: places in the order from i on; column j: the set of processes that have not run. Decision: the next one.
+#: Row i: places in the order from i on; column j: the set of processes that have not run. Choice: the next one.
 #: free[j] is the time that these take together, bit[x] is 2 to the x.
 PROCESSES = Equation(
-    _process, dtype="float64", pattern="RDU", decisions="index", name="process_scheduling",
+    _process,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="process_scheduling",
     parameters={
-        "time": "float64[]", "weight": "float64[]", "due": "float64[]", "bit": "int32[]", "total": "float64",
+        "time": "float64[]",
+        "weight": "float64[]",
+        "due": "float64[]",
+        "bit": "int32[]",
+        "total": "float64",
         "free": "float64[]",
     },
-)  # fmt: skip
+)
 
 
-def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocation:
-    """In which order to run processes one after the other so that they wait least, or are least late.
+def process_scheduling(
+    times: ArrayLike, weights: ArrayLike | None = None, due: ArrayLike | None = None, *, device: DeviceLike = None
+) -> Allocation:
+    """Order processes on one machine so that they wait least, or are least late.
 
     Parameters
     ----------
@@ -58,27 +69,32 @@ def process_scheduling(times, weights=None, due=None, *, device=None) -> Allocat
 
     Examples
     --------
+    >>> from clgeom.dp.problems import process_scheduling
     >>> process_scheduling([3, 5, 2]).value  # 2, 5 and 10
     17.0
     """
-    of = "process_scheduling"
-    times = arguments.numbers(times, "times", of=of, least=0, empty=False).astype(float)
+    caller = "process_scheduling"
+    times = arguments.numbers(times, "times", caller=caller, least=0, empty=False).astype(float)
     n = len(times)
     if n > MOST_THINGS:
-        raise arguments.wrong(of, "times", f"at most {MOST_THINGS} numbers", f"{n}")
+        raise arguments.wrong(caller, "times", f"at most {MOST_THINGS} numbers", f"{n}")
     same = n, "as many numbers as 'times'"
     weights = np.ones(n) if weights is None else weights
-    weights = arguments.numbers(weights, "weights", of=of, least=0, size=same).astype(float)
-    due = arguments.numbers(np.zeros(n) if due is None else due, "due", of=of, size=same).astype(float)
+    weights = arguments.numbers(weights, "weights", caller=caller, least=0, size=same).astype(float)
+    due = arguments.numbers(np.zeros(n) if due is None else due, "due", caller=caller, size=same).astype(float)
     free = np.zeros(1)
     for time in times:  # sets without and with the next process
         free = np.concatenate([free, free + time])
     given = {
-        "time": times, "weight": weights, "due": due, "bit": 1 << np.arange(n, dtype=np.int32), "total": free[-1],
+        "time": times,
+        "weight": weights,
+        "due": due,
+        "bit": 1 << np.arange(n, dtype=np.int32),
+        "total": free[-1],
         "free": free,
-    }  # fmt: skip
+    }
     table = fill(PROCESSES, (n + 1, 1 << n), **given, keep="decisions", device=device)
-    return _walk(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
+    return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
 
 
 def _tree(M, i, j, near, bit, nodes, m):
@@ -91,14 +107,18 @@ def _tree(M, i, j, near, bit, nodes, m):
     return where(last, 0.0, value), where(last, -1, node)
 
 
-#: One row; column j: the nodes in the tree. Decision: the next one, x; near[j, x]: the shortest edge to it.
+#: One row; column j: the nodes in the tree. Choice: the next one, x; near[j, x]: the shortest edge to it.
 SPANNING_TREE = Equation(
-    _tree, dtype="float64", pattern="CRL", decisions="index", name="spanning_tree",
+    _tree,
+    dtype="float64",
+    pattern="CRL",
+    decisions="index",
+    name="spanning_tree",
     parameters={"near": "float64[,]", "bit": "int32[]", "nodes": "int32"},
-)  # fmt: skip
+)
 
 
-def spanning_tree(lengths, *, device=None) -> Allocation:
+def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """The edges of least length that connect all nodes.
 
     By sets of nodes, so for few of them: an example of a pattern, and no rival of Kruskal's algorithm.
@@ -116,15 +136,16 @@ def spanning_tree(lengths, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import spanning_tree
     >>> spanning_tree([[0, 1, 4], [1, 0, 2], [4, 2, 0]])
     Allocation(value=3.0)
     """
-    of = "spanning_tree"
-    lengths = arguments.numbers(lengths, "lengths", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    caller = "spanning_tree"
+    lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(lengths)
     if lengths.shape != (n, n) or n > MOST_NODES or not np.array_equal(lengths, lengths.T):
         expected = f"square with at most {MOST_NODES} rows, and symmetric"
-        raise arguments.wrong(of, "lengths", expected, f"shape {lengths.shape}")
+        raise arguments.wrong(caller, "lengths", expected, f"shape {lengths.shape}")
     if (lengths == -INF).any():
         raise InvalidInput("The 'lengths' parameter of spanning_tree must be free of -inf.")
     near = np.full((1, n), INF)

@@ -1,10 +1,10 @@
-"""How the problems fill their tables."""
+"""`fill` and `traceback` for the problems, without the check before a fill."""
 
 import functools
 
 from clgeom.dp.filling import fill as _fill
-from clgeom.dp.table import walk
+from clgeom.dp.table import traceback as tracing
 
-#: Without the check before a fill: the equations are held to their definitions by tests, and arguments are checked.
+#: The check is not needed: tests hold the equations to their definitions, and arguments are checked.
 fill = functools.partial(_fill, check=False)
-walk_back = functools.partial(walk.walk_back, check=False)
+traceback = functools.partial(tracing.traceback, check=False)

@@ -1,7 +1,8 @@
-"""Ways through stages, graphs and time: the cheapest, the shortest, the likeliest."""
+"""Paths through stages, graphs and time: the cheapest, the shortest, the likeliest."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import max_over, maximum, min_over, minimum, where, which_max
 from clgeom.dp.problems import arguments
-from clgeom.dp.problems.allocation import Allocation, _walk
+from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 INF = float("inf")
 
@@ -37,7 +39,7 @@ def _bottleneck(M, i, j, c, n, m):
 
 
 _LEGS = {"c": "float64[,]"}
-#: Row i: layer i; column j: a town of it. Decision: the next town. c[i * m + j, x]: the leg from town j of layer i to
+#: Row i: layer i; column j: a town of it. Choice: the next town. c[i * m + j, x]: the leg from town j of layer i to
 #: town x of the next.
 STAGECOACH = Equation(
     _stagecoach, dtype="float64", parameters=_LEGS, pattern="RDU", decisions="index", name="stagecoach"
@@ -47,7 +49,7 @@ BOTTLENECK = Equation(
 )
 
 
-def stagecoach(legs, *, device=None) -> Allocation:
+def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
     """The shortest way through layers of towns, from any of the first layer to any of the last.
 
     Parameters
@@ -63,29 +65,44 @@ def stagecoach(legs, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import stagecoach
     >>> stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]], [[1, 4], [6, 3], [3, 3]], [[3], [4]]])
     Allocation(value=11.0)
     """
     return _through_layers(STAGECOACH, legs, "stagecoach", device)
 
 
-def bottleneck(legs, *, device=None) -> Allocation:
-    """The way through layers of towns whose longest leg is shortest; see `stagecoach`."""
+def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
+    """The way through layers of towns whose longest leg is shortest; see `stagecoach`.
+
+    Parameters
+    ----------
+    legs, device
+        As for `stagecoach`.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.bottleneck([[[5, 9]], [[7], [1]]])
+    >>> found.value, found.choice.tolist()
+    (7.0, [0, 0, 0])
+    """
     return _through_layers(BOTTLENECK, legs, "bottleneck", device)
 
 
-def _through_layers(equation, legs, of, device):
+def _through_layers(equation, legs, caller, device):
     if isinstance(legs, (str, bytes)) or not np.iterable(legs):
-        raise arguments.wrong(of, "legs", "a sequence of tables", repr(legs)[:60])
+        raise arguments.wrong(caller, "legs", "a sequence of tables", repr(legs)[:60])
     legs = [
-        arguments.numbers(leg, f"legs[{k}]", of=of, ndim=2, infinite=True, empty=False) for k, leg in enumerate(legs)
+        arguments.numbers(leg, f"legs[{k}]", caller=caller, ndim=2, infinite=True, empty=False)
+        for k, leg in enumerate(legs)
     ]
     if not legs:
-        raise arguments.wrong(of, "legs", "at least one table", "none")
+        raise arguments.wrong(caller, "legs", "at least one table", "none")
     for k, (one, other) in enumerate(zip(legs, legs[1:])):
         if one.shape[1] != other.shape[0]:
             expected = f"tables that fit: legs[{k}] leads to {one.shape[1]} towns"
-            raise arguments.wrong(of, "legs", expected, f"{other.shape[0]} rows in legs[{k + 1}]")
+            raise arguments.wrong(caller, "legs", expected, f"{other.shape[0]} rows in legs[{k + 1}]")
     towns = max(max(leg.shape) for leg in legs)
     costs = np.full((len(legs), towns, towns), INF)
     for k, leg in enumerate(legs):
@@ -94,11 +111,18 @@ def _through_layers(equation, legs, of, device):
     table = fill(equation, shape, c=costs, keep="decisions", device=device)
     first = table.last[: len(legs[0])]
     start = int(first.argmin())
-    found = _walk(table, first[start], (0, start), len(legs), lambda i, j, x: (i + 1, x))
+    found = follow_choices(table, first[start], (0, start), len(legs), lambda i, j, x: (i + 1, x))
     return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
 
 
-def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -> Allocation:
+def assembly_line(
+    stations: ArrayLike,
+    transfers: ArrayLike,
+    entry: ArrayLike | None = None,
+    leave: ArrayLike | None = None,
+    *,
+    device: DeviceLike = None,
+) -> Allocation:
     """The quickest way through parallel assembly lines, changing lines after any station.
 
     Parameters
@@ -118,20 +142,21 @@ def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -
 
     Examples
     --------
+    >>> from clgeom.dp.problems import assembly_line
     >>> a = [[7, 9, 3, 4, 8, 4], [8, 5, 6, 4, 5, 7]]
     >>> assembly_line(a, [[2, 3, 1, 3, 4], [2, 1, 2, 2, 1]], [2, 4], [3, 2])
     Allocation(value=38.0)
     """
-    of = "assembly_line"
-    stations = arguments.numbers(stations, "stations", of=of, ndim=2, empty=False).astype(float)
+    caller = "assembly_line"
+    stations = arguments.numbers(stations, "stations", caller=caller, ndim=2, empty=False).astype(float)
     lines, n = stations.shape
     ends = []
     for name, value in (("entry", entry), ("leave", leave)):
         value = np.zeros(lines) if value is None else value
-        ends.append(arguments.numbers(value, name, of=of, size=(lines, f"{lines} numbers, one for each line")))
+        ends.append(arguments.numbers(value, name, caller=caller, size=(lines, f"{lines} numbers, one for each line")))
     transfers = np.asarray(transfers, float).reshape(lines, 0) if n == 1 and np.size(transfers) == 0 else transfers
     transfers = arguments.numbers(
-        transfers, "transfers", of=of, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
+        transfers, "transfers", caller=caller, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
     )
     legs = []
     for k in range(n - 1):
@@ -140,7 +165,7 @@ def assembly_line(stations, transfers, entry=None, leave=None, *, device=None) -
         legs.append(stations[:, k, None] + change)
     legs.append((stations[:, -1] + ends[1])[:, None])
     legs[0] = legs[0] + np.asarray(ends[0], float)[:, None]
-    found = _through_layers(STAGECOACH, legs, of, device)
+    found = _through_layers(STAGECOACH, legs, caller, device)
     return Allocation(found.value, found.choice[:-1])
 
 
@@ -158,15 +183,28 @@ def _inventory(M, i, j, demand, setup, unit, holding, capacity, n, m):
     return where(last, where(j == 0, 0.0, INF), value), where(last, -1, made)
 
 
-#: Row i: months from i on, none in the last; column j: the stock. Decision: how much to make in month i.
+#: Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i.
 INVENTORY = Equation(
-    _inventory, dtype="float64", pattern="RDU", decisions="index", name="inventory",
+    _inventory,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="inventory",
     parameters={"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
-)  # fmt: skip
+)
 
 
-def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None) -> Allocation:
-    """How much to make in each month at the least cost; the warehouse is empty at the beginning and at the end.
+def inventory(
+    demands: ArrayLike,
+    *,
+    setup: FloatLike,
+    unit: FloatLike,
+    holding: FloatLike,
+    capacity: IntLike,
+    warehouse: IntLike,
+    device: DeviceLike = None,
+) -> Allocation:
+    """Choose the production of each month at the least cost; the warehouse is empty at the beginning and at the end.
 
     Parameters
     ----------
@@ -184,23 +222,24 @@ def inventory(demands, *, setup, unit, holding, capacity, warehouse, device=None
 
     Examples
     --------
+    >>> from clgeom.dp.problems import inventory
     >>> inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4)
     Allocation(value=20.0)
     """
-    of = "inventory"
-    demands = arguments.whole_numbers(demands, "demands", of=of, least=0, empty=False)
+    caller = "inventory"
+    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     costs = {
-        name: float(arguments.numbers([value], name, of=of)[0])
+        name: float(arguments.numbers([value], name, caller=caller)[0])
         for name, value in (("setup", setup), ("unit", unit), ("holding", holding))
     }
-    capacity = arguments.whole(capacity, "capacity", of=of, most=1 << 20)
-    warehouse = arguments.whole(warehouse, "warehouse", of=of, most=1 << 20)
+    capacity = arguments.whole(capacity, "capacity", caller=caller, most=1 << 20)
+    warehouse = arguments.whole(warehouse, "warehouse", caller=caller, most=1 << 20)
     if demands.max() > 1 << 20:
-        raise arguments.wrong(of, "demands", f"at most {1 << 20:,}", demands.max())
+        raise arguments.wrong(caller, "demands", f"at most {1 << 20:,}", demands.max())
     given = {"demand": demands.astype(np.int32), "capacity": capacity, **costs}
     table = fill(INVENTORY, (len(demands) + 1, warehouse + 1), **given, keep="decisions", device=device)
     value = table.last[0]
-    return _walk(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
+    return follow_choices(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
 
 
 def _deadlines(M, i, j, p, d, n):
@@ -210,15 +249,19 @@ def _deadlines(M, i, j, p, d, n):
     return value, where(last, 0, where(j < d[i], which_max(leave, take), 0))
 
 
-#: Row i: jobs from i on, by deadline; column j: jobs taken before. Decision 1: job i is taken.
+#: Row i: jobs from i on, by deadline; column j: jobs taken before. Choice 1: job i is taken.
 DEADLINES = Equation(
-    _deadlines, dtype="float64", parameters={"p": "float64[]", "d": "int32[]"}, pattern="RDU", decisions=2,
+    _deadlines,
+    dtype="float64",
+    parameters={"p": "float64[]", "d": "int32[]"},
+    pattern="RDU",
+    decisions=2,
     name="deadline_scheduling",
-)  # fmt: skip
+)
 
 
-def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
-    """Which jobs, each of a unit of time, to do one after the other by their deadlines for the most profit.
+def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: DeviceLike = None) -> Allocation:
+    """Choose and order jobs of one unit of time each, by their deadlines, for the most profit.
 
     Parameters
     ----------
@@ -235,19 +278,20 @@ def deadline_scheduling(profits, deadlines, *, device=None) -> Allocation:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import deadline_scheduling
     >>> deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3])
     Allocation(value=40.0)
     """
-    of = "deadline_scheduling"
-    profits = arguments.numbers(profits, "profits", of=of, least=0, empty=False).astype(float)
+    caller = "deadline_scheduling"
+    profits = arguments.numbers(profits, "profits", caller=caller, least=0, empty=False).astype(float)
     deadlines = arguments.whole_numbers(
-        deadlines, "deadlines", of=of, least=0, size=(len(profits), "as many numbers as 'profits'")
+        deadlines, "deadlines", caller=caller, least=0, size=(len(profits), "as many numbers as 'profits'")
     )
     n = len(profits)
     order = np.argsort(deadlines, kind="stable")
     d = np.minimum(deadlines[order], n).astype(np.int32)
     table = fill(DEADLINES, (n + 1, n + 2), p=profits[order], d=d, keep="decisions", device=device)
-    found = _walk(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
+    found = follow_choices(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
     return Allocation(found.value, order[found.choice.astype(bool)])
 
 
@@ -259,7 +303,7 @@ def _las_vegas(M, i, j, p, n, m):
     return where(last, where(j == m - 1, 1.0, 0.0), value), where(last, -1, best)
 
 
-#: Row i: after i plays; column j: chips, the last column for the goal and more. Decision: the bet.
+#: Row i: after i plays; column j: chips, the last column for the goal and more. Choice: the bet.
 LAS_VEGAS = Equation(
     _las_vegas,
     dtype="float64",
@@ -272,7 +316,7 @@ LAS_VEGAS = Equation(
 
 @dataclass(frozen=True)
 class Bets:
-    """What `las_vegas` found.
+    """The result of `las_vegas`.
 
     Attributes
     ----------
@@ -280,14 +324,21 @@ class Bets:
         Of reaching the goal with the best bets.
     bets : ndarray of int64, shape (plays, goal + 1)
         The best bet in each play for each number of chips; 0 from the goal on. Ties go to the lowest bet.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> bets = problems.las_vegas(0.5, 2, chips=1, goal=3)
+    >>> bets.probability, bets.bets.shape
+    (0.25, (2, 4))
     """
 
     probability: float
-    bets: np.ndarray = field(repr=False)
+    bets: NDArray[np.int64] = field(repr=False)
 
 
-def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
-    """How to bet for the best chance of having at least `goal` chips after so many plays.
+def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, device: DeviceLike = None) -> Bets:
+    """Find the bets with the best chance of having at least `goal` chips after the plays.
 
     Parameters
     ----------
@@ -303,14 +354,15 @@ def las_vegas(p, plays, *, chips, goal, device=None) -> Bets:
 
     Examples
     --------
+    >>> from clgeom.dp.problems import las_vegas
     >>> round(las_vegas(2 / 3, 3, chips=3, goal=5).probability, 12)  # 20/27
     0.740740740741
     """
-    of = "las_vegas"
-    p = arguments.fraction(p, "p", of=of)
-    plays = arguments.whole(plays, "plays", of=of, most=1 << 20)
-    goal = arguments.whole(goal, "goal", of=of, least=1, most=1 << 20)
-    chips = min(arguments.whole(chips, "chips", of=of), goal)
+    caller = "las_vegas"
+    p = arguments.fraction(p, "p", caller=caller)
+    plays = arguments.whole(plays, "plays", caller=caller, most=1 << 20)
+    goal = arguments.whole(goal, "goal", caller=caller, least=1, most=1 << 20)
+    chips = min(arguments.whole(chips, "chips", caller=caller), goal)
     table = fill(LAS_VEGAS, (plays + 1, goal + 1), p=p, keep="decisions", device=device)
     return Bets(float(table.last[chips]), table.decisions.numpy()[:plays].astype(np.int64))
 
@@ -326,7 +378,7 @@ def _replacement(M, i, j, c, m):
     return where(last, 0.0, value), where(last, -1, time)
 
 
-#: One row; column j: from time j to the end. Decision: when to replace next.
+#: One row; column j: from time j to the end. Choice: when to replace next.
 REPLACEMENT = Equation(
     _replacement,
     dtype="float64",
@@ -337,8 +389,8 @@ REPLACEMENT = Equation(
 )
 
 
-def replacement(costs, *, device=None) -> Allocation:
-    """When to replace a machine: the cheapest way from time 0 to the end.
+def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
+    """Choose the times to replace a machine: the cheapest path from time 0 to the end.
 
     Parameters
     ----------
@@ -351,8 +403,15 @@ def replacement(costs, *, device=None) -> Allocation:
     -------
     Allocation
         `choice`: the times at which a machine is sold; the last is n.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.replacement([[0, 3, 9], [0, 0, 4], [0, 0, 0]])
+    >>> found.value, found.choice.tolist()
+    (7.0, [1, 2])
     """
-    costs = arguments.numbers(costs, "costs", of="replacement", ndim=2, infinite=True, empty=False).astype(float)
+    costs = arguments.numbers(costs, "costs", caller="replacement", ndim=2, infinite=True, empty=False).astype(float)
     if costs.shape[0] != costs.shape[1] or len(costs) < 2:
         raise arguments.wrong("replacement", "costs", "square, with at least two rows", f"shape {costs.shape}")
     n = len(costs) - 1
@@ -386,7 +445,7 @@ SHORTEST_PATHS = Equation(
 
 @dataclass(frozen=True)
 class Paths:
-    """What `shortest_paths` found.
+    """The result of `shortest_paths`.
 
     Attributes
     ----------
@@ -394,13 +453,21 @@ class Paths:
         From the source; inf for what cannot be reached.
     before : ndarray of int64, shape (n,)
         The node before each on its shortest path; -1 for the source and for what cannot be reached.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> inf = float("inf")
+    >>> paths = problems.shortest_paths([[0, 1, 9], [inf, 0, 2], [inf, inf, 0]])
+    >>> paths.distances.tolist(), paths.before.tolist()
+    ([0.0, 1.0, 3.0], [-1, 0, 1])
     """
 
-    distances: np.ndarray
-    before: np.ndarray = field(repr=False)
+    distances: NDArray[np.float64]
+    before: NDArray[np.int64] = field(repr=False)
 
 
-def shortest_paths(lengths, source=0, *, device=None) -> Paths:
+def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLike = None) -> Paths:
     """The shortest paths from a node to all others, by any number of edges (Bellman and Ford).
 
     Parameters
@@ -414,13 +481,21 @@ def shortest_paths(lengths, source=0, *, device=None) -> Paths:
     Returns
     -------
     Paths
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> inf = float("inf")
+    >>> found = problems.shortest_paths([[0, 1, 9], [inf, 0, -2], [inf, inf, 0]])
+    >>> found.distances.tolist()
+    [0.0, 1.0, -1.0]
     """
-    of = "shortest_paths"
-    lengths = arguments.numbers(lengths, "lengths", of=of, ndim=2, infinite=True, empty=False).astype(float)
+    caller = "shortest_paths"
+    lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(lengths)
     if lengths.shape != (n, n) or (lengths == -INF).any():
-        raise arguments.wrong(of, "lengths", "square, without -inf", f"shape {lengths.shape}")
-    source = arguments.whole(source, "source", of=of, most=n - 1)
+        raise arguments.wrong(caller, "lengths", "square, without -inf", f"shape {lengths.shape}")
+    source = arguments.whole(source, "source", caller=caller, most=n - 1)
     # one column more than paths have edges: if anything is shorter there, a circle makes it so
     last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
     if not np.array_equal(last[:, n - 1], last[:, n]):
@@ -446,21 +521,44 @@ FIBONACCI = Equation(_fibonacci, dtype="int64", pattern="CLR", name="fibonacci")
 NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 
-def fibonacci(n, *, device=None) -> int:
-    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits."""
-    n = arguments.whole(n, "n", of="fibonacci", most=92)
-    return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
+def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
+    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits.
 
-
-def nim(n, most=3, *, device=None) -> int:
-    """How many of n things to take first, 1 to `most` at a time, to take the last one; 0 if that cannot be forced.
+    Parameters
+    ----------
+    n : int
+        From 0 to 92.
+    device : str, pyopencl.Device or Session, optional
 
     Examples
     --------
+    >>> from clgeom.dp import problems
+    >>> problems.fibonacci(10)
+    55
+    """
+    n = arguments.whole(n, "n", of="fibonacci", most=92)
+    n = arguments.whole(n, "n", caller="fibonacci", most=92)
+    return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
+
+
+def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
+    """The number of things to take first, of n with 1 to `most` a turn, to take the last one; 0 if no move forces it.
+
+    Parameters
+    ----------
+    n : int
+        Up to 2**24.
+    most : int
+        How many may be taken at a time, at least 1.
+    device : str, pyopencl.Device or Session, optional
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import nim
     >>> nim(10, 3)
     2
     """
-    n = arguments.whole(n, "n", of="nim", most=1 << 24)
-    most = arguments.whole(most, "most", of="nim", least=1)
+    n = arguments.whole(n, "n", caller="nim", most=1 << 24)
+    most = arguments.whole(most, "most", caller="nim", least=1)
     wins = fill(NIM, (1, n + 1), upto=most, device=device).numpy()[0]
     return next((x for x in range(1, min(n, most) + 1) if not wins[n - x]), 0)

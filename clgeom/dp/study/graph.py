@@ -1,13 +1,15 @@
-"""The dependency graph of an equation on a small table: what each cell reads, and in which order cells can be filled.
+"""The dependency graph of an equation on a small table: the cells that each cell reads, and the orders of filling.
 
-A vertex is a cell, an edge goes from a cell to one that it reads. Building the graph costs more than filling the table,
-so nothing here is a way to solve problems: it defines when a pattern is right, and shows it.
+A vertex is a cell; an edge goes from a cell to one that it reads. Building the graph costs more than filling the table,
+so this module is for study: it defines when a pattern is right, and shows it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +23,15 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 
-#: Tables with more cells than this are refused: a graph may have an edge for every pair of cells.
+#: Most cells of a table: a graph may have an edge for every pair of cells.
 MOST_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class DependencyGraph:
-    """Which cells of a table read which.
+    """The cells that each cell of a table reads.
 
     Attributes
     ----------
@@ -41,33 +44,33 @@ class DependencyGraph:
     """
 
     shape: tuple[int, int]
-    starts: np.ndarray
-    targets: np.ndarray
+    starts: NDArray[np.int64]
+    targets: NDArray[np.int64]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, m = self.shape
         return f"DependencyGraph({n} x {m} cells, {self.edges:,} edges, depth {self.depth})"
 
     @property
     def cells(self) -> int:
-        """How many vertices there are."""
+        """The number of vertices."""
         return self.shape[0] * self.shape[1]
 
     @property
     def edges(self) -> int:
         return len(self.targets)
 
-    def dependencies(self, cell) -> np.ndarray:
-        """The cells that a cell reads itself, int64 of shape (k, 2), row by row."""
+    def dependencies(self, cell: tuple[int, int]) -> NDArray[np.int64]:
+        """The cells that a cell reads directly, int64 of shape (k, 2), row by row."""
         c = self._number(cell)
         return self._places(self.targets[self.starts[c] : self.starts[c + 1]])
 
-    def all_dependencies(self, cell) -> np.ndarray:
-        """The cells that a cell's value comes from, directly or not, int64 of shape (k, 2), row by row."""
+    def all_dependencies(self, cell: tuple[int, int]) -> NDArray[np.int64]:
+        """The cells that a cell's value depends on, directly or not, int64 of shape (k, 2), row by row."""
         return self._places(np.flatnonzero(self._reached(self._number(cell))))
 
-    def generated_by(self, cell) -> np.ndarray:
-        """The cells of the graph that a solution generates: the cell and all its dependencies, a mask of the table."""
+    def generated_by(self, cell: tuple[int, int]) -> NDArray[np.int64]:
+        """A mask of the table: the cell and all its dependencies, the cells that a solution generates."""
         c = self._number(cell)
         reached = self._reached(c)
         reached[c] = True
@@ -80,15 +83,15 @@ class DependencyGraph:
 
     @cached_property
     def depths(self) -> np.ndarray:
-        """The longest path from each cell to a base case, int64 of the table's shape. The minimal stages' numbers.
+        """The longest path from each cell to a base case, int64 of the table's shape: its minimal stage.
 
         Raises
         ------
         DependencyError
             If a cell depends on itself; names the cells of such a cycle.
         """
-        # Algorithm 1 of the study: the base cases of what is left are the next stage, and are taken away. A cell is
-        # a base case as soon as the last of those it reads has gone, so every edge is looked at once.
+        # Algorithm 1 of the study: the base cases of the remaining graph are the next stage, and are removed. A cell
+        # becomes a base case when the last cell that it reads is removed, so every edge is looked at once.
         unread = np.diff(self.starts)
         sources = np.repeat(np.arange(self.cells), unread)
         readers = sources[np.argsort(self.targets, kind="stable")]
@@ -126,7 +129,7 @@ class DependencyGraph:
 
     @property
     def regions(self) -> frozenset[tuple[int, int]]:
-        """Where dependencies lie: the signs of (row - own row, column - own column), as (-1, 0) for "up"."""
+        """The regions of dependencies: signs of (row - own row, column - own column), such as (-1, 0) for "up"."""
         m = self.shape[1]
         sources = np.repeat(np.arange(self.cells), np.diff(self.starts))
         rows, columns = np.sign(self.targets // m - sources // m), np.sign(self.targets % m - sources % m)
@@ -161,7 +164,7 @@ class DependencyGraph:
         return reached
 
     def _cycle(self, left) -> list[tuple[int, int]]:
-        """Cells that read each other in a circle, the first one again at the end; all of `left` read one of `left`."""
+        """Cells that read each other in a cycle, the first one again at the end; each of `left` reads one of `left`."""
         c, path = int(np.flatnonzero(left)[0]), []
         while c not in path:
             path.append(c)
@@ -171,24 +174,24 @@ class DependencyGraph:
 
 
 def cycle_words(cells) -> str:
-    """Cells with arrows between, the middle left out when there are many."""
+    """Cells with arrows between them; of many, the middle is left out."""
     words = [f"({i}, {j})" for i, j in cells]
     return " -> ".join(words if len(words) <= 8 else [*words[:4], "...", *words[-3:]])
 
 
 def _ranges(starts, stops):
-    """All numbers of the ranges, one after the other."""
+    """The numbers of all ranges, concatenated."""
     lengths = stops - starts
     return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
 
 
 def graph_of(dependencies, shape) -> DependencyGraph:
-    """The graph of a Python function that names the cells each cell reads.
+    """The graph of a Python function that returns the cells that a cell reads.
 
     Parameters
     ----------
     dependencies : callable
-        ``dependencies(i, j)`` gives pairs (row, column), in any order, repeated or not.
+        ``dependencies(i, j)`` returns pairs (row, column), in any order, possibly repeated.
     shape : tuple of int
 
     Raises
@@ -214,14 +217,20 @@ def graph_of(dependencies, shape) -> DependencyGraph:
 
 
 def dependency_graph(
-    equation, shape, *, values=None, device=None, of="dependency_graph", **parameters
+    equation: Equation | Callable[[int, int], Iterable[tuple[int, int]]],
+    shape: Shape,
+    *,
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    caller: str = "dependency_graph",
+    **parameters: Any,
 ) -> DependencyGraph:
-    """The dependency graph of an equation on a small table: what every cell reads, each read watched on the device.
+    """The dependency graph of an equation on a small table, from the reads of every cell, watched on the device.
 
     Parameters
     ----------
     equation : Equation, or function
-        A function ``f(i, j)`` names the cells that cell (i, j) reads, as pairs.
+        A function ``f(i, j)`` returns the cells that cell (i, j) reads, as pairs.
     shape : tuple of int
         Rows and columns; at most 65,536 cells.
     values : dict, optional
@@ -237,7 +246,7 @@ def dependency_graph(
     Raises
     ------
     DependencyError
-        If a cell reads outside the table, or depends on itself: names the cells.
+        If a cell reads outside the table, or depends on itself; the message names the cells.
 
     Examples
     --------
@@ -249,23 +258,52 @@ def dependency_graph(
     """
     if callable(equation):
         return graph_of(equation, shape)
-    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[0]
+    return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[0]
 
 
-def fill_when_ready(equation, shape, *, values=None, device=None, **parameters) -> np.ndarray:
-    """Fill a small table without a pattern: in every round all cells whose dependencies are done (Algorithm 3).
+def fill_when_ready(
+    equation: Equation,
+    shape: Shape,
+    *,
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> NDArray[Any]:
+    """Fill a small table without a pattern: in every round all cells whose dependencies are filled (Algorithm 3).
 
-    Takes as many rounds as the graph is deep and one more. Parameters and errors are those of `dependency_graph`.
+    Takes one round more than the depth of the graph. Errors are those of `dependency_graph`.
+
+    Parameters
+    ----------
+    equation, shape, values, device, **parameters
+        As for `dependency_graph`.
 
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1])
+    >>> dp.fill_when_ready(f, (3, 3)).tolist()
+    [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
-    of = "fill_when_ready"
-    return _watch(equation, shape, given_values(values, parameters, of=of), device, of)[1]
+    caller = "fill_when_ready"
+    return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[1]
 
 
-def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **parameters) -> np.ndarray:
+def fill_by_stages(
+    equation: Equation,
+    shape: Shape,
+    *,
+    graph: DependencyGraph | None = None,
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> NDArray[Any]:
     """Fill a small table by the minimal stages of its dependency graph (Algorithm 2).
 
     Parameters
@@ -273,24 +311,33 @@ def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **p
     equation : Equation
     shape : tuple of int
     graph : DependencyGraph, optional
-        From the same equation, shape and parameters; built here by default. A read that it does not have is refused.
+        Of the same equation, shape and parameters; built here by default. A read that is not in it is refused.
     values, device, **parameters
         As for `dependency_graph`.
 
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 1, M[i - 1, j] + M[i, j - 1])
+    >>> dp.fill_by_stages(f, (3, 3)).tolist()
+    [[1, 1, 1], [1, 2, 3], [1, 3, 6]]
     """
-    of = "fill_by_stages"
-    n, m = check_shape(shape, of)
-    given = given_values(values, parameters, of=of)
-    cells = Cells(equation, (n, m), given, device, of)
+    caller = "fill_by_stages"
+    n, m = check_shape(shape, caller)
+    given = given_values(values, parameters, caller=caller)
+    cells = Cells(equation, (n, m), given, device, caller)
     if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
         raise InvalidInput(
-            f"The 'graph' parameter of {of} must be the DependencyGraph of a {n} x {m} table. "
+            f"The 'graph' parameter of {caller} must be the DependencyGraph of a {n} x {m} table. "
             f"Got {short(graph)} instead."
         )
-    graph = graph or dependency_graph(equation, shape, values=given, device=device, of=of)
+    graph = graph or dependency_graph(equation, shape, values=given, device=device, caller=caller)
     order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
     table, zeros = cells.empty_table(), np.zeros(n * m, np.uint32)
     buffers = {"table": table, "cells": cells.upload(order), "done": cells.upload(zeros)}
@@ -303,12 +350,12 @@ def fill_by_stages(equation, shape, *, graph=None, values=None, device=None, **p
     return read(cells.session, table, equation.dtype, n * m).reshape(n, m)
 
 
-def probe_cells(equation, shape, numbers, *, seeds, values, device=None, of="infer_pattern") -> np.ndarray:
-    """In which regions cells read whose neighbours hold made-up values; bit 3 * row + column of a mask for each.
+def probe_cells(equation, shape, numbers, *, seeds, values, device=None, caller="infer_pattern") -> np.ndarray:
+    """The regions that cells read whose neighbours hold made-up values: a mask for each, bit 3 * row + column.
 
     `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
     """
-    cells = Cells(equation, shape, values, device, of)
+    cells = Cells(equation, shape, values, device, caller)
     masks = Scratch("masks", np.uint32, len(numbers))
     buffers = {"cells": cells.upload(numbers.astype(np.uint64))}
     return cells.launch("probe", buffers, len(numbers), round=seeds, masks=masks).read(masks)
@@ -317,16 +364,16 @@ def probe_cells(equation, shape, numbers, *, seeds, values, device=None, of="inf
 class Cells:
     """An equation bound to a device, to be computed cell by cell."""
 
-    def __init__(self, equation, shape, parameters, device, of):
+    def __init__(self, equation, shape, parameters, device, caller):
         if not isinstance(equation, Equation):
             raise InvalidInput(
-                f"The first parameter of {of} must be a dp.Equation. Got {type(equation).__name__} instead."
+                f"The first parameter of {caller} must be a dp.Equation. Got {type(equation).__name__} instead."
             )
         self.equation, self.shape, self.session = equation, shape, as_session(device)
         if equation.dtype == np.float64 and not self.session.profile.fp64:
-            raise DeviceLimit(f"{of} needs float64, which {self.session.profile.name} cannot compute.")
-        values = check_values(equation, parameters, of=of)
-        self.arguments, self.bound = bind(self.session, equation, values, of=of)
+            raise DeviceLimit(f"{caller} needs float64, which {self.session.profile.name} cannot compute.")
+        values = check_values(equation, parameters, caller=caller)
+        self.arguments, self.bound = bind(self.session, equation, values, caller=caller)
 
     def upload(self, values):
         buffer = allocate(self.session, values.nbytes)
@@ -342,9 +389,11 @@ class Cells:
         """Run the kernel once for each of `rounds`; buffers that this mode does not use are a word of memory."""
         policy = select(self.session.profile, "dp/study/graph_cells")
         params = {
-            "mode": mode, "cell": c_name(self.equation.dtype), "equation": self.equation.text(wraps=True),
+            "mode": mode,
+            "cell": c_name(self.equation.dtype),
+            "equation": self.equation.text(wraps=True),
             "rounded": bool(build_options(self.session)),
-        }  # fmt: skip
+        }
         groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)
         names = ("table", "done", "cells", "reads", "counts", "outside")
         table, done, cells, reads, counts, outside = (name if name in buffers else "nothing" for name in names)
@@ -352,14 +401,26 @@ class Cells:
 
         def step(number):
             args = (
-                np.int32(n), np.int32(m), table, done, cells, np.uint32(first), np.uint32(count), np.uint32(number),
-                np.uint32(capacity), reads, counts, outside, masks, *self.arguments,
-            )  # fmt: skip
+                np.int32(n),
+                np.int32(m),
+                table,
+                done,
+                cells,
+                np.uint32(first),
+                np.uint32(count),
+                np.uint32(number),
+                np.uint32(capacity),
+                reads,
+                counts,
+                outside,
+                masks,
+                *self.arguments,
+            )
             return Step("dp/study/graph_cells", policy, args, groups, params, options=build_options(self.session))
 
         plan = Plan(*map(step, rounds if round is None else (round,)))
         equation = self.equation
-        with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
+        with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
 
 
@@ -367,10 +428,10 @@ class Cells:
 FIRST_CAPACITY, ROUNDS = 16, 32
 
 
-def _watch(equation, shape, parameters, device, of):
+def _watch(equation, shape, parameters, device, caller):
     """The graph of an equation, and its table, by rounds of Algorithm 3."""
-    n, m = check_shape(shape, of)
-    cells, total = Cells(equation, (n, m), parameters, device, of), n * m
+    n, m = check_shape(shape, caller)
+    cells, total = Cells(equation, (n, m), parameters, device, caller), n * m
     capacity = FIRST_CAPACITY
     while True:
         zeros = np.zeros(total, np.uint32)
@@ -389,7 +450,7 @@ def _watch(equation, shape, parameters, device, of):
             break
         capacity = int(counts.max())
         if 4 * total * capacity > cells.session.profile.max_alloc_bytes:
-            raise InvalidInput(f"The 'shape' parameter of {of} is too large: a cell reads {capacity:,} others.")
+            raise InvalidInput(f"The 'shape' parameter of {caller} is too large: a cell reads {capacity:,} others.")
     reads = read(cells.session, buffers["reads"], np.uint32, total * capacity).reshape(total, capacity)
     sources = np.repeat(np.arange(total), counts)
     pairs = np.unique(sources * total + reads[np.arange(capacity) < counts[:, None]])
@@ -402,7 +463,7 @@ def _watch(equation, shape, parameters, device, of):
 
 
 def _raise_outside(cells, buffers, unready="") -> np.ndarray:
-    """How many cells each cell has read; `DependencyError` if one has read outside the table, or what was not ready."""
+    """The number of reads of each cell; `DependencyError` for a read outside the table, or of an unready cell."""
     n, m = cells.shape
     counts = read(cells.session, buffers["counts"], np.uint32, n * m)
     outside = np.flatnonzero(counts == np.iinfo(np.uint32).max)
@@ -414,7 +475,7 @@ def _raise_outside(cells, buffers, unready="") -> np.ndarray:
     return counts
 
 
-def check_shape(shape, of="dependency_graph") -> tuple[int, int]:
+def check_shape(shape, caller="dependency_graph") -> tuple[int, int]:
     """Rows and columns as integers; `InvalidInput` if there are none, or too many for a graph."""
     try:
         n, m = (int(size) if int(size) == size else -1 for size in shape)
@@ -422,11 +483,11 @@ def check_shape(shape, of="dependency_graph") -> tuple[int, int]:
         n = m = -1
     if n < 1 or m < 1:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must be (rows, columns), both at least 1. Got {short(shape)} instead."
+            f"The 'shape' parameter of {caller} must be (rows, columns), both at least 1. Got {short(shape)} instead."
         )
     if n * m > MOST_CELLS:
         raise InvalidInput(
-            f"The 'shape' parameter of {of} must have {MOST_CELLS:,} cells at most: the graph is for looking at small "
-            f"tables. Got {n} x {m} instead."
+            f"The 'shape' parameter of {caller} must have {MOST_CELLS:,} cells at most: the graph is for looking at "
+            f"small tables. Got {n} x {m} instead."
         )
     return n, m

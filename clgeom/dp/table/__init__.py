@@ -1,1 +1,1 @@
-"""A filled table: its values, the decisions behind them, tracebacks."""
+"""A filled table: its values, the choices behind them, tracebacks."""

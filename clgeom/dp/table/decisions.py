@@ -1,4 +1,4 @@
-"""Decisions in as few bits as they need: what keeps the way through a table when the table itself is not kept."""
+"""Choices packed into 1, 2, 4 or 8 bits: they keep the traceback when the table itself is not kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clgeom.runtime.policies import ceil_div
 
 
 def bits_of(job) -> int | None:
-    """Bits of a decision that a path shall keep: 0 when none is to be kept, None when they fit in no byte."""
+    """Bits of a choice that a path keeps: 0 if choices are not kept, None if they need more than a byte."""
     count = job.equation.decisions
     if count is None or job.keep not in ("table", "decisions"):
         return 0
@@ -23,7 +23,7 @@ def bits_of(job) -> int | None:
 
 @dataclass(eq=False)
 class PackedStore:
-    """Decisions of all cells of a table in device memory, several to a byte: the first column's in the lowest bits.
+    """Choices of all cells of a table in device memory, several to a byte: the first column is in the lowest bits.
 
     Rows and columns are held in the order of filling.
 
@@ -32,7 +32,7 @@ class PackedStore:
     session : Session
     buffer : pyopencl.Buffer
     bits : int
-        Of one decision: 1, 2, 4 or 8.
+        Bits of one choice: 1, 2, 4 or 8.
     shape : tuple of int
     pitch : int
         Bytes of a row.
@@ -63,20 +63,20 @@ class PackedStore:
         return values[:, ::-1] if self.flip_columns else values
 
     def cell(self, i: int, j: int):
-        """One decision."""
+        """The choice of a cell."""
         return self.row(i)[j]
 
     def row(self, i: int) -> np.ndarray:
-        """All decisions of a row."""
+        """The choices of a row."""
         return self._rows(self.shape[0] - 1 - i if self.flip_rows else i, 1)[0]
 
     def numpy(self) -> np.ndarray:
-        """All decisions, shape (n, m)."""
+        """All choices, shape (n, m)."""
         values = self._rows(0, self.shape[0])
         return np.ascontiguousarray(values[::-1] if self.flip_rows else values)
 
     def reader(self, name: str) -> Reader:
-        """How a kernel reads this store."""
+        """The `Reader` of this store."""
         stem = f"dp_{name}0"
         row = "(n - 1 - (a))" if self.flip_rows else "(a)"
         column = "(m - 1 - (b))" if self.flip_columns else "(b)"
@@ -89,7 +89,7 @@ class PackedStore:
 
 
 def new_packed(job, bits: int, *, multiple: int, flip_rows: bool, flip_columns: bool = False) -> PackedStore:
-    """Memory for the decisions of a job's table; rows have room for a multiple of so many columns."""
+    """Memory for the choices of a job's table; `multiple`: rows have room for a multiple of this number of columns."""
     n, m = job.shape
     pitch = packed_pitch(m, bits, multiple)
     buffer = launch.allocate(job.session, n * pitch)
@@ -97,5 +97,5 @@ def new_packed(job, bits: int, *, multiple: int, flip_rows: bool, flip_columns: 
 
 
 def packed_pitch(m: int, bits: int, multiple: int) -> int:
-    """Bytes of a row of m decisions and those that fill up a multiple of columns."""
+    """Bytes of a row of m choices, filled up to a multiple of columns."""
     return ceil_div(m, multiple) * multiple * bits // 8

@@ -1,10 +1,12 @@
-"""Filled tables: cells that stay on the device until they are asked for, and recovery of solutions there."""
+"""`Table`: a filled table whose cells stay on the device until they are read, and recovery of solutions there."""
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -14,18 +16,20 @@ from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.dp.patterns import before, offset
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES, c_name
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, read, run, write
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, read, run, write
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import DTypeLike, NDArray
 
-#: Launches of a function that goes on by itself, between two looks whether it is done.
+#: Launches of a resumed function between two reads of whether it is done.
 RESUMED = 4
-#: Buffers that a table may be split over: kernels take this many pointers.
+#: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a kernel reads a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
+    """The access of a kernel to a store as ``name(a, b)``: texts of a template, arguments of a step, and buffers.
 
     `access` is OpenCL C in a, b, n and m.
     """
@@ -74,7 +78,7 @@ class CellStore:
         return self._read(at, 1)[0]
 
     def _read(self, at, count):
-        """Stored values that lie side by side, without the increment."""
+        """Contiguous stored values, without the increment."""
         out = np.empty(count, self.dtype)
         done = 0
         while done < count:
@@ -135,7 +139,7 @@ class CellStore:
         return out
 
     def reader(self, name: str) -> Reader:
-        """How a kernel reads this store; `name` keeps the pointers of several stores apart."""
+        """The `Reader` of this store; `name` keeps the pointers of several stores apart."""
         stem, kind = f"dp_{name}", c_name(self.dtype)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
@@ -155,12 +159,15 @@ class CellStore:
 
 def _texts(reader):
     return {
-        "define": reader.define, "parameters": reader.parameters, "names": reader.names, "access": reader.access,
-    }  # fmt: skip
+        "define": reader.define,
+        "parameters": reader.parameters,
+        "names": reader.names,
+        "access": reader.access,
+    }
 
 
 def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="The table") -> CellStore:
-    """Memory for all cells of a table: one buffer if it can be, else chunks of a power of two of cells."""
+    """Memory for all cells of a table: one buffer if possible, else chunks of a power of two of cells."""
     from clgeom.runtime import launch
 
     n, m = shape
@@ -194,7 +201,7 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
 
 @dataclass(eq=False)
 class Filled:
-    """What a path hands back: `table`, `last`, `corner` and `decisions` are None where they are not kept."""
+    """The result of a path: `table`, `last`, `corner` and `decisions` are None if they are not kept."""
 
     path: str
     layout: str
@@ -206,19 +213,28 @@ class Filled:
 
 @dataclass(eq=False, repr=False)
 class Table:
-    """A filled table. Cells are copied from the device when they are asked for.
+    """A filled table. Cells are copied from the device when they are read.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : numpy.dtype
     pattern, layout, path, keep : str
-        How it was filled: by which pattern and path, in which layout, what was kept.
+        The pattern and path of the fill, the layout in memory, and what was kept.
     pattern_basis : {"given", "proven", "probed"}
-        Whether the pattern was given, or inferred: then proven, or only seen to fit where the equation was watched.
-    decisions : store of decisions, or None
-        With ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
+        Whether the pattern was given, inferred with a proof, or inferred by watching the equation.
+    decisions : store of choices, or None
+        Has ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
     phases : tuple of Phase
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> table = dp.fill(dp.Equation("i == 0 ? 1 : M(i - 1, j) * (j + 1)", pattern="RUD"), (4, 3))
+    >>> table
+    <Table 4 x 3 int32, RUD, path='stages', keep='table'>
+    >>> table[3].tolist(), int(table.corner), table.numpy().shape
+    ([1, 8, 27], 27, (4, 3))
     """
 
     equation: Equation
@@ -227,9 +243,9 @@ class Table:
     layout: str
     path: str
     keep: str
-    session: object
-    phases: tuple = ()
-    decisions: object = None
+    session: Session
+    phases: tuple[Phase, ...] = ()
+    decisions: Any = None
     pattern_basis: str = "given"
     _store: CellStore | None = None
     _last: np.ndarray | None = None
@@ -242,35 +258,35 @@ class Table:
     _bounds: object = None
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         return self.equation.dtype
 
     @functools.cached_property
     def overflow(self) -> str:
-        """ "impossible" if the bounds of the equation and its parameters rule out that an integer wrapped around, else
-        "possible": they cannot tell."""
+        """ "impossible" if the bounds of the equation and its parameters prove that no integer wrapped around, else
+        "possible"."""
         return self._bounds()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, m = self.shape
         pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
         return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
 
-    def __getstate__(self):  # a session and buffers live in their own process
+    def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
         whats = {"table": "numpy()", "decisions": "decisions.numpy()"}
         raise ClgeomError(
             f"A Table lies on its device and cannot be pickled or copied: take its {whats.get(self.keep, self.keep)} "
             "instead."
         )
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         values = self.numpy()
         return values if dtype is None else values.astype(dtype)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, where):
+    def __getitem__(self, where: Any) -> Any:
         """``table[i, j]`` is a cell, ``table[i]`` a row; slices go by way of ``numpy()``."""
         where = where if isinstance(where, tuple) else (where,)
         whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
@@ -288,7 +304,7 @@ class Table:
             raise IndexError(f"{'row' if axis == 0 else 'column'} {at} of a table with {size}")
         return int(at) % size
 
-    def cell(self, i: int, j: int):
+    def cell(self, i: int, j: int) -> Any:
         """The value of a cell, a NumPy scalar."""
         i, j = self._place(0, i), self._place(1, j)
         if self._store is not None:
@@ -299,7 +315,7 @@ class Table:
             return self._last[i if self._last_is_column else j]
         raise self._not_kept(f"cell ({i}, {j})")
 
-    def row(self, i: int) -> np.ndarray:
+    def row(self, i: int) -> NDArray[Any]:
         """The values of a row."""
         i = self._place(0, i)
         if self._store is not None:
@@ -308,7 +324,7 @@ class Table:
             return self._last.copy()
         raise self._not_kept(f"row {i}")
 
-    def column(self, j: int) -> np.ndarray:
+    def column(self, j: int) -> NDArray[Any]:
         """The values of a column."""
         j = self._place(1, j)
         if self._store is not None:
@@ -317,20 +333,20 @@ class Table:
             return self._last.copy()
         raise self._not_kept(f"column {j}")
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> NDArray[Any]:
         """The whole table, shape (n, m)."""
         if self._store is None:
             raise self._not_kept("the whole table")
         return self._store.numpy()
 
     @property
-    def corner(self):
+    def corner(self) -> Any:
         """The cell that answers for the table: (n-1, m-1) for RUD, CLR and NOSE, (0, m-1) for RDU and SONE, (n-1, 0)
         for CRL and NESO, (0, 0) for SENO."""
         return self.cell(*self._corner_at)
 
     @property
-    def last(self) -> np.ndarray:
+    def last(self) -> NDArray[Any]:
         """The row, or for CLR and CRL the column, that was completed last."""
         return self.column(self._last_line) if self._last_is_column else self.row(self._last_line)
 
@@ -339,38 +355,46 @@ class Table:
             f"This table was filled with keep={self.keep!r}, which does not hold {what}: fill it with keep='table'."
         )
 
-    def recover(self, source: str, size: int, *, dtype="int32", helpers: str = "", state=None) -> np.ndarray:
-        """Run a function of yours on the device, after the fill: to recover a solution without copying the table.
+    def recover(
+        self,
+        source: str,
+        size: int,
+        *,
+        dtype: DTypeLike = "int32",
+        helpers: str = "",
+        state: Sequence[int] | None = None,
+    ) -> NDArray[Any]:
+        """Run a function of yours on the device after the fill, to recover a solution without copying the table.
 
         Parameters
         ----------
         source : str
-            OpenCL C statements that read cells as ``M(a, b)``, decisions as ``D(a, b)``, and the equation's parameters
+            OpenCL C statements. They read cells as ``M(a, b)``, choices as ``D(a, b)``, and the equation's parameters
             by name; write to ``out[0]`` .. ``out[out_size - 1]``; and return how many elements they wrote. ``n`` and
             ``m`` are the table's shape.
         size : int
-            The most elements to be written.
+            The most elements that the function writes.
         dtype : numpy.dtype
             Type of `out`: an integer or float type.
         helpers : str
             OpenCL C functions that the source calls.
         state : sequence of int, optional
-            For ways of more than some 100,000 steps, which would take one launch too long: the function returns -1
-            before it is done, and is launched again until it does not. It keeps what it needs in ``state[0]``,
-            ``state[1]`` .., of 64 bits, which are these numbers at first, and in `out`.
+            For tracebacks of more than some 100,000 steps, which would take too long in one launch: the function
+            returns -1 as long as it is not done, and is launched again. It keeps its state in ``state[0]``,
+            ``state[1]`` .., 64-bit integers with these initial values, and in `out`.
 
         Returns
         -------
         ndarray
-            What was written.
+            The elements written.
 
         Notes
         -----
         One work-item runs the function: a step takes some 10 to 100 ns on a CPU and up to a microsecond on a GPU. A
         desktop may end a launch that takes longer than a few seconds.
         """
-        body = c_text(source, of="recover", name="source")
-        helpers = c_text(helpers, of="recover", name="helpers", empty=True)
+        body = c_text(source, caller="recover", name="source")
+        helpers = c_text(helpers, caller="recover", name="helpers", empty=True)
         bare = uncommented(source)
         out_type = np.dtype(dtype)
         if out_type.name not in C_NAMES or out_type.name == "float16":
@@ -415,7 +439,7 @@ class Table:
                 count,
                 *(["state"] if resumed else []),
                 *self._arguments,
-            ),  # fmt: skip
+            ),
             1,
             params=params,
             options=build_options(self.session),
@@ -427,7 +451,7 @@ class Table:
             buffers["state"] = allocate(self.session, state.nbytes)
             write(self.session, buffers["state"], state)
             write(self.session, buffers["count"], np.array([-1], np.int32))
-        with users_errors(source, of="recover"):
+        with users_errors(source, name="recover"):
             result = run(self.session, Plan(step), **buffers)
             while (written := int(result.read(count)[0])) == -1 and resumed:
                 result = run(self.session, Plan(*[step] * RESUMED), **buffers)

@@ -13,6 +13,7 @@ next round, until the group is in one piece. Where that leaves too much, as on a
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -40,14 +41,39 @@ from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import Plan, Scratch, Step, as_array, run, to_array
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, NDArray, Nonfinite
 from clgeom.sorting.radix.sort import argsort
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """What the public functions take alike."""
+
+        collinear: Collinear
+        nonfinite: Nonfinite
+        device: DeviceLike
+        profile: bool
+
 
 HEADS = "hull/batch/batch_heads"
 
 # Public ---------------------------------------------------------------------------------------------------------
 
 
-def convex_hulls(points, offsets, *, collinear="drop", nonfinite="raise", device=None, profile=False) -> HullBatch:
+@overload
+def convex_hulls(points: ArrayLike, offsets: AnyArray, **options: Unpack[Options]) -> HullBatch[NDArray[Any]]: ...
+@overload
+def convex_hulls(points: CLArray, offsets: AnyArray, **options: Unpack[Options]) -> HullBatch[CLArray]: ...
+def convex_hulls(
+    points: AnyArray,
+    offsets: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    nonfinite: Nonfinite = "raise",
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> HullBatch[Any]:
     """Convex hulls of many groups of points, exactly, in one call.
 
     Parameters
@@ -97,9 +123,21 @@ def convex_hulls(points, offsets, *, collinear="drop", nonfinite="raise", device
     return call.answer(points, _accepted_offsets(offsets, len(points), of=call.of))
 
 
+@overload
 def convex_hulls_by_label(
-    points, labels, *, collinear="drop", nonfinite="raise", device=None, profile=False
-) -> HullBatch:
+    points: ArrayLike, labels: AnyArray, **options: Unpack[Options]
+) -> HullBatch[NDArray[Any]]: ...
+@overload
+def convex_hulls_by_label(points: CLArray, labels: AnyArray, **options: Unpack[Options]) -> HullBatch[CLArray]: ...
+def convex_hulls_by_label(
+    points: AnyArray,
+    labels: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    nonfinite: Nonfinite = "raise",
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> HullBatch[Any]:
     """Convex hulls of the points of each label: of clusters, say.
 
     Parameters

@@ -32,7 +32,7 @@ from clgeom.runtime.launch import (
 )
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan
+from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan
 
 HULLS, EMIT, SIZES = "hull/batch/batch_hulls", "hull/batch/batch_emit", "hull/batch/batch_sizes"
 CUT, PIECES_OF, CROWDED = "hull/batch/batch_cut", "hull/batch/batch_pieces", "hull/batch/batch_crowded"
@@ -181,7 +181,7 @@ class Job:
             return None, None, 0
         plan, _, listed = radix_plan(
             self.profile, "classes", self.groups, np.uint8, payload="index", keep_keys=False,
-            windows=digit_windows(15), peers=peers_of(self.session), prefix="batch",
+            windows=digit_windows(15), digit_match=digit_match_of(self.session), prefix="batch",
         )  # fmt: skip
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed], large
@@ -225,13 +225,27 @@ class Job:
         step = Step(
             HULLS,
             self.policy,
-            args=("rows", kind, jobs, listed, share, np.uint32(ids != "status"), ids, "slots", "counts", "status",
-                  *measures),
+            args=(
+                "rows",
+                kind,
+                jobs,
+                listed,
+                share,
+                np.uint32(ids != "status"),
+                ids,
+                "slots",
+                "counts",
+                "status",
+                *measures,
+            ),
             groups=groups,
-            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
-                    "measures": self.measured},
+            params={
+                **predicate_parameters(self.session, self.array.dtype),
+                "keep": self.call.keep,
+                "measures": self.measured,
+            },
             bytes_moved=self.array.nbytes if kind != PIECES else 0,
-        )  # fmt: skip
+        )
         return step, buffers
 
     def _bounds(self, jobs, *, even):
@@ -261,12 +275,24 @@ class Job:
         step = Step(
             TILES,
             self.tiles,
-            args=("rows", np.uint32(self.groups), jobs, np.uint32(ids != "status"), ids, "slots", "counts", "status",
-                  *measures),
+            args=(
+                "rows",
+                np.uint32(self.groups),
+                jobs,
+                np.uint32(ids != "status"),
+                ids,
+                "slots",
+                "counts",
+                "status",
+                *measures,
+            ),
             groups=most,
-            params={**predicate_parameters(self.session, self.array.dtype), "keep": self.call.keep,
-                    "measures": self.measured},
-        )  # fmt: skip
+            params={
+                **predicate_parameters(self.session, self.array.dtype),
+                "keep": self.call.keep,
+                "measures": self.measured,
+            },
+        )
         return step, buffers
 
     def _most_pieces(self, points, groups):
@@ -291,14 +317,38 @@ class Job:
             left = Scratch("left", np.uint32, most + 1)
             hulls, buffers = self._pieces_solved(most, jobs, "ids" if rounds else "status")
             plan += self._step(
-                CUT, groups + 1, "large", count, "starts", np.uint32(rounds), "first", "before", "begins", "sizes",
-                parts, "stalled", "status", piece=self.piece, capacity=self.solvable,
-            )  # fmt: skip
+                CUT,
+                groups + 1,
+                "large",
+                count,
+                "starts",
+                np.uint32(rounds),
+                "first",
+                "before",
+                "begins",
+                "sizes",
+                parts,
+                "stalled",
+                "status",
+                piece=self.piece,
+                capacity=self.solvable,
+            )
             plan += self._scan(parts, 0, groups + 1, first, "parts_scan")
             plan += self._step(
-                PIECES_OF, most + 1, "large", count, "starts", first, np.uint32(most), "begins", "sizes",
-                np.uint32(self.groups), jobs, places, "counts",
-            )  # fmt: skip
+                PIECES_OF,
+                most + 1,
+                "large",
+                count,
+                "starts",
+                first,
+                np.uint32(most),
+                "begins",
+                "sizes",
+                np.uint32(self.groups),
+                jobs,
+                places,
+                "counts",
+            )
             plan += Plan(hulls) + self._scan("counts", self.groups, most + 1, left, "left_scan")
             made = run(self.session, plan, **memory, **buffers)
             stalled = self._require_finite()
@@ -351,12 +401,21 @@ class Job:
         return Step(
             EMIT,
             policy,
-            args=("slots", starts, before, np.uint32(groups), np.uint32(total), np.uint32(first),
-                  np.uint32(offsets is not None), values, offsets or "offsets_out"),
+            args=(
+                "slots",
+                starts,
+                before,
+                np.uint32(groups),
+                np.uint32(total),
+                np.uint32(first),
+                np.uint32(offsets is not None),
+                values,
+                offsets or "offsets_out",
+            ),
             groups=max(ceil_div(reach, policy.tile), 1),
             params={"number": c_name(dtype)},
             bytes_moved=total * (4 + np.dtype(dtype).itemsize),
-        )  # fmt: skip
+        )
 
     def _emitted(self, alone):
         """All vertices one after another, their coordinates, and the rest, where the caller wants them."""
@@ -409,8 +468,8 @@ class Job:
 
     def _require_finite(self) -> int:
         """Refuse points that are not finite, if a kernel met one; returns how many groups are stalled."""
-        wild, stalled = read(self.session, self.status, np.uint32, 2)
-        if wild:
+        nonfinite, stalled = read(self.session, self.status, np.uint32, 2)
+        if nonfinite:
             self.call.refuse()
         return int(stalled)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, Generic, overload
 
 import numpy as np
 
@@ -13,15 +15,17 @@ from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
+from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Scratch, as_array, new_array, run
+from clgeom.runtime.launch import Phase, Scratch, as_array, new_array, run
+from clgeom.runtime.typing import ArrayT, NDArray
 
 #: Edges whose measures are summed in order before the sums are; MEASURES_RUN of batch/batch_chain.h.
 RUN = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class HullBatch:
+class HullBatch(Generic[ArrayT]):
     """The convex hulls of many groups of points.
 
     Parameters
@@ -50,24 +54,33 @@ class HullBatch:
 
     A batch does not change when the arrays do that it was made from; but `sizes` are read from offsets on a device when
     first asked for: until then these must stay as they were.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> batch = clgeom.convex_hulls([(0, 0), (2, 0), (0, 2), (5, 5), (6, 6)], [0, 3, 5])
+    >>> batch
+    HullBatch(2 hulls, 5 vertices)
+    >>> batch.sizes.tolist(), batch.dimensions.tolist(), batch[0].vertices.tolist()
+    ([3, 2], [2, 1], [0, 1, 2])
     """
 
-    vertices: np.ndarray = field(repr=False)
-    offsets: np.ndarray = field(repr=False)
-    areas: np.ndarray = field(repr=False)
-    perimeters: np.ndarray = field(repr=False)
-    points: np.ndarray = field(repr=False)
-    labels: np.ndarray | None = field(default=None, repr=False)
-    phases: tuple = field(default=(), repr=False)
-    session: object = field(default=None, repr=False)
+    vertices: ArrayT = field(repr=False)
+    offsets: ArrayT = field(repr=False)
+    areas: ArrayT = field(repr=False)
+    perimeters: ArrayT = field(repr=False)
+    points: ArrayT = field(repr=False)
+    labels: NDArray[Any] | None = field(default=None, repr=False)
+    phases: tuple[Phase, ...] = field(default=(), repr=False)
+    session: Session | None = field(default=None, repr=False)
     keep: bool = field(default=False, repr=False)
-    group_offsets: object = field(default=None, repr=False)
+    group_offsets: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"
         return f"HullBatch({len(self):,} hulls, {len(self.vertices):,} vertices{labels})"
 
-    def __getstate__(self):  # a session lives in its own process, device arrays on their device
+    def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process, device arrays on their device
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
         state = {name: _get(value) for name, value in state.items()}
         return {**state, "session": None}
@@ -76,7 +89,7 @@ class HullBatch:
         return len(self.offsets) - 1
 
     @functools.cached_property
-    def dimensions(self) -> np.ndarray:
+    def dimensions(self) -> NDArray[np.int8]:
         """The dimension of each hull, int8: -1 for no points, 0, 1 or 2."""
         host = self._host
         flat = flat_hulls(host.points, host.offsets, self.keep, self.session)
@@ -84,7 +97,7 @@ class HullBatch:
         return np.where(flat, np.minimum(counts, 2) - 1, 2).astype(np.int8)
 
     @functools.cached_property
-    def sizes(self) -> np.ndarray:
+    def sizes(self) -> NDArray[np.int64]:
         """Number of points of each group, int64."""
         return np.diff(_get(self.group_offsets).astype(np.int64))
 
@@ -93,7 +106,11 @@ class HullBatch:
         """Vertices, offsets and coordinates as host arrays."""
         return _OnHost(_get(self.vertices), _get(self.offsets), _get(self.points))
 
-    def __getitem__(self, i) -> Hull | list[Hull]:
+    @overload
+    def __getitem__(self, i: int) -> Hull: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Hull]: ...
+    def __getitem__(self, i: int | slice) -> Hull | list[Hull]:
         """Hull number i, from the end for negative ones; a list for a slice. Vertices index all the points given."""
         if isinstance(i, slice):
             return [self[number] for number in range(*i.indices(len(self)))]
@@ -111,15 +128,15 @@ class HullBatch:
             session=self.session,
         )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Hull]:
         return (self[i] for i in range(len(self)))
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like FeatureCollection: a Feature for each hull, with its label, points, area and perimeter."""
         return {"type": "FeatureCollection", "features": list(self.features())}
 
-    def features(self, **columns):
+    def features(self, **columns: Any) -> Iterator[dict[str, Any]]:
         """The features of the FeatureCollection one by one, with columns of values instead of the label."""
         areas, perimeters, sizes = (
             _get(self.areas).tolist(),
@@ -136,7 +153,7 @@ class HullBatch:
                 "geometry": hull.__geo_interface__,
             }
 
-    def to_shapely(self) -> np.ndarray:
+    def to_shapely(self) -> NDArray[np.object_]:
         """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
         import shapely
 

@@ -1,1 +1,49 @@
-"""The hull at the speed of one read: a sample of the points, a sieve made of it, hulls of what it leaves."""
+"""The hull at the speed of one read: a sample of the points, a sieve made of it, hulls of what it leaves.
+
+Here is what its modules share: lists of ids on the device, whose lengths the host does not know, and the memory of a
+sieve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.runtime.launch import Scratch
+
+#: Bins of x of a sieve.
+BINS = 2048
+#: Slots of sizes: the lists' lengths, and whether some point was nonfinite.
+KEPT, SAMPLED, HULLS, HULLS_OF_HULLS, LOWER, UPPER, NONFINITE = range(7)
+SIZES = 8
+#: Records before those of vertices: how many are lower, how many upper, whether a point was nonfinite.
+HEADER = 4
+
+
+@dataclass(frozen=True)
+class List:
+    """Room for ids of points; how many there are is on the device, in a slot of sizes."""
+
+    name: str
+    room: int
+    slot: int
+
+    @property
+    def ids(self) -> Scratch:
+        return Scratch(self.name, np.uint32, self.room)
+
+    @property
+    def arguments(self) -> tuple:
+        """What kernels take that read a list."""
+        return self.ids, np.uint32(self.slot), np.uint32(self.room)
+
+
+def sieve_memory() -> tuple[Scratch, Scratch]:
+    """The frame of a sieve, and bounds by bins."""
+    return Scratch("frame", np.uint64, 16), Scratch("bounds", np.float32, 2 * BINS)
+
+
+def vertex_type(dtype) -> np.dtype:
+    """The record that kernels write for a vertex."""
+    return np.dtype([("x", dtype), ("y", dtype), ("id", np.uint32)], align=True)

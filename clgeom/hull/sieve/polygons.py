@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.hull.sieve.lists import (
+from clgeom.hull.sieve import (
     BINS,
     HEADER,
     LOWER,
+    NONFINITE,
     SIZES,
     UPPER,
-    WILD,
     List,
     sieve_memory,
     vertex_type,
@@ -57,8 +57,10 @@ class Polygons:
     def of(cls, points, keep):
         session, dtype = points.session, points.dtype
         params = tuple(predicate_parameters(session, dtype).items())
-        shapes = {name: select(session.profile, f"hull/sieve/{name}", dtype) for name in
-                  ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")}  # fmt: skip
+        shapes = {
+            name: select(session.profile, f"hull/sieve/{name}", dtype)
+            for name in ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")
+        }
         hoods = fitting(session.profile, "hull/sieve/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
         return cls(session.profile, dtype, (*shapes.items(), ("tile_hoods", hoods)), params, keep)
 
@@ -79,13 +81,22 @@ class Polygons:
         samples = min(count * chunk, ceil_div(n, stride))
         inside, candidates = sieve_memory(), self._candidates("sampled", count, DIRECTIONS)
         extremes = self._step(
-            "sample_extremes", ("points[0]", np.uint64(stride), np.uint32(samples), "sizes", _MAP, candidates),
-            groups=count, directions=DIRECTIONS, sizes=SIZES, bytes_moved=samples * 2 * self.dtype.itemsize,
-        )  # fmt: skip
+            "sample_extremes",
+            ("points[0]", np.uint64(stride), np.uint32(samples), "sizes", _MAP, candidates),
+            groups=count,
+            directions=DIRECTIONS,
+            sizes=SIZES,
+            bytes_moved=samples * 2 * self.dtype.itemsize,
+        )
         polygon = self._step(
-            "extreme_polygon", ("points[0]", candidates, np.uint32(count), _MAP, *_CAPS, *inside),
-            groups=BOUNDS_GROUPS + 1, directions=DIRECTIONS, span=DIRECTIONS, result="bounds", bins=BINS,
-        )  # fmt: skip
+            "extreme_polygon",
+            ("points[0]", candidates, np.uint32(count), _MAP, *_CAPS, *inside),
+            groups=BOUNDS_GROUPS + 1,
+            directions=DIRECTIONS,
+            span=DIRECTIONS,
+            result="bounds",
+            bins=BINS,
+        )
         return (extremes, polygon), inside
 
     def finish(self, kept):
@@ -97,27 +108,42 @@ class Polygons:
         candidates = self._candidates("candidates", groups, slots)
         polygon, corners = Scratch("polygon", np.uint32, slots), Scratch("corners", np.uint32, 1)
         extremes = self._step(
-            "cap_extremes", ("points[0]", *kept.arguments, "sizes", _MAP, *_CAPS, candidates, corners),
-            groups=groups, directions=DIRECTIONS, fine=FINE,
-        )  # fmt: skip
+            "cap_extremes",
+            ("points[0]", *kept.arguments, "sizes", _MAP, *_CAPS, candidates, corners),
+            groups=groups,
+            directions=DIRECTIONS,
+            fine=FINE,
+        )
         whole = self._step(
-            "extreme_polygon", (candidates, np.uint32(groups), "sizes", *kept.arguments[1:], corners, polygon),
-            groups=FINE, directions=slots, span=DIRECTIONS, share=caps.wg_size, result="corners",
-        )  # fmt: skip
+            "extreme_polygon",
+            (candidates, np.uint32(groups), "sizes", *kept.arguments[1:], corners, polygon),
+            groups=FINE,
+            directions=slots,
+            span=DIRECTIONS,
+            share=caps.wg_size,
+            result="corners",
+        )
         outside = self._step(
             "polygon_cut",
             ("points[0]", *kept.arguments, "sizes", polygon, corners, *lower.arguments[1:], lower.ids, upper.ids),
-            groups=cut.groups(ceil_div(kept.room, cut.tile), units), directions=slots,
-        )  # fmt: skip
+            groups=cut.groups(ceil_div(kept.room, cut.tile), units),
+            directions=slots,
+        )
         steps = extremes, whole, outside, self._hoods(lower.ids, upper.ids, np.uint32(LOWER), "sizes")
         return steps, ((lower, upper),)
 
     def _hoods(self, *source):
         hull = Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size)
         return self._step(
-            "tile_hoods", ("points[0]", *source, hull), groups=2, picked=len(source) > 1,
-            keep=self.keep, most=MOST, header=HEADER, wild=WILD,
-        )  # fmt: skip
+            "tile_hoods",
+            ("points[0]", *source, hull),
+            groups=2,
+            picked=len(source) > 1,
+            keep=self.keep,
+            most=MOST,
+            header=HEADER,
+            nonfinite=NONFINITE,
+        )
 
     @staticmethod
     def _candidates(name, groups, directions):

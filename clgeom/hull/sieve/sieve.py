@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.hull.sieve.lists import BINS, HEADER, KEPT, SIZES, WILD, List
+from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
 from clgeom.runtime.arrays import c_name
@@ -40,7 +40,7 @@ class Sieved:
     dimension: int = 2
     ids: object = None
     n: int = 0
-    wild: bool = False
+    nonfinite: bool = False
 
 
 def sieved_hull(points, *, keep, sieve=True) -> Sieved:
@@ -97,7 +97,7 @@ def _sieve(launches, shape, n, inside, kept):
         shape,
         args=("points[0]", np.uint64(n), *inside, "sizes", np.uint32(kept.room), kept.ids),
         groups=shape.groups(ceil_div(n, shape.tile), launches.device.compute_units),
-        params={"real": c_name(dtype), "bins": BINS, "wild": WILD},
+        params={"real": c_name(dtype), "bins": BINS, "nonfinite": NONFINITE},
         bytes_moved=n * 2 * dtype.itemsize,
     )
 
@@ -109,9 +109,9 @@ def _read_hoods(result, plan):
     """The hull, when its hoods were made; else None."""
     records = plan[-1].args[-1]
     hoods = result.read(records, min(GLANCE, records.count))
-    lower, upper, wild = hoods["id"][:3].tolist()
-    if wild:
-        return Sieved(wild=True)
+    lower, upper, nonfinite = hoods["id"][:3].tolist()
+    if nonfinite:
+        return Sieved(nonfinite=True)
     if lower == 0 or upper == 0:
         return None
     if HEADER + 2 * max(lower, upper) > len(hoods):
@@ -131,8 +131,8 @@ def _what_is_left(points, launches, plan, lists, result):
     session, n = points.session, points.n
     sizes = read(session, result["sizes"], np.uint32, SIZES)
     kept = int(sizes[KEPT])
-    if sizes[WILD]:
-        return Sieved(wild=True)
+    if sizes[NONFINITE]:
+        return Sieved(nonfinite=True)
     if kept > n // 2:
         return Sieved(n=n)
     if kept > lists[0][0].room:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.hull.sieve.lists import (
+from clgeom.hull.sieve import (
     BINS,
     HEADER,
     HULLS,
     HULLS_OF_HULLS,
+    NONFINITE,
     SAMPLED,
-    WILD,
     List,
     sieve_memory,
     vertex_type,
@@ -45,7 +45,7 @@ class Tiles:
             *predicate_parameters(session, dtype).items(),
             ("keep", keep),
             ("header", HEADER),
-            ("wild", WILD),
+            ("nonfinite", NONFINITE),
         )
         memory = 2 * dtype.itemsize + 6
         shape = fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)

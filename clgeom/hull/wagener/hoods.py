@@ -10,6 +10,7 @@ Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algori
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, NDArray
 
 LOWER, UPPER = 0, 1
 PHASES = 6
@@ -51,14 +53,21 @@ class Hood:
     stages : tuple of list of ndarray of int64, or None
         With trace=True, ``stages[r][k]`` holds the vertices of the hood of points ``k * 2**r`` to
         ``(k + 1) * 2**r - 1``. The first stage is the points themselves, the last the whole hood.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> hood = clgeom.upper_hood([(0, 0), (1, 2), (2, 1), (3, 0)])
+    >>> hood.vertices.tolist(), hood.side, len(hood)
+    ([0, 1, 3], 'upper', 3)
     """
 
-    vertices: np.ndarray
-    points: np.ndarray
+    vertices: NDArray[np.int64]
+    points: NDArray[Any]
     n: int
     side: str
-    phases: tuple = field(default=(), repr=False)
-    stages: tuple | None = field(default=None, repr=False)
+    phases: tuple[Phase, ...] = field(default=(), repr=False)
+    stages: tuple[list[NDArray[np.int64]], ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         traced = f", {len(self.stages)} stages" if self.stages is not None else ""
@@ -68,7 +77,15 @@ class Hood:
         return len(self.vertices)
 
 
-def upper_hood(points, *, collinear="drop", method="auto", trace=False, device=None, profile=False) -> Hood:
+def upper_hood(
+    points: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    method: Literal["auto", "published", "runs"] = "auto",
+    trace: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Hood:
     """Upper hood of points in lexicographic order, exactly.
 
     Parameters
@@ -116,10 +133,23 @@ def upper_hood(points, *, collinear="drop", method="auto", trace=False, device=N
     return _hood("upper_hood", UPPER, points, collinear, method, trace, device, profile)
 
 
-def lower_hood(points, *, collinear="drop", method="auto", trace=False, device=None, profile=False) -> Hood:
+def lower_hood(
+    points: AnyArray,
+    *,
+    collinear: Collinear = "drop",
+    method: Literal["auto", "published", "runs"] = "auto",
+    trace: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Hood:
     """Lower hood of points in lexicographic order, exactly. See `upper_hood`.
 
     Where several points share the largest x, the lower hood ends with the side up to the highest of them.
+
+    Parameters
+    ----------
+    points, collinear, method, trace, device, profile
+        As for `upper_hood`.
 
     Examples
     --------
@@ -209,16 +239,16 @@ def look_at_order(points):
         bytes_moved=points.nbytes,
     )
     result = run(points.session, Plan(step), points=points)
-    least, wild = result.read(found).reshape(-1, 2).T
-    return int(least.min()), bool(wild.any())
+    least, nonfinite = result.read(found).reshape(-1, 2).T
+    return int(least.min()), bool(nonfinite.any())
 
 
 def require_order(points, *, of):
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
     first, last = None, None
     for chunk, part in zip(points.chunks, points.split()):
-        least, wild = look_at_order(part)
-        if wild:
+        least, nonfinite = look_at_order(part)
+        if nonfinite:
             refuse_nonfinite(points, of=of)
         if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
             rows = part.to_host()
@@ -335,13 +365,25 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
                 Step(
                     "hull/wagener/hood_match",
                     shape,
-                    args=(rows, np.uint32(n), np.uint32(side), np.uint32(r), np.uint32(parts), np.uint32(first),
-                          np.uint32(last), hoods[i % 2], sizes[i % 2], hoods[1 - i % 2], sizes[1 - i % 2], results),
+                    args=(
+                        rows,
+                        np.uint32(n),
+                        np.uint32(side),
+                        np.uint32(r),
+                        np.uint32(parts),
+                        np.uint32(first),
+                        np.uint32(last),
+                        hoods[i % 2],
+                        sizes[i % 2],
+                        hoods[1 - i % 2],
+                        sizes[1 - i % 2],
+                        results,
+                    ),
                     groups=pairs * parts,
                     params=params,
                     bytes_moved=tested + (8 * n if last == PHASES else 0),
                 )
-            )  # fmt: skip
+            )
         stages.append(Plan(*steps))
     return Matching(Plan(begin), tuple(stages), hoods, sizes, log_block)
 

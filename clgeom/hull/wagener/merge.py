@@ -79,7 +79,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
         groups=2 * blocks,
         params=params,
         bytes_moved=2 * n * (point + 4),
-    )  # fmt: skip
+    )
     merge = select(profile, "hull/wagener/hood_merge", dtype, n)
     steps, span = [solve], 1
     while span < blocks:
@@ -93,7 +93,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
                 params=params,
                 bytes_moved=16 * pairs * span,
             )
-        )  # fmt: skip
+        )
         span *= 2
     return Plan(*steps), hoods
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, Nonfinite
 
 CALLER = "adaptive_region"
 AXES = ("x", "y", "both")
@@ -39,16 +41,40 @@ AXES = ("x", "y", "both")
 MOST_WIDTHS = 1 << 24
 
 
+#: How points are cut into segments.
+Cuts: TypeAlias = Literal["count", "width"]
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """The parameters of `adaptive_region` that do not decide what it returns."""
+
+        cuts: Cuts
+        nonfinite: Nonfinite
+        assume_sorted: bool
+        device: DeviceLike
+        profile: bool
+
+
+@overload
 def adaptive_region(
-    points,
-    segments,
+    points: AnyArray, segments: IntLike, *, axis: Literal["x", "y"] = ..., **options: Unpack[Options]
+) -> Region: ...
+@overload
+def adaptive_region(
+    points: AnyArray, segments: IntLike, *, axis: Literal["both"], **options: Unpack[Options]
+) -> CrossRegion: ...
+def adaptive_region(
+    points: AnyArray,
+    segments: IntLike,
     *,
-    cuts="count",
-    axis="x",
-    nonfinite="raise",
-    assume_sorted=False,
-    device=None,
-    profile=False,
+    cuts: Cuts = "count",
+    axis: Literal["x", "y", "both"] = "x",
+    nonfinite: Nonfinite = "raise",
+    assume_sorted: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
 ) -> Region | CrossRegion:
     """Region of points that follows their outline: the union of the convex hulls of neighbouring segments.
 
@@ -92,7 +118,7 @@ def adaptive_region(
     >>> import clgeom
     >>> points = [(0, 0), (0, 4), (1, 1), (2, 1), (3, 1), (4, 0), (4, 4)]
     >>> clgeom.adaptive_region(points, 1).area, clgeom.adaptive_region(points, 5).area
-    (16.0, 10.0)
+    (16.0, 6.0)
     """
     return region_of(
         points,

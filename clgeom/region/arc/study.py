@@ -7,24 +7,32 @@ Source: the adaptive region construction (ARC) for radio propagation maps.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
 import numpy as np
 
-from clgeom.errors import InvalidInput
-from clgeom.region.arc.adaptive import region_of
+from clgeom.region.arc.adaptive import Cuts, region_of
 from clgeom.region.arc.result import CrossRegion, Region
+from clgeom.runtime.arguments import one_of
+from clgeom.runtime.launch import Phase
+from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
+
+#: Where the hulls of segments are found.
+SegmentHulls: TypeAlias = Literal["auto", "naive", "local"]
 
 
 def region_by_kernel(
-    points,
-    segments,
+    points: AnyArray,
+    segments: IntLike,
     *,
-    kernel,
-    cuts="count",
-    axis="x",
-    nonfinite="raise",
-    assume_sorted=False,
-    device=None,
-    profile=False,
+    kernel: SegmentHulls,
+    cuts: Cuts = "count",
+    axis: Literal["x", "y", "both"] = "x",
+    nonfinite: Nonfinite = "raise",
+    assume_sorted: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
 ) -> Region | CrossRegion:
     """`adaptive_region`, with the hulls of segments found by one kernel: the same region.
 
@@ -49,15 +57,15 @@ def region_by_kernel(
 
 
 def published_walk(
-    points,
-    segments,
+    points: AnyArray,
+    segments: IntLike,
     *,
-    cuts="count",
-    axis="x",
-    nonfinite="raise",
-    assume_sorted=False,
-    device=None,
-    profile=False,
+    cuts: Cuts = "count",
+    axis: Literal["x", "y"] = "x",
+    nonfinite: Nonfinite = "raise",
+    assume_sorted: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
 ) -> Walk:
     """The tangent walk around segments as published, which crosses itself at every reflex vertex.
 
@@ -72,8 +80,7 @@ def published_walk(
     Walk
         The faces that it goes around are those of the region.
     """
-    if axis not in ("x", "y"):
-        raise InvalidInput(f"The 'axis' parameter of published_walk must be one of 'x', 'y'. Got {axis!r} instead.")
+    one_of(axis, ("x", "y"), "axis", caller="published_walk")
     return region_of(
         points,
         segments,
@@ -99,13 +106,30 @@ class Walk:
     segments : int
     """
 
-    def __init__(self, lower, upper, *, segments, n=None, axis="x", phases=(), session=None):
+    lower: NDArray[Any]
+    upper: NDArray[Any]
+    segments: int
+    n: int | None
+    axis: str
+    phases: tuple[Phase, ...]
+
+    def __init__(
+        self,
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        *,
+        segments: int,
+        n: int | None = None,
+        axis: str = "x",
+        phases: Iterable[Phase] = (),
+        session: Any = None,
+    ) -> None:
         swap = slice(None, None, 1 if axis == "x" else -1)
         self.lower, self.upper = lower[:, swap], upper[:, swap]
         self.segments, self.n, self.axis, self.phases = int(segments), n, axis, tuple(phases)
 
     @property
-    def ring(self) -> np.ndarray:
+    def ring(self) -> NDArray[Any]:
         """The closed walk, which may cross itself; the first vertex is not repeated."""
         return np.concatenate([self.lower, self.upper[::-1]])
 
@@ -116,7 +140,7 @@ class Walk:
         return f"Walk({len(self):,} vertices in {self.segments:,} segments)"
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         """The walk as a Polygon, which need not be valid."""
         ring = [tuple(p) for p in self.ring.tolist()]
         return {"type": "Polygon", "coordinates": ((*ring, *ring[:1]),)}

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.region.arc.chains import Chains
-from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.job import CANDIDATES_AT_ONCE, REAL, Job, Masks
-from clgeom.region.coverage.result import Group
+from clgeom.region.coverage.result import Group, Hole
 from clgeom.region.coverage.runs import Runs, connected, covered_runs
 
 #: Bytes that a candidate takes of the largest buffer of `chains_of`.
@@ -62,35 +61,6 @@ def _across(turned: Masks, runs: Runs, owner, parts):
 
 
 # Holes ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Hole:
-    """An area without coverage that coverage encloses: runs of cells that touch with their sides.
-
-    `mask` is the number of its mask and `region` that of the region around it. Islands in it that are of other regions
-    are cut out with it. `runs` are those of all coverage, `owner` their regions.
-    """
-
-    column: np.ndarray
-    top: np.ndarray
-    bottom: np.ndarray
-    mask: int
-    region: int
-    runs: Runs
-    owner: np.ndarray
-
-    @property
-    def cells(self) -> int:
-        return int((self.bottom - self.top + 1).sum())
-
-    def rings(self) -> tuple[np.ndarray, ...]:
-        """Its boundary in columns and rows: the outer ring, then those of islands that are of its region, too."""
-        outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
-        return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
-
-    def _region_of_island(self, ring) -> int:
-        return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
 
 
 def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, list[Hole]]:

@@ -11,6 +11,8 @@ Everything is decided in columns and rows, which are whole numbers; the transfor
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
@@ -21,26 +23,27 @@ from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.result import CoverageRegions, as_grid
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.call import recording
+from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
 #: Cells of masks that are looked at together for parts.
 CELLS_AT_ONCE = 1 << 26
 
 
 def coverage_regions(
-    raster,
-    levels,
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
     *,
-    direction=">=",
-    transform=None,
-    crs=None,
-    nodata=None,
-    segments=64,
-    cuts="count",
-    axis="x",
-    parts=True,
-    holes=None,
-    device=None,
-    profile=False,
+    direction: Literal[">=", "<="] = ">=",
+    transform: Any = None,
+    crs: Any = None,
+    nodata: FloatLike | None = None,
+    segments: IntLike = 64,
+    cuts: Literal["count", "width"] = "count",
+    axis: Literal["x", "both"] = "x",
+    parts: bool = True,
+    holes: FloatLike | None = None,
+    device: DeviceLike = None,
+    profile: bool = False,
 ) -> CoverageRegions:
     """Polygons around the cells of a raster that reach a level: valid, covering every cell, of few vertices.
 
@@ -97,6 +100,14 @@ def coverage_regions(
     A region is the union of the convex hulls of neighbouring segments, as for `adaptive_region`, made of the cells'
     corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
+    >>> regions = clgeom.coverage_regions(raster, 5)
+    >>> [(region.cells, region.area) for region in regions]
+    [(3, 3.5), (2, 2.0)]
     """
     segments = integer(segments, "segments", caller=CALLER)
     one_of(cuts, CUTS, "cuts", caller=CALLER)
@@ -113,7 +124,7 @@ def coverage_regions(
                 groups += regions_of_runs(masks, parts=parts, least=least)
         else:
             groups = [whole_regions(masks) for masks in _batches(job)]
-    return CoverageRegions.caller(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
+    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
 
 
 def _least_cells(holes, cell_area):

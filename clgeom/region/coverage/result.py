@@ -6,15 +6,19 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance, require_shapely
-from clgeom.region.coverage.contours import twice_area
+from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
+from clgeom.region.coverage.runs import Runs
 from clgeom.region.geodesy import shown
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.launch import Phase
+from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
@@ -23,9 +27,9 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 class Grid:
     """Where a raster is: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
 
-    transform: tuple
-    crs: object
-    shape: tuple
+    transform: tuple[float, ...]
+    crs: Any
+    shape: tuple[int, int]
 
     @property
     def determinant(self) -> float:
@@ -36,7 +40,7 @@ class Grid:
     def cell_area(self) -> float:
         return abs(self.determinant)
 
-    def to_map(self, corners) -> np.ndarray:
+    def to_map(self, corners: ArrayLike) -> NDArray[np.float64]:
         """Map coordinates of columns and rows, shape (n, 2)."""
         a, b, c, d, e, f = self.transform
         x, y = np.asarray(corners, np.float64).T
@@ -44,7 +48,7 @@ class Grid:
             return np.stack([a * x + c, e * y + f], axis=1)
         return np.stack([a * x + b * y + c, d * x + e * y + f], axis=1)
 
-    def to_cells(self, points) -> np.ndarray:
+    def to_cells(self, points: ArrayLike) -> NDArray[np.float64]:
         """Columns and rows of map coordinates, shape (n, 2)."""
         if self.transform == IDENTITY:
             return np.asarray(points, np.float64)
@@ -85,6 +89,35 @@ def as_grid(transform, crs, shape, *, caller) -> Grid:
 
 
 @dataclass(frozen=True, eq=False)
+class Hole:
+    """An area without coverage that coverage encloses: runs of cells that touch with their sides.
+
+    `mask` is the number of its mask and `region` that of the region around it. Islands in it that are of other regions
+    are cut out with it. `runs` are those of all coverage, `owner` their regions.
+    """
+
+    column: np.ndarray
+    top: np.ndarray
+    bottom: np.ndarray
+    mask: int
+    region: int
+    runs: Runs
+    owner: np.ndarray
+
+    @property
+    def cells(self) -> int:
+        return int((self.bottom - self.top + 1).sum())
+
+    def rings(self) -> tuple[np.ndarray, ...]:
+        """Its boundary in columns and rows: the outer ring, then those of islands that are of its region, too."""
+        outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
+        return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
+
+    def _region_of_island(self, ring) -> int:
+        return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
+
+
+@dataclass(frozen=True, eq=False)
 class CoverageRegion:
     """The region around the cells of a raster, or of one part of them, that reach a level.
 
@@ -101,6 +134,16 @@ class CoverageRegion:
         How many cells it is of, where they were counted.
     holes : tuple of Hole
         What is cut out.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[0, 5, 5], [0, 5, 0], [0, 0, 0]])
+    >>> region = clgeom.coverage_regions(raster, 5)[0]
+    >>> region.cells, region.area, region.exterior.tolist()
+    (3, 3.5, [[1.0, 0.0], [3.0, 0.0], [3.0, 1.0], [2.0, 2.0], [1.0, 2.0]])
+    >>> region.contains([(1.5, 0.5), (0.5, 2.5)]).tolist()
+    [True, False]
     """
 
     outline: Region | CrossRegion
@@ -110,7 +153,7 @@ class CoverageRegion:
     map: int = 0
     part: int = 0
     cells: int | None = None
-    holes: tuple = ()
+    holes: tuple[Hole, ...] = ()
 
     def __repr__(self) -> str:
         where = f"map {self.map}, part {self.part}: " if self.map or self.part else ""
@@ -145,11 +188,11 @@ class CoverageRegion:
         return sum(found) if self.axis == "both" else found
 
     @property
-    def transform(self) -> tuple:
+    def transform(self) -> tuple[float, ...]:
         return self.grid.transform
 
     @property
-    def crs(self):
+    def crs(self) -> Any:
         return self.grid.crs
 
     @functools.cached_property
@@ -198,7 +241,7 @@ class CoverageRegion:
         corners = np.concatenate(self.rings)
         return (*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())
 
-    def contains(self, points) -> np.ndarray:
+    def contains(self, points: ArrayLike) -> Any:
         """Whether points, in map coordinates, are in the region or on its boundary.
 
         Exact without a transform; with one, up to the rounding of the transformed coordinates.
@@ -227,7 +270,7 @@ class CoverageRegion:
         longest = float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
         return replace(self, outline=self.outline.simplify(tolerance / longest))
 
-    def to_shapely(self, *, cells=False):
+    def to_shapely(self, *, cells: bool = False) -> Any:
         """The region as a valid Shapely geometry: a Polygon, or what holes leave of it.
 
         Parameters
@@ -254,7 +297,7 @@ class CoverageRegion:
         return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
     @property
-    def __geo_interface__(self) -> dict:
+    def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
         return self._geometry
 
@@ -267,7 +310,7 @@ class CoverageRegion:
             return {"type": "MultiPolygon", "coordinates": tuple((ring,) for ring in closed)}
         return {"type": "Polygon", "coordinates": tuple(closed)}
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib. Returns the axes."""
         from clgeom.plotting.figures import plot_coverage
 
@@ -317,7 +360,7 @@ class Group:
     across: list | None = None
 
 
-class CoverageRegions(Sequence):
+class CoverageRegions(Sequence[CoverageRegion]):
     """Coverage regions in order of map, level and part; each is made when it is asked for.
 
     Parameters
@@ -330,14 +373,42 @@ class CoverageRegions(Sequence):
     direction : {">=", "<="}
     phases : tuple of Phase
         What each launch on the device was and took.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> regions = clgeom.coverage_regions(np.array([[5, 0, 7], [5, 0, 0]]), [5, 7])
+    >>> len(regions), regions.levels.tolist(), regions.areas.tolist()
+    (3, [0, 0, 1], [2.0, 1.0, 1.0])
+    >>> [region.area for region in regions.at_level(7)]
+    [1.0]
     """
 
-    def __init__(self, groups, where, order, grid, given, direction, phases):
+    maps: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    grid: Grid
+    given: tuple[float, ...]
+    direction: str
+    phases: tuple[Phase, ...]
+
+    def __init__(
+        self,
+        groups: Any,
+        where: Any,
+        order: Any,
+        grid: Grid,
+        given: tuple[float, ...],
+        direction: str,
+        phases: tuple[Phase, ...],
+    ) -> None:
         self._groups, self._where, self._order = groups, where, order
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
     @classmethod
-    def caller(cls, groups, grid, given, direction, maps, phases):
+    def of(
+        cls, groups: Any, grid: Grid, given: tuple[float, ...], direction: str, maps: Any, phases: tuple[Phase, ...]
+    ) -> CoverageRegions:
         """All regions of the groups that `coverage_regions` made."""
         sizes = [len(group.maps) for group in groups]
         where = np.stack(
@@ -358,7 +429,11 @@ class CoverageRegions(Sequence):
     def __len__(self) -> int:
         return self._where.shape[1]
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> CoverageRegion: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[CoverageRegion]: ...
+    def __getitem__(self, index: int | slice) -> CoverageRegion | list[CoverageRegion]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
@@ -386,7 +461,7 @@ class CoverageRegions(Sequence):
         return f"CoverageRegions({len(self):,} regions {self.direction} {levels} of {rows} x {columns} cells)"
 
     @property
-    def areas(self) -> np.ndarray:
+    def areas(self) -> NDArray[np.float64]:
         """The areas of all outlines in the square of the map's unit, holes not left out; shape (n,), float64."""
         if any(group.across is not None for group in self._groups):
             return np.array([region.outline.area * self.grid.cell_area for region in self])
@@ -398,13 +473,13 @@ class CoverageRegions(Sequence):
             start += count
         return found[self._order] * self.grid.cell_area
 
-    def at_level(self, level) -> list[CoverageRegion]:
+    def at_level(self, level: FloatLike) -> list[CoverageRegion]:
         """The regions of one level."""
         if level not in self.given:
             raise InvalidInput(f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead.")
         return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
 
-    def plot(self, ax=None, **options):
+    def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw all regions with Matplotlib. Returns the axes."""
         from clgeom.plotting.figures import plot_coverage
 

@@ -19,8 +19,8 @@ class Call:
 
     Attributes
     ----------
-    of : str
-        The function.
+    caller : str
+        The public function, for messages.
     session : Session
     keys : ndarray or pyopencl.array.Array, shape (n,)
     n : int
@@ -44,9 +44,9 @@ class Call:
         As they came.
     """
 
-    def __init__(self, of, keys, values, descending, out, offsets, key_bits, device, profile):
-        self.of, self.profile, self.key_bits = of, profile, key_bits
-        self.keys = as_key_array(keys, of=of)
+    def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile):
+        self.caller, self.profile, self.key_bits = caller, profile, key_bits
+        self.keys = as_key_array(keys, caller=caller)
         self.n = len(self.keys)
         self.on_device = is_device_array(self.keys)
         self.session = session_of(self.keys, device)
@@ -55,16 +55,16 @@ class Call:
         self.order = KeyOrder(self.keys.dtype.newbyteorder("="), bool(descending))
         self.significant = self._significant(key_bits)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
-        self.values = self._checked_values(values) if of == "sort_by_key" else None
+        self.values = self._checked_values(values) if caller == "sort_by_key" else None
         self.carried = self._movable(self.values)
         self.picks = self.values is not None and self.carried is None
         self.payload_type = None if self.carried is None else self.carried.dtype
-        if of == "argsort" or self.picks:
+        if caller == "argsort" or self.picks:
             self.payload_type = np.dtype(np.uint32 if self.on_device else np.int64)
         self.outs = (None, None) if out is None else self._checked_outs(out)
 
     def _wrong(self, name, must, got):
-        return InvalidInput(f"The '{name}' parameter of {self.of} must {must}. Got {got} instead.")
+        return InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. Got {got} instead.")
 
     def _array(self, values, name, must):
         """``numpy.asarray`` with our error; masked entries have no place in what is sorted."""
@@ -75,7 +75,7 @@ class Call:
         try:
             return np.asarray(values)
         except (ValueError, TypeError) as error:  # ragged lists and the like
-            raise InvalidInput(f"The '{name}' parameter of {self.of} must {must}. {error}") from error
+            raise InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. {error}") from error
 
     def _significant(self, key_bits):
         """The mask of the bits to sort by."""
@@ -131,10 +131,10 @@ class Call:
 
     def _checked_outs(self, out):
         """(for the keys, for the payload)."""
-        if self.of == "sort":
+        if self.caller == "sort":
             self._check_out(out, self.order.dtype, (self.n,), "out")
             return out, None
-        if self.of == "argsort":
+        if self.caller == "argsort":
             self._check_out(out, self.payload_type, (self.n,), "out")
             return None, out
         if not isinstance(out, (tuple, list)) or len(out) != 2:
@@ -150,7 +150,9 @@ class Call:
         if not right_place:
             kind = "a pyopencl.array.Array" if self.on_device else "an ndarray"
             raise self._wrong(name, f"be {kind}", type(out).__name__)
-        if out.dtype != dtype or out.shape != shape:
+        # on the host any byte order: NumPy turns the results round
+        fits = out.dtype == dtype if self.on_device else out.dtype.newbyteorder("=") == dtype.newbyteorder("=")
+        if not fits or out.shape != shape:
             raise self._wrong(name, f"be {dtype} of shape {shape}", f"{out.dtype} of shape {out.shape}")
         if self.on_device:
             if not out.flags.c_contiguous:

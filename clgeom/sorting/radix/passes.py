@@ -7,9 +7,9 @@ Least significant digit first, reduce-then-scan, OpenCL 1.2, no group ever waits
          │ radix_spine    where each of them begins   │ once per digit of 8 bits
          └ radix_scatter  keys (payloads) move there  ┘
 
-Keys are sorted by unsigned images of them (``cl_src/key_order.h``), in which -0.0 equals +0.0 and all NaNs are equal
-and last, and the original bits move. Where no keys are wanted at the end, the images are stored instead, and only 32
-bits of them once no more are left to sort by.
+Keys are sorted by their ordered keys, unsigned integers (``cl_src/keys/key_order.h``) in which -0.0 equals +0.0 and all
+NaNs are equal and last; the original bits move. Where no keys are wanted at the end, the ordered keys are stored
+instead, and only 32 bits of them once no more are left to sort by.
 """
 
 from __future__ import annotations
@@ -85,9 +85,21 @@ def surveyed(result, found) -> tuple[int, bool, bool]:
 
 
 def radix_plan(
-    profile, keys, n, dtype, *, payload=None, keep_keys=True, keys_out=None, payload_out=None, descending=False,
-    windows=None, special=True, peers="local", prefix="radix",
-):  # fmt: skip
+    profile,
+    keys,
+    n,
+    dtype,
+    *,
+    payload=None,
+    keep_keys=True,
+    keys_out=None,
+    payload_out=None,
+    descending=False,
+    windows=None,
+    special=True,
+    digit_match="local",
+    prefix="radix",
+):
     """Stable sort of `n` keys that are on the device, and of a payload; no round trip to the host.
 
     Parameters
@@ -110,8 +122,8 @@ def radix_plan(
         (shift, bits) of the digits to sort by, lowest first, from `digit_windows`; all by default.
     special : bool
         False when it is known that no float key is -0.0 or NaN, so that digits can be turned back into keys.
-    peers : {"local", "ballot", "match"}
-        As `peers_of` tells for a session. Never changes the result.
+    digit_match : {"local", "ballot", "match"}
+        As `digit_match_of` tells for a session. Never changes the result.
     prefix : str
         Begins the names of scratch memory: plans that run together need different ones.
 
@@ -150,7 +162,7 @@ def radix_plan(
             target = keys_spare, payload_spare
         else:
             target = keys_out, payload_narrow if left else payload_out
-        steps += _launches(profile, n, order, one, source, target, peers, prefix)
+        steps += _launches(profile, n, order, one, source, target, digit_match, prefix)
         source = target
     return Plan(*steps), keys_out if keep_keys else None, payload_out
 
@@ -160,7 +172,7 @@ class _Pass:
     """What a pass does to keys that lie in memory as integers of `bits`, with `flip` and `floating` as in KeyOrder.
 
     They are sorted by `width` bits from bit `shift`, and stored as the template of radix_scatter says: as they are
-    ("same"), as images of `stored_bits` without the `drop` lowest bits, as "keys" again, or not at all ("none").
+    ("same"), as ordered keys of `stored_bits` without the `drop` lowest bits, as "keys" again, or not at all ("none").
     """
 
     bits: int
@@ -176,8 +188,9 @@ class _Pass:
 def _passes(order, windows, keep_keys, special) -> list[_Pass]:
     """What the pass of each window does.
 
-    Images are cheaper to sort by than floats. So the first pass stores them if the last one can turn them back into
-    keys, or if no keys are wanted. Then any pass stores fewer bits, too, once these are enough for those that follow.
+    Ordered keys are cheaper to sort by than floats. So the first pass stores them if the last one can turn them back
+    into keys, or if no keys are wanted. Then any pass stores fewer bits, too, once these are enough for those that
+    follow.
     """
     last, passes = len(windows) - 1, []
     folds = keep_keys and order.floating and not special and last > 0
@@ -187,19 +200,19 @@ def _passes(order, windows, keep_keys, special) -> list[_Pass]:
         if at == last:
             store = "none" if not keep_keys else "keys" if folds else "same"
         elif folds and at == 0:
-            store = "image"
+            store = "ordered"
         elif not keep_keys:
             following, top = windows[at + 1][0], sum(windows[-1])
             stored_bits = min(bits, 32 if top - following <= 32 else 64)
             if floating or stored_bits < bits:
-                store, drop = "image", following - gone
+                store, drop = "ordered", following - gone
         passes.append(_Pass(bits, floating, flip, shift - gone, width, store, stored_bits, drop))
-        if store == "image":
+        if store == "ordered":
             bits, floating, flip, gone = stored_bits, False, 0, gone + drop
     return passes
 
 
-def _launches(profile, n, order, one, source, target, peers, prefix) -> list[Step]:
+def _launches(profile, n, order, one, source, target, digit_match, prefix) -> list[Step]:
     """The three launches of a pass, from one pair of memory for keys and payload to another."""
     (keys, payload), (keys_to, payload_to) = source, target
     stored = np.dtype(f"uint{one.bits}")
@@ -217,29 +230,48 @@ def _launches(profile, n, order, one, source, target, peers, prefix) -> list[Ste
     bits += moved["payload_out_bits"] if payload_to else 0
     return [
         Step(
-            "sorting/radix/radix_count", count, (keys, *size, stored.type(one.flip), *digit, counts), groups,
-            {**reading, "key_float": int(one.floating)}, bytes_moved=n * one.bits // 8,
+            "sorting/radix/radix_count",
+            count,
+            (keys, *size, stored.type(one.flip), *digit, counts),
+            groups,
+            {**reading, "key_float": int(one.floating)},
+            bytes_moved=n * one.bits // 8,
         ),
         Step(
-            "sorting/radix/radix_spine", spine, (counts, np.uint32(RADIX), np.uint32(groups), totals),
-            spine.groups(RADIX, profile.compute_units), bytes_moved=2 * counts.nbytes,
+            "sorting/radix/radix_spine",
+            spine,
+            (counts, np.uint32(RADIX), np.uint32(groups), totals),
+            spine.groups(RADIX, profile.compute_units),
+            bytes_moved=2 * counts.nbytes,
         ),
         Step(
-            "sorting/radix/radix_scatter", scatter,
+            "sorting/radix/radix_scatter",
+            scatter,
             (
-                keys, *([payload] if carries else []), *size,
-                stored.type(order.flip if back else one.flip), *digit, np.uint32(one.drop), counts, totals,
-                *([keys_to] if stores else []), *([payload_to] if payload_to else []),
+                keys,
+                *([payload] if carries else []),
+                *size,
+                stored.type(order.flip if back else one.flip),
+                *digit,
+                np.uint32(one.drop),
+                counts,
+                totals,
+                *([keys_to] if stores else []),
+                *([payload_to] if payload_to else []),
             ),
             groups,
             {
-                **reading, **moved, "key_float": int(one.floating or back), "load": "plain" if back else "digits",
-                "store": one.store, "stored_bits": one.stored_bits,
-                "peers": "local" if scatter.wg_size < 32 else peers,
+                **reading,
+                **moved,
+                "key_float": int(one.floating or back),
+                "load": "ordered" if back else "keys",
+                "store": one.store,
+                "stored_bits": one.stored_bits,
+                "digit_match": "local" if scatter.wg_size < 32 else digit_match,
             },
             bytes_moved=n * bits // 8,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def payload_parameters(payload, payload_to) -> dict:
@@ -284,7 +316,7 @@ def _scatter_policy(profile, dtype, n, widest_bits):
 # How work-items find equal digits ---------------------------------------------------------------------------------
 
 
-def peers_of(session) -> str:
+def digit_match_of(session) -> str:
     """How work-items of a team find equal digits: "ballot" where PTX votes compile, else "local"."""
     if select(session.profile, "sorting/radix/radix_scatter").variant == "serial" or session.shuffle != "ptx":
         return "local"
@@ -301,8 +333,8 @@ BALLOT_PROBE = """
 #define LANES 32
 #define RADIX_BITS 8
 #define RADIX 256
-#define CLGEOM_PEERS_ballot 1
-#include "keys/radix_peers.h"
+#define CLGEOM_MATCH_ballot 1
+#include "keys/digit_match.h"
 kernel void probe(global uint *digits)
 {
     volatile local uint counts[RADIX];

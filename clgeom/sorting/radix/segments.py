@@ -36,9 +36,18 @@ def segment_capacity(profile, dtype, longest=None) -> int:
 
 
 def segments_plan(
-    profile, keys, n, order, *, payload=None, keys_out=None, payload_out=None, significant=None, segments=None,
+    profile,
+    keys,
+    n,
+    order,
+    *,
+    payload=None,
+    keys_out=None,
+    payload_out=None,
+    significant=None,
+    segments=None,
     longest=None,
-):  # fmt: skip
+):
     """One launch that sorts segments no longer than the capacity.
 
     Parameters
@@ -70,26 +79,46 @@ def segments_plan(
         *([keys_out] if keys_out else []),
         *([payload_out] if payload_out else []),
     )
-    params = {**order.options(), **moved, "keep_keys": keys_out is not None, "whole": segments is None,
-              "capacity": capacity}  # fmt: skip
+    params = {
+        **order.options(),
+        **moved,
+        "keep_keys": keys_out is not None,
+        "whole": segments is None,
+        "capacity": capacity,
+    }
     groups = 1 if segments is None else policy.groups(segments, profile.compute_units)
     return Plan(Step(kernel, policy, args, groups, params, bytes_moved=2 * n * order.dtype.itemsize))
 
 
-def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, peers):
+def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, digit_match):
     """All keys at once, then stably by segment: the number of the segment is the key's most significant digit."""
     by_key, _, sorted_by_key = radix_plan(
-        profile, keys, n, order.dtype, payload="index", keep_keys=False, descending=order.descending,
-        windows=windows, peers=peers, prefix="by_key",
-    )  # fmt: skip
+        profile,
+        keys,
+        n,
+        order.dtype,
+        payload="index",
+        keep_keys=False,
+        descending=order.descending,
+        windows=windows,
+        digit_match=digit_match,
+        prefix="by_key",
+    )
     number, number_by_key = Scratch("segment", np.uint32, n), Scratch("segment_by_key", np.uint32, n)
     mark = _mark_plan(profile, segments, n, number)
     mark += pick_plan(profile, number, sorted_by_key, number_by_key)
     by_segment, _, indices = radix_plan(
-        profile, number_by_key, n, np.uint32, payload=sorted_by_key, keep_keys=False, peers=peers,
-        windows=digit_windows((1 << (segments - 1).bit_length()) - 1), prefix="by_segment",
+        profile,
+        number_by_key,
+        n,
+        np.uint32,
+        payload=sorted_by_key,
+        keep_keys=False,
+        digit_match=digit_match,
+        windows=digit_windows((1 << (segments - 1).bit_length()) - 1),
+        prefix="by_segment",
         payload_out=payload_out if payload == "index" else None,
-    )  # fmt: skip
+    )
     plan = by_key + mark + by_segment
     if keys_out:
         plan += pick_plan(profile, keys, indices, keys_out)

@@ -1,8 +1,8 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or in short segments      one launch, in local memory                           radix_segments.py
-    many                                a look at which bits vary, a pass for every digit     radix_passes.py
-    in larger segments                  all by key, then stably by segment                    radix_segments.py
+    few keys, or in short segments      one launch, in local memory                           segments.py
+    many                                a look at which bits vary, a pass for every digit     passes.py
+    in larger segments                  all by key, then stably by segment                    segments.py
     on the host, too many               so in chunks, merged here
 
 The plans in these modules are for other algorithms on the device, too.
@@ -10,29 +10,62 @@ The plans in these modules are for other algorithms on the device, too.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.launch import Phase, Scratch, run
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.passes import digit_windows, peers_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
+
+#: Which bits of keys to sort by: the lowest ones, or those from low to high (exclusive).
+KeyBits: TypeAlias = int | tuple[int, int] | None
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """What the public functions take alike."""
+
+        descending: bool
+        out: Any
+        offsets: AnyArray | None
+        key_bits: KeyBits
+        device: DeviceLike
 
 
 class Profiled(NamedTuple):
     """What a call with ``profile=True`` returns: its usual result, and the phases that made it."""
 
-    result: object
-    phases: tuple
+    result: Any
+    phases: tuple[Phase, ...]
 
 
-def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+@overload
+def sort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[Any]: ...
+@overload
+def sort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+@overload
+def sort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+@overload
+def sort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def sort(
+    keys: AnyArray,
+    *,
+    descending: bool = False,
+    out: Any = None,
+    offsets: AnyArray | None = None,
+    key_bits: KeyBits = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
     """Sorted copy of an array, as ``numpy.sort(keys, kind="stable")`` has it.
 
     Parameters
@@ -42,8 +75,8 @@ def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, devic
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, shape (n,), optional
-        Where the result goes: of the keys' type, on the host for host keys, on the device for device keys. It may be
-        the keys themselves.
+        Where the result goes: of the keys' type, on the host for host keys, there in any byte order, on the device for
+        device keys, there in native byte order. It may be the keys themselves.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
@@ -70,11 +103,36 @@ def sort(keys, *, descending=False, out=None, offsets=None, key_bits=None, devic
     -----
     NaN is last, whatever its sign; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
     their payloads. The result is the same bit for bit on every device and for every work-group shape.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.sort([3.0, float("nan"), 1.0, 2.0]).tolist()
+    [1.0, 2.0, 3.0, nan]
+    >>> clgeom.sort([3, 1, 2, 9, 7, 8], descending=True, offsets=[0, 3, 6]).tolist()
+    [3, 2, 1, 9, 8, 7]
     """
     return _answer(Call("sort", keys, None, descending, out, offsets, key_bits, device, profile))
 
 
-def argsort(keys, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+@overload
+def argsort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[np.int64]: ...
+@overload
+def argsort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+@overload
+def argsort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+@overload
+def argsort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def argsort(
+    keys: AnyArray,
+    *,
+    descending: bool = False,
+    out: Any = None,
+    offsets: AnyArray | None = None,
+    key_bits: KeyBits = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
     """Indices that sort an array, as ``numpy.argsort(keys, kind="stable")`` has them.
 
     Parameters
@@ -87,11 +145,41 @@ def argsort(keys, *, descending=False, out=None, offsets=None, key_bits=None, de
     Returns
     -------
     ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, shape (n,)
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.argsort([30, 10, 20, 10]).tolist()
+    [1, 3, 2, 0]
     """
     return _answer(Call("argsort", keys, None, descending, out, offsets, key_bits, device, profile))
 
 
-def sort_by_key(keys, values, *, descending=False, out=None, offsets=None, key_bits=None, device=None, profile=False):
+@overload
+def sort_by_key(
+    keys: ArrayLike, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[Options]
+) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def sort_by_key(
+    keys: CLArray, values: AnyArray, *, profile: Literal[False] = ..., **options: Unpack[Options]
+) -> tuple[CLArray, CLArray]: ...
+@overload
+def sort_by_key(
+    keys: AnyArray, values: AnyArray, *, profile: Literal[True], **options: Unpack[Options]
+) -> Profiled: ...
+@overload
+def sort_by_key(keys: AnyArray, values: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def sort_by_key(
+    keys: AnyArray,
+    values: AnyArray,
+    *,
+    descending: bool = False,
+    out: Any = None,
+    offsets: AnyArray | None = None,
+    key_bits: KeyBits = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
     """Sort keys, and values along with them; equal keys leave their values in input order.
 
     Parameters
@@ -107,6 +195,13 @@ def sort_by_key(keys, values, *, descending=False, out=None, offsets=None, key_b
     -------
     keys, values
         Sorted, in the place and of the types that they came in; keys in native byte order.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> keys, values = clgeom.sort_by_key([3, 1, 2], ["c", "a", "b"])
+    >>> keys.tolist(), values.tolist()
+    ([1, 2, 3], ['a', 'b', 'c'])
     """
     return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
 
@@ -123,7 +218,7 @@ def _answer(call):
 def _result(call):
     at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
     keys, payload = _sorted(call) if at_once else _sorted_in_chunks(call)
-    return keys if call.of == "sort" else payload if call.of == "argsort" else (keys, payload)
+    return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
 
 
 # At once ----------------------------------------------------------------------------------------------------------
@@ -133,7 +228,7 @@ def _sorted(call):
     """The keys (None for argsort) and the payload (None for sort)."""
     if call.n > MOST_KEYS:
         raise DeviceLimit(
-            f"{call.of} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
+            f"{call.caller} takes at most {MOST_KEYS:,} keys on the device. Got {call.n:,}; as a NumPy array they are "
             "sorted in chunks."
         )
     keys_out, payload_out = _outputs(call)
@@ -153,7 +248,7 @@ def _outputs(call):
     sources, keys_out, payload_out = [call.keys], None, None
     if call.values is not None:
         sources.append(call.values)
-    if call.of != "argsort":
+    if call.caller != "argsort":
         keys_out = Output(call.session, call.order.dtype, call.n, sources, call.outs[0])
     if call.payload_type is not None:
         out = None if call.picks else call.outs[1]
@@ -165,17 +260,17 @@ def _bindings(call, keys_out, payload_out):
     """What plans have to know of what moves, and the memory that their names stand for: all unsigned integers."""
     session, n = call.session, call.n
     moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
-    buffers = {"keys": as_device_bits(session, call.keys, of=call.of)}
+    buffers = {"keys": as_device_bits(session, call.keys, caller=call.caller)}
     if call.carried is not None:
         bits = call.carried.view(unsigned(call.carried.dtype))  # moved as they are, whatever their byte order
-        buffers["payload"] = as_device_bits(session, bits, of=call.of, name="values")
+        buffers["payload"] = as_device_bits(session, bits, caller=call.caller, name="values")
         moved["payload"] = Scratch("payload[0]", buffers["payload"].dtype, n)
     for name, output in (("keys_out", keys_out), ("payload_out", payload_out)):
         if output:
             buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
     if call.offsets is not None:
         offsets = call.offsets.astype(np.uint32)
-        buffers["offsets"] = as_device_values(session, offsets, of=call.of, name="offsets")
+        buffers["offsets"] = as_device_values(session, offsets, of=call.caller, name="offsets")
     return moved, buffers
 
 
@@ -194,14 +289,24 @@ def _run(call, moved, buffers):
     plan, found = survey_plan(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
-    windows, peers = digit_windows(varying), peers_of(session)
+    windows, digit_match = digit_windows(varying), digit_match_of(session)
     if segments is None:
         plan, _, _ = radix_plan(
-            device, keys, n, order.dtype, descending=order.descending, windows=windows if descents else (),
-            special=special, peers=peers, keep_keys=moved["keys_out"] is not None, **moved,
-        )  # fmt: skip
+            device,
+            keys,
+            n,
+            order.dtype,
+            descending=order.descending,
+            windows=windows if descents else (),
+            special=special,
+            digit_match=digit_match,
+            keep_keys=moved["keys_out"] is not None,
+            **moved,
+        )
     else:
-        plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, peers=peers, **moved)
+        plan = large_segments_plan(
+            device, keys, n, order, windows=windows, segments=segments, digit_match=digit_match, **moved
+        )
     return run(session, plan, **buffers)
 
 
@@ -232,15 +337,22 @@ def _sorted_in_chunks(call):
         for start in range(begin, end, most):
             stop = min(start + most, end)
             part = Call(
-                "argsort", call.keys[start:stop], None, call.order.descending, None, inside, call.key_bits,
-                call.session, False,
-            )  # fmt: skip
+                "argsort",
+                call.keys[start:stop],
+                None,
+                call.order.descending,
+                None,
+                inside,
+                call.key_bits,
+                call.session,
+                False,
+            )
             indices[start:stop] = _sorted(part)[1] + start
         if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
             found = indices[begin:end]
-            images = call.order.digits(call.keys[found]) & call.significant
-            indices[begin:end] = found[np.argsort(images, kind="stable")]
-    keys = None if call.of == "argsort" else call.keys[indices]
+            ordered_keys = call.order.digits(call.keys[found]) & call.significant
+            indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
+    keys = None if call.caller == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
     # both are copies by now: out may be the keys, the values, or the one where the other was
     return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload)

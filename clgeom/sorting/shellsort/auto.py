@@ -3,8 +3,8 @@
 Earlier gaps prove how far elements can still have to go (`clgeom.sorting.shellsort.gaps`), so a window with a halo that
 wide holds all that its core can need:
 
-- large gaps: whole columns, in registers (GPU), or by vectors of neighbouring columns in place (CPU);
-- middle gaps, on GPUs: windows of a few columns and many rows in local memory;
+- large gaps: whole h-subsequences, in registers (GPU), or by vectors of neighbouring ones in place (CPU);
+- middle gaps, on GPUs: windows of a few h-subsequences and many rows in local memory;
 - the last gaps: all in one launch, on windows in local memory (GPU) or cache (CPU).
 """
 
@@ -21,10 +21,10 @@ from clgeom.runtime.tuning import select
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, reach
 from clgeom.sorting.shellsort.result import ShellPhase
 
-COLUMNS, WINDOWS = "sorting/shellsort/shell_auto_columns", "sorting/shellsort/shell_auto_windows"
+SUBSEQUENCES, WINDOWS = "sorting/shellsort/shell_auto_subsequences", "sorting/shellsort/shell_auto_windows"
 #: Local memory that windows take at most: on most devices there is as much.
 LOCAL_BYTES = 48 << 10
-#: Heights of the sorting networks that hold a column in registers.
+#: Heights of the sorting networks that hold an h-subsequence in registers.
 BLOCKS = (8, 32, 64)
 #: Arrays of so many keys are one launch on a CPU: 4097 keys took 0.38 ms so, 1.0 ms with a launch for each gap.
 SMALL = 8192
@@ -62,7 +62,7 @@ def auto_passes(profile, n, code_bits, gaps, ladder) -> tuple[Pass, ...]:
     `ladder` has all gaps that may end in the last launch. After a pass that is out of place "codes" and "spare" change
     roles.
     """
-    policies = [select(profile, kernel, np.dtype(f"uint{code_bits}"), n) for kernel in (COLUMNS, WINDOWS)]
+    policies = [select(profile, kernel, np.dtype(f"uint{code_bits}"), n) for kernel in (SUBSEQUENCES, WINDOWS)]
     return _auto_passes(profile, n, code_bits, gaps, ladder, *policies)
 
 
@@ -74,10 +74,10 @@ def _auto_passes(*shape):
 class _Shape:
     """What the passes of one sort have in common, and how each of them is shaped."""
 
-    def __init__(self, profile, n, code_bits, gaps, ladder, columns, windows):
+    def __init__(self, profile, n, code_bits, gaps, ladder, subsequences, windows):
         self.n, self.code_bits, self.gaps, self.units = n, code_bits, gaps, profile.compute_units
         self.most_bytes = profile.max_alloc_bytes
-        self.columns, self.windows = columns, windows
+        self.subsequences, self.windows = subsequences, windows
         self.code_bytes = code_bits // 8
         self.lanes = 32 // self.code_bytes
         local = min(profile.local_mem_bytes, LOCAL_BYTES) - 256
@@ -92,13 +92,13 @@ class _Shape:
         if self.n <= self.small:
             return [self._last_pass(0, 0, self.n)]
         last, halo = self._last_gaps()
-        passes = [self._column_pass(i) for i in range(last)]
+        passes = [self._subsequences_pass(i) for i in range(last)]
         if last < len(self.gaps):
             passes.append(self._last_pass(last, halo, self._rows(halo) - 2 * halo))
         return passes
 
     def _pass(self, kernel, args, groups, params, *, gaps, each, keys_in=None, halo=None, settle=False):
-        policy, keys_in = self.columns if kernel == COLUMNS else self.windows, keys_in or self.n
+        policy, keys_in = self.subsequences if kernel == SUBSEQUENCES else self.windows, keys_in or self.n
         args, params = ("codes", np.uint32(self.n), *args), {"code_bits": self.code_bits, **params}
         step = Step(kernel, policy, args, groups, params, (keys_in + self.n) * self.code_bytes)
         return Pass(gaps, step, each, keys_in, halo or None, settle)
@@ -134,30 +134,42 @@ class _Shape:
         first = np.uint32(self.built_in.index(gaps[0]))
         args = (np.uint32(rows), np.uint32(halo), first, memory, "spare")
         return self._pass(
-            WINDOWS, args, groups, {"gaps": self.built_in}, gaps=gaps, each=self.n / groups, keys_in=windows * rows,
+            WINDOWS,
+            args,
+            groups,
+            {"gaps": self.built_in},
+            gaps=gaps,
+            each=self.n / groups,
+            keys_in=windows * rows,
             halo=halo,
-        )  # fmt: skip
+        )
 
     def _windows_pass(self, gaps, gap, width_bits, halo, core, groups):
-        """These gaps in windows of 2 ** width_bits columns `gap` apart, in local memory."""
+        """These gaps in windows of 2 ** width_bits h-subsequences of gap `gap`, in local memory."""
         first = self.built_in.index(gaps[0] // gap)  # in rows of a window
         args = (*map(np.uint32, (gap, width_bits, halo, core, first)), "spare")
         return self._pass(
-            WINDOWS, args, groups, {"gaps": self.built_in, "tile": self.tile}, gaps=gaps,
-            each=self.tile / self.windows.wg_size, keys_in=groups * (core + 2 * halo) << width_bits, halo=halo,
-        )  # fmt: skip
+            WINDOWS,
+            args,
+            groups,
+            {"gaps": self.built_in, "tile": self.tile},
+            gaps=gaps,
+            each=self.tile / self.windows.wg_size,
+            keys_in=groups * (core + 2 * halo) << width_bits,
+            halo=halo,
+        )
 
     # One gap
 
-    def _column_pass(self, i):
-        """The pass of one gap: whole columns in place, windows of them, or blocks of them that settle."""
+    def _subsequences_pass(self, i):
+        """The pass of one gap: h-subsequences in place, windows of them, or their blocks until nothing changes."""
         gap = self.gaps[i]
         gaps, rows = (gap,), ceil_div(self.n, gap)
-        if self.columns.variant == "serial":
-            # As many groups for every unit, of items_per_thread columns at most and a whole vector at least.
-            groups = ceil_div(ceil_div(gap, self.columns.items_per_thread), self.units) * self.units
+        if self.subsequences.variant == "serial":
+            # As many groups for every unit, of items_per_thread h-subsequences at most and a whole vector at least.
+            groups = ceil_div(ceil_div(gap, self.subsequences.items_per_thread), self.units) * self.units
             groups = max(min(groups, gap // self.lanes), 1)
-            return self._pass(COLUMNS, (np.uint32(gap),), groups, {}, gaps=gaps, each=self.n / groups)
+            return self._pass(SUBSEQUENCES, (np.uint32(gap),), groups, {}, gaps=gaps, each=self.n / groups)
         block = next((block for block in BLOCKS if rows <= block), None)
         window = None if block or self.serial_windows else self._window(i, rows)
         if window:
@@ -165,16 +177,16 @@ class _Shape:
             groups = ceil_div(gap, 1 << width_bits) * ceil_div(rows, core)
             return self._windows_pass(gaps, gap, width_bits, halo, core, groups)
         settle, block = block is None, block or BLOCKS[1]
-        groups = ceil_div(gap * ceil_div(rows, block), self.columns.wg_size)
+        groups = ceil_div(gap * ceil_div(rows, block), self.subsequences.wg_size)
         args = (np.uint32(gap), np.uint32(0), np.uint32(0), "changed")
         params = {"stage": "sort", "block": block}
-        return self._pass(COLUMNS, args, groups, params, gaps=gaps, each=min(rows, block), settle=settle)
+        return self._pass(SUBSEQUENCES, args, groups, params, gaps=gaps, each=min(rows, block), settle=settle)
 
     def _window(self, i, rows):
-        """(log2 of the columns, halo, core rows) of a gap's cheapest windows; None when no halo is known to fit."""
+        """(log2 of the width, halo, core rows) of a gap's cheapest windows; None when no halo is known to fit."""
         gap, widths = self.gaps[i], [bits for bits in range(9) if 1 << bits < 2 * self.gaps[i]]
         shapes = [(bits, 0, rows) for bits in widths if rows <= self.tile >> bits]
-        # Columns that fit whole are preferred, if memory is read in stretches of 32 bytes at least.
+        # h-subsequences that fit whole are preferred, if memory is read in stretches of 32 bytes at least.
         if not shapes or (shapes[-1][0] < widths[-1] and self.code_bytes << shapes[-1][0] < 32):
             # Before `gap` comes no multiple of it as small as the smallest earlier gap: a lower limit of the bound.
             useful = i > 0 and self.gaps[i - 1] // gap <= self.tile
@@ -198,7 +210,7 @@ def run_passes(codes, passes) -> tuple[ShellPhase, ...]:
     buffers = codes.buffers
     if any(p.out_of_place for p in passes):
         buffers["spare"] = codes.room(codes.n)
-    if any(p.step.kernel == COLUMNS for p in passes):
+    if any(p.step.kernel == SUBSEQUENCES for p in passes):
         codes.clear("changed", 1)
     phases = []
     for p in passes:
@@ -207,10 +219,18 @@ def run_passes(codes, passes) -> tuple[ShellPhase, ...]:
             buffers["codes"], buffers["spare"] = buffers["spare"], buffers["codes"]
         phases.append(
             ShellPhase(
-                p.gaps, p.step.groups, p.step.policy.wg_size, p.elements_per_item, float(rounds), p.keys_in * rounds,
-                codes.n * rounds, p.halo, p.step.kernel.rsplit("/", 1)[-1], seconds,
+                p.gaps,
+                p.step.groups,
+                p.step.policy.wg_size,
+                p.elements_per_item,
+                float(rounds),
+                p.keys_in * rounds,
+                codes.n * rounds,
+                p.halo,
+                p.step.kernel.rsplit("/", 1)[-1],
+                seconds,
             )
-        )  # fmt: skip
+        )
     return tuple(phases)
 
 

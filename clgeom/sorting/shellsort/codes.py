@@ -27,7 +27,7 @@ class Codes:
         self.bits = max(self.order.bits, 32)
         self.dtype = np.dtype(f"uint{self.bits}")
         self.buffers = {"codes": self.room(self.n)}
-        given = as_device_bits(session, keys, of="shellsort")
+        given = as_device_bits(session, keys, caller="shellsort")
         steps = [
             self._step("encode", f"keys[{i}]", "codes", chunk.count, chunk.start)
             for i, chunk in enumerate(given.chunks)

@@ -2,9 +2,9 @@
 
 An array that is sorted at gaps g1 .. gm stays so while it is sorted at further gaps, and is in order at every distance
 that is a sum of those gaps: at every member of the numerical semigroup <g1 .. gm>. So before the pass with gap h an
-element and one m * h places on can only be out of order while m * h is not such a sum. `displacement` is the last such
+element and one m * h further on can only be out of order while m * h is not such a sum. `displacement` is the last such
 m: no element moves further than that many rows in the pass. `reach` is the last distance of all that is not a sum: no
-element is further than that from its final place.
+element is further than that from its final index.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def _least_sums(gaps) -> np.ndarray:
 
     Sums without an upper bound exist for a residue only if the gaps' greatest common divisor divides it; others keep
     a value beyond all sums. Adding a gap walks the residues in cycles, and the least sum along a cycle is a running
-    minimum; twice around lets every start reach every place (Böcker and Lipták 2007).
+    minimum; twice around lets every start reach every residue (Böcker and Lipták 2007).
     """
     smallest = gaps[0]
     least = np.full(smallest, 1 << 60, np.int64)
@@ -215,9 +215,9 @@ def _least_sums(gaps) -> np.ndarray:
         cycles = math.gcd(gap, smallest)
         length = smallest // cycles
         steps = np.arange(length, dtype=np.int64) * gap
-        places = (steps % smallest)[None, :] + np.arange(cycles)[:, None]
-        places %= smallest
+        residues = (steps % smallest)[None, :] + np.arange(cycles)[:, None]
+        residues %= smallest
         twice = np.arange(2 * length, dtype=np.int64) * gap
-        around = np.concatenate([least[places]] * 2, axis=1)
-        least[places] = (np.minimum.accumulate(around - twice, axis=1) + twice)[:, length:]
+        around = np.concatenate([least[residues]] * 2, axis=1)
+        least[residues] = (np.minimum.accumulate(around - twice, axis=1) + twice)[:, length:]
     return least

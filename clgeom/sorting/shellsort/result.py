@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Generic
 
 from clgeom.runtime.arrays import fetched, is_device_array
+from clgeom.runtime.typing import ArrayT
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class ShellPhase:
         Keys read from and written to global memory, in all. With ``stats=True``; "auto" counts keys that its launches
         bring in and put out, not how often a cached one is used.
     halo : int or None
-        Rows around each window that "auto" proved to be enough; None where columns are sorted whole.
+        Rows around each window that "auto" proved to be enough; None where h-subsequences are sorted whole.
     kernel : str
     seconds : float or None
         Time on the device, with ``profile=True``.
@@ -52,34 +54,41 @@ class ShellPhase:
         """Work-items in all."""
         return self.groups * self.items_per_group
 
-    def asdict(self) -> dict:
+    def asdict(self) -> dict[str, Any]:
         """The phase as plain values, ready for JSON."""
         return {**vars(self), "gaps": list(self.gaps)}
 
 
 @dataclass(frozen=True, repr=False)
-class ShellsortResult:
+class ShellsortResult(Generic[ArrayT]):
     """A sorted array, and how it was sorted.
 
     Parameters
     ----------
     keys : ndarray or pyopencl.array.Array, shape (n,)
-        The result, of the type and in the place of what was given.
+        The sorted keys, of the type of those given, on the host or the device as they were.
     variant : str
     gaps : tuple of int
         All gaps used, largest first.
     is_sorted : bool
         Whether `keys` is in order: always, but for variants B and C.
     phases : tuple of ShellPhase
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> result = clgeom.shellsort([5, 3, 1, 4], variant="D", gaps=[2, 1])
+    >>> result.keys.tolist(), result.is_sorted, [phase.gap for phase in result.phases]
+    ([1, 3, 4, 5], True, [2, 1])
     """
 
-    keys: object
+    keys: ArrayT
     variant: str
     gaps: tuple[int, ...]
     is_sorted: bool
     phases: tuple[ShellPhase, ...] = field(default=())
 
-    def __getstate__(self):  # arrays on a device live in their own process
+    def __getstate__(self) -> dict[str, Any]:  # arrays on a device live in their own process
         return {**self.__dict__, "keys": fetched(self.keys) if is_device_array(self.keys) else self.keys}
 
     @property

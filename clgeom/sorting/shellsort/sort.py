@@ -1,46 +1,78 @@
 """Shellsort on the device: the variants 0 and A to F of a published study, and "auto", our own.
 
-A pass with gap h sorts the array's h columns, elements h apart; the gaps shrink to 1. Keys are sorted as codes:
-unsigned integers that compare as the keys do (``cl_src/key_order.h``), so that an unstable sort has one answer::
+A pass with gap h sorts the array's h-subsequences, elements h apart; the gaps shrink to 1. Keys are sorted as codes:
+unsigned integers that compare as the keys do (``cl_src/keys/key_order.h``), so that an unstable sort has one answer::
 
     keys ──encode──> codes ──a phase for each gap──> codes ──decode──> sorted keys
 
-The variants of the study (shellsort_study.py) differ in who sorts a column:
+The variants of the study (study.py) differ in who sorts an h-subsequence:
 
-===== ============================================================================================== =========
-"0"   one work-item sorts every column of every phase                                                full sort
-"A"   a work-item for each column                                                                    full sort
-"B"   several items for a column, each its own chunk of it                                           no
-"C"   B with the insertion from the largest element down                                             no
-"D"   B, and neighbouring chunks exchange end elements until nothing changes                         full sort
-"E"   D with private chunks: each item has a work-group and local memory of its own                  full sort
-"F"   D with resident segments: a work-group keeps its part of a column in local memory until settled full sort
-===== ============================================================================================== =========
+===== =========================================================================================== =========
+"0"   one work-item sorts every h-subsequence of every phase                                      full sort
+"A"   a work-item for each h-subsequence                                                          full sort
+"B"   several items for an h-subsequence, each its own chunk of it                                no
+"C"   B with the insertion from the largest element down                                          no
+"D"   B, and neighbouring chunks exchange end elements until nothing changes                      full sort
+"E"   D with private chunks: each item has a work-group and local memory of its own               full sort
+"F"   D with resident segments: a work-group keeps its part of an h-subsequence in local memory   full sort
+      until nothing changes
+===== =========================================================================================== =========
 
-"auto" (shellsort_auto.py) has a kernel for each kind of gap and does not iterate.
+"auto" (auto.py) has a kernel for each kind of gap and does not iterate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import session_of
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.gaps import gaps_for
 from clgeom.sorting.shellsort.result import ShellsortResult
-from clgeom.sorting.shellsort.study import Study
+from clgeom.sorting.shellsort.study import PARTIAL, Study
 
-VARIANTS = ("auto", "0", "A", "B", "C", "D", "E", "F")
-#: Variants that leave several runs when a last phase has several chunks.
-PARTIAL = ("B", "C")
+Variant: TypeAlias = Literal["auto", "0", "A", "B", "C", "D", "E", "F"]
+VARIANTS = get_args(Variant)
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """The parameters of `shellsort`, for both of its signatures."""
+
+        variant: Variant
+        gaps: str | Sequence[int]
+        max_items_per_subsequence: int
+        min_elements_per_item: int
+        order: Literal["ascending", "descending"] | None
+        device: DeviceLike
+        stats: bool
+        profile: bool
+
+
+@overload
+def shellsort(keys: ArrayLike, **options: Unpack[Options]) -> ShellsortResult[NDArray[Any]]: ...
+@overload
+def shellsort(keys: CLArray, **options: Unpack[Options]) -> ShellsortResult[CLArray]: ...
 def shellsort(
-    keys, *, variant="auto", gaps="sedgewick86", max_items_per_subsequence=512, min_elements_per_item=1, order=None,
-    device=None, stats=False, profile=False,
-) -> ShellsortResult:  # fmt: skip
+    keys: AnyArray,
+    *,
+    variant: Variant = "auto",
+    gaps: str | Sequence[int] = "sedgewick86",
+    max_items_per_subsequence: int = 512,
+    min_elements_per_item: int = 1,
+    order: Literal["ascending", "descending"] | None = None,
+    device: DeviceLike = None,
+    stats: bool = False,
+    profile: bool = False,
+) -> ShellsortResult[Any]:
     """Sorted copy of an array, by Shellsort.
 
     Parameters
@@ -53,9 +85,9 @@ def shellsort(
         "sedgewick86", "sedgewick82", "ciura", "tokuda", "pratt", "lee", "skean", "hibbard", "shell", or decreasing
         integers that end in 1.
     max_items_per_subsequence : int
-        Most work-items for a column, in variants B to F.
+        Most work-items for an h-subsequence, in variants B to F.
     min_elements_per_item : int
-        Fewest elements for each of them; a column always has one item.
+        Fewest elements for each of them; an h-subsequence always has one item.
     order : {None, "ascending", "descending"}
         None is ascending. NaN is last either way.
     device : optional
@@ -83,10 +115,11 @@ def shellsort(
 
     Examples
     --------
-    >>> shellsort([3.0, 1.0, 2.0]).keys
-    array([1., 2., 3.])
+    >>> import clgeom
+    >>> clgeom.shellsort([3.0, 1.0, 2.0]).keys.tolist()
+    [1.0, 2.0, 3.0]
     """
-    keys = as_key_array(keys, of="shellsort")
+    keys = as_key_array(keys, caller="shellsort")
     variant = _checked_variant(variant)
     items = integer(max_items_per_subsequence, "max_items_per_subsequence", caller="shellsort")
     elements = integer(min_elements_per_item, "min_elements_per_item", caller="shellsort")

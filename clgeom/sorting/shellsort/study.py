@@ -1,7 +1,8 @@
 """Shellsort's variants 0 and A to F, as the study published them.
 
-They differ in who sorts a column. What sorts only a part of it leaves several runs: B and C stop there; in D, E and F
-neighbours exchange the elements at their ends and sort again, until none has to.
+They differ in who sorts an h-subsequence, the elements h apart. Where an item sorts only a part of it, several runs are
+left: B and C stop there; in D, E and F neighbours exchange the elements at their ends and sort again, until nothing
+changes.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from clgeom.runtime.policies import Policy, ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.shellsort.result import ShellPhase
 
+#: Variants that leave several runs when a last phase has several chunks.
+PARTIAL = ("B", "C")
 #: Where a variant is one work-item to a group by definition, no policy may change it.
 ONE_ITEM = Policy("serial", wg_size=1)
-#: Launches of a phase of variant "0": one for each column as published, up to so many; then several columns each.
+#: Launches of a phase of variant "0": one for each h-subsequence as published, up to so many; then several.
 MOST_LAUNCHES = 1024
 #: Work-items of a group in variants B, C, D and F: as many as have a chunk, in few sizes, for each is a build.
 GROUP_SIZES = (1, 8, 64, 512)
@@ -28,7 +31,10 @@ LOCAL_BYTES = 32 << 10
 
 @dataclass(frozen=True)
 class StudyPhase:
-    """Columns `gap` apart, each shared by `parts` of all `groups`; `items` of a group's items have elements to sort."""
+    """The h-subsequences of gap `gap`, each shared by `parts` of all `groups`.
+
+    `items` of a group's items have elements to sort.
+    """
 
     gap: int
     groups: int
@@ -39,8 +45,8 @@ class StudyPhase:
 def study_phases(variant, n, gaps, most_items, least_elements, code_bytes, capacity):
     """A StudyPhase for each gap. Pure: needs no device.
 
-    A column of variants B to F has up to `most_items` chunks of `least_elements` or more. A chunk (E) or a group's part
-    of the column (F) has up to `capacity` codes.
+    An h-subsequence of variants B to F has up to `most_items` chunks of `least_elements` or more. A chunk (E) or a
+    group's part of the h-subsequence (F) has up to `capacity` codes.
     """
     phases = []
     for gap in gaps:
@@ -92,7 +98,7 @@ class Study:
         return tuple(made)
 
     def _sort(self, phase):
-        """Sort all columns; where several groups share one, until no neighbours have to exchange anything."""
+        """Sort all h-subsequences; where several groups share one, until no neighbours have to exchange anything."""
         codes, parts = self.codes, phase.parts
         if parts == 1:
             return codes.run(*self._launches(phase))
@@ -101,13 +107,23 @@ class Study:
             self.rounds += 1
             exchanges = [
                 Step(
-                    "sorting/shellsort/shell_exchange", self.exchange,
-                    ("ends", np.uint32(codes.n), np.uint32(phase.gap), np.uint32(parts), np.uint32(parity),
-                     np.uint32(self.rounds), "changed", "counts"),
-                    ceil_div(phase.gap * (parts // 2), self.exchange.wg_size), self.params,
+                    "sorting/shellsort/shell_exchange",
+                    self.exchange,
+                    (
+                        "ends",
+                        np.uint32(codes.n),
+                        np.uint32(phase.gap),
+                        np.uint32(parts),
+                        np.uint32(parity),
+                        np.uint32(self.rounds),
+                        "changed",
+                        "counts",
+                    ),
+                    ceil_div(phase.gap * (parts // 2), self.exchange.wg_size),
+                    self.params,
                 )
                 for parity in (0, 1)
-            ]  # fmt: skip
+            ]
             took = codes.run(*self._launches(phase, again), *exchanges)
             seconds = seconds + took if codes.profiled else None
             if codes.read("changed")[0] < self.rounds:
@@ -115,12 +131,12 @@ class Study:
             again = 1
 
     def _launches(self, phase, again=0) -> list[Step]:
-        """What sorts every column or, once more (`again`), every part of one."""
+        """The launches that sort every h-subsequence or, once more (`again`), every part of one."""
         gap, items, parts = phase.gap, np.uint32(phase.items), np.uint32(phase.parts)
         if self.variant == "0":
             each = ceil_div(gap, MOST_LAUNCHES)
-            columns = [(i, min(i + each, gap)) for i in range(0, gap, each)]
-            return [self._step(phase, map(np.uint32, ends), phase.groups, self.policy) for ends in columns]
+            ranges = [(i, min(i + each, gap)) for i in range(0, gap, each)]
+            return [self._step(phase, map(np.uint32, ends), phase.groups, self.policy) for ends in ranges]
         if self.variant == "A":
             return [self._step(phase, (), ceil_div(gap, self.policy.wg_size), self.policy)]
         if self.variant == "E":
@@ -141,6 +157,6 @@ class Study:
         """What the groups of a phase counted."""
         counts = self.codes.read("counts", 3 * phase.groups, np.uint64).reshape(-1, 3)
         reads, writes, passes = counts.sum(axis=0, dtype=np.uint64).tolist()
-        # Passes of 0 and E are counted once a column or phase, those of A to D and F once a group.
+        # Passes of 0 and E are counted once an h-subsequence or phase, those of A to D and F once a group.
         once = {"0": 1, "A": ceil_div(phase.gap, self.policy.wg_size), "F": phase.groups}
         return {"reads": reads, "writes": writes, "passes": passes / once.get(self.variant, phase.gap)}

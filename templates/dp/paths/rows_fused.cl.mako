@@ -7,7 +7,8 @@
 //   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|
 //
 // left and right are the sums over the rows of how far a cell reads, so the core is right in the last row: groups need
-// nothing of each other. Item t has columns t, t + WG_SIZE ..: neighbours lie in different banks. Work: (core + left + right) / core evaluations a cell; memory: one row in and out a launch.
+// nothing of each other. Item t has columns t, t + WG_SIZE ..: neighbours lie in different banks.
+// Work: (core + left + right) / core evaluations a cell; memory: one row in and out a launch.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -27,7 +28,10 @@ ${held}
 #define TILE (WG_SIZE * ITEMS)
 #define GUARD_LEFT ${guard_left}
 #define GUARD_RIGHT ${guard_right}
-#define BITS ${bits}     // of a decision; 0: none is kept
+% if bits:
+#define BITS ${bits}     // of a choice that is kept
+#include "dp/dp_pack.h"
+% endif
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_assume)
 #define ASSUME(condition) __builtin_assume(condition)
@@ -119,13 +123,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
 % endif
         barrier(CLK_LOCAL_MEM_FENCE);
 % if bits:
-        // a byte of memory has 8 / BITS decisions, the first column's in the lowest bits
-        for (int x = lid * (8 / BITS); x < stop - start; x += WG_SIZE * (8 / BITS)) {
-            uint packed = 0;
-            for (int c = 0; c < 8 / BITS; ++c)
-                packed |= (uint)won[left + x + c] << (c * BITS);
-            decisions[(size_t)r * decision_pitch + (start + x) / (8 / BITS)] = (uchar)packed;
-        }
+        group_pack(decisions + (size_t)r * decision_pitch + start / PER_BYTE, won + left, stop - start, lid);
 % endif
     }
 % if not table:

@@ -13,9 +13,8 @@
 //             +----+----+           and leaves its best in parts[tile][p].
 //
 // The tiles of a diagonal from row `from` on: a long diagonal goes in several launches.
-// Item (x, y) of a group has ${items_per_thread} x ${items_per_thread} cells in registers; runs of both operands pass through local memory.
-// On CPUs one item takes rows of the tile, vectors of columns; only diagonals of few tiles need this kernel there. Work: T evaluations a cell and tile between;
-// memory: 2 / T reads an evaluation.
+// Item (x, y) of a group has ITEMS x ITEMS cells in registers; runs of both operands pass through local memory.
+// Work: T evaluations a cell and tile between; memory: 2 / T reads an evaluation.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -41,13 +40,49 @@ ${equation}
 #define RIGHT ${right}
 #define FIRST ${first}   // k begins at i + FIRST
 #define LAST ${last}    // and ends before j + LAST
-% if variant == "serial":
-#include "dp/dp_split_runs.h"
-% endif
+#define SIDE ${side}              // items along a side of the tile
+#define ITEMS ${items_per_thread}             // cells of an item along each side
+#define RUN 16              // splits in local memory at once
+
+// Both operands of the splits run .. run + count - 1 to local memory, the left one turned over.
+inline void load_run(local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE], global const cell_t *restrict table, const int pitch,
+                     const int run, const int count, const int i0, const int j0, const int n, const int m, const int lid)
+{
+    for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
+        const int k = q % RUN, r = q / RUN;
+        if (k < count)
+            left[k][r] = table[(size_t)min(i0 + r, n - 1) * pitch + run + k + LEFT];
+    }
+    for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
+        const int c = q % TILE, k = q / TILE;
+        if (k < count)
+            right[k][c] = table[(size_t)min(run + k + RIGHT, n - 1) * pitch + min(j0 + c, m - 1)];
+    }
+}
+
+// Split k of a run for the ITEMS x ITEMS cells (is[a], js[b]) of item (x, y).
+inline void take_split(cell_t (*best)[ITEMS], int (*at)[ITEMS], local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE],
+                       const int run, const int k, const int *is, const int *js, const int x, const int y, const int n, const int m
+                       DP_KERNEL_PARAMETERS)
+{
+    cell_t from_left[ITEMS], from_right[ITEMS];
+    #pragma unroll
+    for (int a = 0; a < ITEMS; ++a)
+        from_left[a] = left[k][y + a * SIDE];
+    #pragma unroll
+    for (int b = 0; b < ITEMS; ++b)
+        from_right[b] = right[k][x + b * SIDE];
+    #pragma unroll
+    for (int a = 0; a < ITEMS; ++a)
+        #pragma unroll
+        for (int b = 0; b < ITEMS; ++b)
+            SPLIT_TAKE(SPLIT_SUM(is[a], js[b], run + k, from_left[a], from_right[b]), run + k, best[a][b], at[a][b]);
+}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void split_product(const int n, const int m, const int diagonal, const int parts, const int from, global const cell_t *restrict table, const int pitch,
-                   global cell_t *restrict best_of, global int *restrict k_of DP_KERNEL_PARAMETERS)
+void split_product(const int n, const int m, const int diagonal, const int parts, const int from,
+                   global const cell_t *restrict table, const int pitch, global cell_t *restrict best_of,
+                   global int *restrict k_of DP_KERNEL_PARAMETERS)
 {
     const int tile_row = from + get_group_id(0) / parts, part = get_group_id(0) % parts, tile_column = tile_row + diagonal;
     const int k_first = (tile_row + 1) * TILE - 1 + FIRST, k_last = tile_column * TILE + LAST;
@@ -57,20 +92,6 @@ void split_product(const int n, const int m, const int diagonal, const int parts
     const int i0 = tile_row * TILE, j0 = tile_column * TILE;
     best_of += ((size_t)tile_row * parts + part) * TILE * TILE;
     k_of += SPLIT_TRACK ? ((size_t)tile_row * parts + part) * TILE * TILE : 0;
-% if variant == "serial":
-    cell_t best[TILE * TILE];
-    int at[TILE * TILE];
-    item_splits(best, at, i0, j0, begin, end, n, m, table, pitch DP_ARGUMENTS);
-    for (int q = 0; q < TILE * TILE; ++q) {
-        best_of[q] = best[q];
-#if SPLIT_TRACK
-        k_of[q] = at[q];
-#endif
-    }
-% else:
-#define SIDE ${side}                  // items along a side of the tile
-#define ITEMS ${items_per_thread}                  // cells of an item along each side
-#define RUN 16                   // splits in local memory at once
     local cell_t local_left[RUN][TILE + 1], local_right[RUN][TILE];
     const int lid = get_local_id(0), x = lid % SIDE, y = lid / SIDE;
     cell_t best[ITEMS][ITEMS];
@@ -86,32 +107,15 @@ void split_product(const int n, const int m, const int diagonal, const int parts
     }
     for (int run = begin; run < end; run += RUN) {
         const int stop = min(RUN, end - run);
-        for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
-            const int k = q % RUN, r = q / RUN;
-            if (k < stop)
-                local_left[k][r] = table[(size_t)min(i0 + r, n - 1) * pitch + run + k + LEFT];
-        }
-        for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
-            const int c = q % TILE, k = q / TILE;
-            if (k < stop)
-                local_right[k][c] = table[(size_t)min(run + k + RIGHT, n - 1) * pitch + min(j0 + c, m - 1)];
-        }
+        load_run(local_left, local_right, table, pitch, run, stop, i0, j0, n, m, lid);
         barrier(CLK_LOCAL_MEM_FENCE);
-#define SPLITS(k) do { \
-            cell_t from_left[ITEMS], from_right[ITEMS]; \
-            _Pragma("unroll") for (int a = 0; a < ITEMS; ++a) from_left[a] = local_left[k][y + a * SIDE]; \
-            _Pragma("unroll") for (int b = 0; b < ITEMS; ++b) from_right[b] = local_right[k][x + b * SIDE]; \
-            _Pragma("unroll") for (int a = 0; a < ITEMS; ++a) \
-                _Pragma("unroll") for (int b = 0; b < ITEMS; ++b) \
-                    SPLIT_TAKE(SPLIT_SUM(is[a], js[b], run + (k), from_left[a], from_right[b]), run + (k), best[a][b], at[a][b]); \
-        } while (0)
         if (stop == RUN) {
             #pragma unroll 4
             for (int k = 0; k < RUN; ++k)
-                SPLITS(k);
+                take_split(best, at, local_left, local_right, run, k, is, js, x, y, n, m DP_ARGUMENTS);
         } else {
             for (int k = 0; k < stop; ++k)
-                SPLITS(k);
+                take_split(best, at, local_left, local_right, run, k, is, js, x, y, n, m DP_ARGUMENTS);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -122,5 +126,4 @@ void split_product(const int n, const int m, const int diagonal, const int parts
             k_of[(y + a * SIDE) * TILE + x + b * SIDE] = at[a][b];
 #endif
         }
-% endif
 }

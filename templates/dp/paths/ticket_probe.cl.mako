@@ -5,20 +5,16 @@
 //   passed     two lines of rounds * WG_SIZE words: tickets write them in turn, as strips do with their lower edges
 //
 // In each round ticket t waits until ticket t - 1 has done it, reads what that wrote, and writes its own where t - 2 did.
-// Nobody looks more often than `patience` times in all.
+// Nobody looks more often than `patience` times in all. A ticket is a piece of work (dp/dp_tickets.h).
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-#define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE); write_mem_fence(CLK_GLOBAL_MEM_FENCE)   // as in tile_sweep
+#include "dp/dp_tickets.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void ticket_probe(volatile global int *progress, global int *passed, const int rounds, const int patience)
 {
     local int ticket;
-    const int lid = get_local_id(0), groups = get_num_groups(0);
-    if (lid == 0)
-        ticket = atomic_inc(progress);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const int own = ticket;
+    const int lid = get_local_id(0), groups = get_num_groups(0), own = take_ticket(progress, &ticket);
     volatile global const int *theirs = passed + (size_t)((own + 1) & 1) * rounds * WG_SIZE;
     global int *mine = passed + (size_t)(own & 1) * rounds * WG_SIZE;
     int looks = 0;
@@ -29,14 +25,10 @@ void ticket_probe(volatile global int *progress, global int *passed, const int r
             FENCE;
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        const int place = round * WG_SIZE + lid;
-        if (own > 0 && theirs[place] != (own - 1) * rounds + round)
+        const int index = round * WG_SIZE + lid;
+        if (own > 0 && theirs[index] != (own - 1) * rounds + round)
             atomic_inc(progress + 1 + groups);
-        mine[place] = own * rounds + round;
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        if (lid == WG_SIZE - 1) {
-            FENCE;
-            atomic_xchg(progress + 1 + own, round + 1);
-        }
+        mine[index] = own * rounds + round;
+        hand_on(progress, own, round + 1, false);
     }
 }

@@ -51,16 +51,8 @@ void wide_stage(DP_STAGE_PARAMETERS)
     const int lid = get_local_id(0);
     for (int stage = first; stage < last; ++stage) {
         const int line = DP_REVERSE ? dp_stages(DP_KIND, n, m) - 1 - stage : stage;
-        const int place = (int)low + (int)get_group_id(0), above = max(0, line - (m - 1));
-        int i = line, j = place;
-        if (DP_KIND == DP_COLUMNS) {
-            i = place;
-            j = line;
-        }
-        else if (DP_KIND != DP_ROWS) {
-            i = DP_KIND == DP_DIAGS_NOSE ? above + place : n - 1 - above - place;
-            j = line - above - place;
-        }
+        const int index = (int)low + (int)get_group_id(0);
+        const int i = dp_row_of(DP_KIND, line, index, n, m), j = dp_column_of(DP_KIND, line, index, m);
         int lo, hi, at = -1;
         dp_range(&lo, &hi, i, j, n, m DP_PASS DP_ARGUMENTS);
         wide_t best = DP_WIDE_START;

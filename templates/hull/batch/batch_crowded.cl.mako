@@ -18,7 +18,7 @@
 
 typedef struct { global const real_t *points; global uint *order, *stack; } chain_t;
 #define CHAIN_ENTRY(c, k) ((c).order[k])
-#define CHAIN_POINT(c, e) CLGEOM_LOAD2(${real}, (c).points, e)
+#define CHAIN_POINT(c, e) CLGEOM_POINT((c).points, e)
 #define CHAIN_GET(c, s) ((c).stack[s])
 #define CHAIN_SET(c, s, e) ((c).stack[s] = (e))
 #define CHAIN_GET_UPPER(c, n, s) ((c).order[(n) - 1 - (s)])
@@ -52,16 +52,16 @@ void batch_crowded(global const real_t *rows, global const uint *ids, global con
         for (uint first = 0; first < count; first += 2 * run) {
             const uint middle = min(first + run, count), end = min(middle + run, count);
             uint i = first, j = middle;
-            point_t p = CLGEOM_LOAD2(${real}, xy, from[i]), q = CLGEOM_LOAD2(${real}, xy, from[min(j, count - 1)]);
+            point_t p = CLGEOM_POINT(xy, from[i]), q = CLGEOM_POINT(xy, from[min(j, count - 1)]);
             for (uint place = first; place < end; ++place) {
-                const int second = i == middle || (j < end && (q.x < p.x || (q.x == p.x && q.y < p.y)));
+                const int second = i == middle || (j < end && CLGEOM_BEFORE(q.x, q.y, p.x, p.y, 0));
                 to[place] = second ? from[j] : from[i];
                 if (second) {
                     ++j;
-                    q = CLGEOM_LOAD2(${real}, xy, from[min(j, count - 1)]);
+                    q = CLGEOM_POINT(xy, from[min(j, count - 1)]);
                 } else {
                     ++i;
-                    p = CLGEOM_LOAD2(${real}, xy, from[min(i, count - 1)]);
+                    p = CLGEOM_POINT(xy, from[min(i, count - 1)]);
                 }
             }
         }
@@ -74,7 +74,7 @@ void batch_crowded(global const real_t *rows, global const uint *ids, global con
     point_t last = 0;
     for (uint i = 0; i < count; ++i) {             // of equal points the first
         const uint place = from[i];
-        const point_t p = CLGEOM_LOAD2(${real}, xy, place);
+        const point_t p = CLGEOM_POINT(xy, place);
         if (distinct == 0 || p.x != last.x || p.y != last.y)
             order[distinct++] = place;
         last = p;

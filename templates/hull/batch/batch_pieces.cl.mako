@@ -2,37 +2,36 @@
 // batch_pieces: jobs for batch_hulls or batch_tiles from groups that go into pieces.
 //
 //   first    | 0 . . | 3 . . . | 7          piece i is number i - first[k] of group k's parts, all about equally large
-//   jobs     [ begin, end, place in slots, target | .. ]            for `most` pieces, those beyond the last one empty
+//   jobs     as batch/batch_jobs.h has them, for `most` pieces, those beyond the last one empty
 //
 // Pieces leave their vertices inside the group's own places. Of a group in one piece the target is the group; if that solves
 // it, the piece counts for nothing. Otherwise the target is piece i, behind all groups. One work-item to a piece.
 #include "portable.h"
 #include "batch/batch_find.h"
+#include "batch/batch_jobs.h"
 #define WG_SIZE ${wg_size}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_pieces(global const uint *large, const uint groups, global const uint *starts, global const uint *first,
                   const uint most, global const uint *begins, global const uint *sizes, const uint all_groups,
-                  global uint *jobs, global uint *places, global uint *counts)
+                  global job_t *jobs, global uint *places, global uint *counts)
 {
     const uint i = get_global_id(0);
     if (i > most)
         return;
-    uint begin = 0, end = 0, place = 0, target = all_groups + i;
+    job_t job = {0, 0, 0, all_groups + i};
     if (i < first[groups]) {
         const uint k = row_of(first, 0, groups - 1, i), parts = first[k + 1] - first[k], number = i - first[k];
         const uint low = (uint)((ulong)sizes[k] * number / parts);
-        begin = begins[k] + low;
-        end = begins[k] + (uint)((ulong)sizes[k] * (number + 1) / parts);
-        place = starts[large[k]] + low;
-        target = parts == 1 ? large[k] : target;
+        job.begin = begins[k] + low;
+        job.end = begins[k] + (uint)((ulong)sizes[k] * (number + 1) / parts);
+        job.place = starts[large[k]] + low;
+        if (parts == 1)
+            job.target = large[k];
     }
     counts[all_groups + i] = 0;                    // stays so at the end of the scan
     if (i == most)
         return;
-    places[i] = place;
-    jobs[4 * i] = begin;
-    jobs[4 * i + 1] = end;
-    jobs[4 * i + 2] = place;
-    jobs[4 * i + 3] = target;
+    places[i] = job.place;
+    jobs[i] = job;
 }

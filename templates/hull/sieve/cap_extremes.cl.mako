@@ -67,7 +67,7 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
             continue;
 % endif
         const uint row = list[i];
-        const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)row);
+        const point_t p = CLGEOM_POINT(points, (size_t)row);
         uint corner = fan_place(fan, corners, WAY_TO(p, 0));
         float2 reach = REACH(p, corner);
         for (uint steps = 1; steps < corners && reach.x > 0; ++steps) {

@@ -90,7 +90,7 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
             corners[first + k] = best.y;
 % else:
         rows[k] = best.y;
-        const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)best.y);
+        const point_t p = CLGEOM_POINT(points, (size_t)best.y);
         x[k] = p.x;
         y[k] = p.y;
 % endif

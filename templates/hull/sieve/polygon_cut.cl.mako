@@ -25,12 +25,12 @@ void polygon_cut(global const real_t *points, global const uint *list, const uin
     local real_t x[DIRECTIONS], y[DIRECTIONS];
     local float2 fan[DIRECTIONS];
     const uint total = sizes[in] > capacity ? 0 : sizes[in], corners = *number;
-    const point_t start = CLGEOM_LOAD2(${real}, points, (size_t)polygon[0]);
+    const point_t start = CLGEOM_POINT(points, (size_t)polygon[0]);
     local ushort leftmost[WG_SIZE], rightmost[WG_SIZE];
     const uint lid = get_local_id(0);
     uint west = min(lid, corners - 1), east = west;
     for (uint k = lid; k < corners; k += WG_SIZE) {
-        const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)polygon[k]);
+        const point_t p = CLGEOM_POINT(points, (size_t)polygon[k]);
         x[k] = p.x;
         y[k] = p.y;
         fan[k] = (float2)(OFFSET(start.x, p.x), OFFSET(start.y, p.y));
@@ -44,7 +44,7 @@ void polygon_cut(global const real_t *points, global const uint *list, const uin
     const uint a = leftmost[0], b = rightmost[0];
     for (uint i = get_global_id(0); i < total; i += get_global_size(0)) {
         const uint row = list[i];
-        const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)row);
+        const point_t p = CLGEOM_POINT(points, (size_t)row);
         const uint before = fan_place(fan, corners, (float2)(OFFSET(start.x, p.x), OFFSET(start.y, p.y))), after = before + 1 < corners ? before + 1 : 0;
         if (SIDE(before, after, p) > 0 && SIDE(0, before, p) > 0 && SIDE(after, 0, p) > 0)
             continue;

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, wild=7"/>\
+<%page args="real='float', filtered=True, keep=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, nonfinite=7"/>\
 // tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, whatever their order.
 //
 //   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}
@@ -19,6 +19,7 @@
 #define KEEP ${int(keep)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}
+#include "group/scan.h"
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
 #define RUN ${run}
@@ -26,22 +27,102 @@
 #define FEW 32
 #define STRIP ${tile // hood_items}
 #define HOOD_ITEMS ${hood_items}
-#define WILD ${wild}
+#define NONFINITE ${nonfinite}
 #define HEADER ${header}
-typedef struct { real_t x, y; uint id; } vertex_t;
-
-#define RECORD(k) hull[HEADER + 2 * (k) + side]
-% if picked:
-#define ID(k) ((k) < kept ? RECORD(k).id : ids[first + (k) - kept])
-% else:
-#define ID(k) (k)
-% endif
-
-// Before one another in the order of x, y and id: places.
-#define BEFORE(a, b) (x[a] < x[b] || (x[a] == x[b] && (y[a] < y[b] || (y[a] == y[b] && ID(a) < ID(b)))))
-#define POINT(i) (point_t)(x[sorted[i]], y[sorted[i]])
 #define SORTED(i) sorted[i]
 #include "hood/hood_group.h"
+typedef struct { real_t x, y; uint id; } vertex_t;
+
+// Where the points of a tile come from: ${"corners that were found before, then the list from `first` on" if picked else "all, in their order"}.
+% if picked:
+typedef struct { global vertex_t *hull; uint side; global const uint *ids; uint first, kept; } source_t;
+% else:
+typedef struct { global vertex_t *hull; uint side; } source_t;
+% endif
+#define RECORD(source, k) (source)->hull[HEADER + 2 * (k) + (source)->side]
+
+inline uint id_of(const source_t *source, uint k)
+{
+% if picked:
+    return k < source->kept ? RECORD(source, k).id : source->ids[source->first + k - source->kept];
+% else:
+    return k;
+% endif
+}
+
+#include "hood/tile_sort.h"
+
+// Returns whether a point of this work-item's is NaN or infinite.
+inline int load_points(global const real_t *points, const tile_t *tile, const source_t *source, uint count, uint lid)
+{
+    int nonfinite = 0;
+    for (uint i = lid; i < count; i += WG_SIZE) {
+        const point_t p = CLGEOM_POINT(points, (size_t)id_of(source, i));
+        tile->x[i] = p.x;
+        tile->y[i] = p.y;
+% if real != "int":
+        nonfinite |= !(isfinite(p.x) && isfinite(p.y));
+% endif
+    }
+    return nonfinite;
+}
+
+GROUP_SCAN(group_scan_counts, local, ushort, GROUP_SUM)
+
+// Drops points beyond a chord of points on either side, which are no corners; returns how many stay. `counts` has room for
+// two numbers to a work-item.
+inline uint thin_out(tile_t *tile, uint count, local ushort *counts, uint lid, uint side)
+{
+#define POINT(i) ((point_t)(tile->x[tile->sorted[i]], tile->y[tile->sorted[i]]))
+    uint stays = 0;
+    for (uint k = 0; k < ITEMS; ++k) {
+        const uint i = lid * ITEMS + k;
+        int beyond = i >= count;
+        for (uint apart = 1; apart <= i && i + apart < count && !beyond; apart *= 4)
+            beyond = hood_turn(side, POINT(i - apart), POINT(i + apart), POINT(i)) > 0;
+        stays |= (uint)!beyond << k;
+    }
+    counts[lid] = popcount(stays);
+    local const ushort *const ends = counts + group_scan_counts(counts, WG_SIZE, lid);
+    const uint rest = ends[WG_SIZE - 1];
+    uint end = ends[lid] - popcount(stays);
+    for (uint k = 0; k < ITEMS; ++k)
+        if (stays >> k & 1)
+            tile->to[end++] = tile->sorted[lid * ITEMS + k];
+    swap_places(tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return rest;
+}
+
+// The hood of the points that are loaded: writes its records, and returns how many.
+inline uint hood_of_tile(tile_t tile, const source_t *source, uint count, local ushort *merging, uint lid)
+{
+    rank_runs(&tile, source, count, lid);
+    merge_runs(&tile, source, count, lid);
+    uint rest = count, before;
+    do {                                     // again while that thins a list with few corners out
+        before = rest;
+        rest = thin_out(&tile, before, merging, lid, source->side);
+    } while ((rest > FEW) & (rest < before / 4 * 3));
+
+    const merge_t merge = {merging + 2 * WG_SIZE, merging, merging + WG_SIZE, tile.sorted, tile.sorted + WG_SIZE};
+    const uint found = group_hood(tile.x, tile.y, tile.sorted, rest, tile.to, merge, lid, source->side);
+    vertex_t mine[ITEMS];                    // ids of corners found before are read where these are written
+#pragma unroll
+    for (uint k = 0; k < ITEMS; ++k)
+        if (k * WG_SIZE + lid < found) {
+            const uint at = tile.to[k * WG_SIZE + lid];
+            mine[k].x = tile.x[at];
+            mine[k].y = tile.y[at];
+            mine[k].id = id_of(source, at);
+        }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#pragma unroll
+    for (uint k = 0; k < ITEMS; ++k)
+        if (k * WG_SIZE + lid < found)
+            RECORD(source, k * WG_SIZE + lid) = mine[k];
+    return found;
+}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 % if picked:
@@ -52,137 +133,39 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
 % endif
 {
     local real_t x[TILE], y[TILE];
-    local ushort places[ROOM], others[ROOM];
-    local ushort merge_sizes[WG_SIZE], tangent_p[WG_SIZE], tangent_q[WG_SIZE];
+    local ushort places[ROOM], others[ROOM], merging[3 * WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0);
+    const tile_t tile = {x, y, places, others};
 % if picked:
-    global const uint *const ids = side ? upper : lower;
-    const uint wild = sizes[WILD], listed = sizes[in + side], total = wild || listed > ${most} * TILE ? 0 : listed;
-    uint first = 0, kept = 0;                // of the list that is read next; corners that were found before
-% else:
-    local uint wild;
-    if (lid == 0)
-        wild = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-% endif
+    const uint nonfinite = sizes[NONFINITE], listed = sizes[in + side];
+    const uint total = nonfinite || listed > ${most} * TILE ? 0 : listed;
+    source_t source = {hull, side, side ? upper : lower, 0, 0};
     uint found;
-% if picked:
     do {
-    const uint count = min(kept + total - first, (uint)TILE);
+        const uint count = min(source.kept + total - source.first, (uint)TILE);
+        load_points(points, &tile, &source, count, lid);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        found = hood_of_tile(tile, &source, count, merging, lid);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        source.first += count - source.kept;
+        source.kept = found;
+    } while ((source.first < total) & (found <= TILE / 2));
+    found = source.first < total ? 0 : found;
 % else:
-    {
-    uint count = n > TILE ? 0 : n;
-% endif
-    for (uint i = lid; i < count; i += WG_SIZE) {
-        const point_t p = CLGEOM_LOAD2(${real}, points, (size_t)ID(i));
-        x[i] = p.x;
-        y[i] = p.y;
-% if real != "int" and not picked:
-        if (!(isfinite(p.x) && isfinite(p.y)))
-            wild = 1;
-% endif
-    }
+    local uint nonfinite;
+    if (lid == 0)
+        nonfinite = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-% if not picked:
-    count = wild ? 0 : count;
-% endif
-
-    // A place moves to where so many are before it: within a run, then within two of them.
-    local ushort *sorted = places, *to = others;
-    for (uint i = lid; i < count; i += WG_SIZE) {
-        const uint run = i & ~(RUN - 1), end = min(run + RUN, count);
-        const real_t own_x = x[i], own_y = y[i];
-        uint rank = run, equal = 0;
-#pragma unroll 4
-        for (uint k = run; k < end; ++k) {
-            const int same_x = x[k] == own_x;
-            rank += (x[k] < own_x) | (same_x & (y[k] < own_y));
-            equal += same_x & (y[k] == own_y);
-        }
-        for (uint k = run; k < end && equal > 1; ++k)      // other points in the same place
-            rank += x[k] == own_x && y[k] == own_y && ID(k) < ID(i);
-        sorted[rank] = i;
-    }
-    for (uint width = RUN; width < count; width *= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = lid; i < count; i += WG_SIZE) {
-            const uint place = sorted[i], run = i & ~(width - 1), other = min(run ^ width, count);
-            uint lo = other, hi = min(other + width, count);
-            while (lo < hi) {
-                const uint mid = (lo + hi) / 2, at = sorted[mid];
-                if (BEFORE(at, place))
-                    lo = mid + 1;
-                else
-                    hi = mid;
-            }
-            to[(run & ~width) + (i - run) + (lo - other)] = place;
-        }
-        local ushort *const swap = sorted;
-        sorted = to;
-        to = swap;
-    }
+    const source_t source = {hull, side};
+    const uint count = n > TILE ? 0 : n;
+    if (load_points(points, &tile, &source, count, lid))
+        nonfinite = 1;
     barrier(CLK_LOCAL_MEM_FENCE);
-
-    // What is beyond a chord of points on either side is no corner. Again while that thins a list with few corners out.
-    local ushort *const ends = tangent_p;
-    uint rest = count, before;
-    do {
-        before = rest;
-        uint stays = 0;
-        for (uint k = 0; k < ITEMS; ++k) {
-            const uint i = lid * ITEMS + k;
-            int beyond = i >= before;
-            for (uint apart = 1; apart <= i && i + apart < before && !beyond; apart *= 4)
-                beyond = TURN(side, POINT(i - apart), POINT(i + apart), POINT(i)) > 0;
-            stays |= (uint)!beyond << k;
-        }
-        ends[lid] = popcount(stays);
-        for (uint apart = 1; apart < WG_SIZE; apart *= 2) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            const uint others = lid >= apart ? ends[lid - apart] : 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            ends[lid] += others;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        rest = ends[WG_SIZE - 1];
-        uint end = ends[lid] - popcount(stays);
-        for (uint k = 0; k < ITEMS; ++k)
-            if (stays >> k & 1)
-                to[end++] = sorted[lid * ITEMS + k];
-        local ushort *const swap = sorted;
-        sorted = to;
-        to = swap;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    } while (rest > FEW && rest < before / 4 * 3);
-
-    const merge_t merge = {merge_sizes, tangent_p, tangent_q, sorted, sorted + WG_SIZE};
-    found = group_hood(x, y, sorted, rest, to, merge, lid, side);
-    vertex_t mine[ITEMS];                    // ids of corners found before are read where these are written
-#pragma unroll
-    for (uint k = 0; k < ITEMS; ++k)
-        if (k * WG_SIZE + lid < found) {
-            const uint at = to[k * WG_SIZE + lid];
-            mine[k].x = x[at];
-            mine[k].y = y[at];
-            mine[k].id = ID(at);
-        }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#pragma unroll
-    for (uint k = 0; k < ITEMS; ++k)
-        if (k * WG_SIZE + lid < found)
-            RECORD(k * WG_SIZE + lid) = mine[k];
-% if picked:
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    first += count - kept;
-    kept = found;
-    } while (first < total && found <= TILE / 2);
-    found = first < total ? 0 : found;
-% else:
-    }
+    const uint found = hood_of_tile(tile, &source, nonfinite ? 0 : count, merging, lid);
 % endif
     if (lid == 0) {
         hull[side].id = found;
         if (side == 0)
-            hull[2].id = wild;
+            hull[2].id = nonfinite;
     }
 }

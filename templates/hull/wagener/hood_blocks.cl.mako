@@ -45,7 +45,7 @@ void hood_blocks(global const real_t *points, const uint n, const uint block_siz
     local ushort sizes[WG_SIZE], tangent_p[WG_SIZE], tangent_q[WG_SIZE], tried_p[WG_SIZE], tried_q[WG_SIZE];
     const uint lid = get_local_id(0);
     for (uint i = lid; i < count; i += WG_SIZE) {
-        const point_t p = CLGEOM_LOAD2(${real}, points, begin + i);
+        const point_t p = CLGEOM_POINT(points, begin + i);
         x[i] = p.x;
         y[i] = p.y;
     }

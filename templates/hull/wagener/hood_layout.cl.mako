@@ -9,13 +9,16 @@
 // Reads the runs, twice.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
+#include "group/scan.h"
 #define LENGTH(ranges, run) ((ranges)[2 * (run) + 1] - (ranges)[2 * (run)] + 1)
+
+GROUP_SCAN(group_scan_parts, local, uint, GROUP_SUM)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void hood_layout(global const uint *corners, const uint n, global const uint *state, const uint blocks,
                  global uint *offsets, global uint *shape)
 {
-    local uint parts[WG_SIZE], totals[2];
+    local uint parts[2 * WG_SIZE], totals[2];
     const uint lid = get_local_id(0);
     for (uint side = 0; side < 2; ++side) {
         global const uint *runs = state + side * blocks;
@@ -26,20 +29,14 @@ void hood_layout(global const uint *corners, const uint n, global const uint *st
         for (uint k = begin; k < end; ++k)
             mine += LENGTH(ranges, runs[k]);
         parts[lid] = mine;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint step = 1; step < WG_SIZE; step *= 2) {
-            const uint before = lid >= step ? parts[lid - step] : 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            parts[lid] += before;
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        uint offset = parts[lid] - mine;
+        local const uint *const ends = parts + group_scan_parts(parts, WG_SIZE, lid);
+        uint offset = ends[lid] - mine;
         for (uint k = begin; k < end; ++k) {
             offsets[side * blocks + k] = offset;
             offset += LENGTH(ranges, runs[k]);
         }
         if (lid == WG_SIZE - 1)
-            totals[side] = parts[lid];
+            totals[side] = ends[lid];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (lid == 0) {

@@ -17,7 +17,7 @@
 #define HOOD_SPACE global
 typedef uint slot_t;
 typedef global const real_t *HOOD_POINTS;
-#define HOOD_POINT(h, k) CLGEOM_LOAD2(${real}, (h)->points, k)
+#define HOOD_POINT(h, k) CLGEOM_POINT((h)->points, k)
 #include "hood/hood_match.h"
 #define WG_SIZE ${wg_size}
 

@@ -33,7 +33,7 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
     const uint lid = get_local_id(0), begin = get_group_id(0) * BLOCK, count = min((uint)BLOCK, n - begin);
     for (uint k = lid; k < BLOCK; k += WG_SIZE) {
         if (k < count) {
-            const point_t p = CLGEOM_LOAD2(${real}, points, begin + k);
+            const point_t p = CLGEOM_POINT(points, begin + k);
             local_points[2 * k] = p.x;
             local_points[2 * k + 1] = p.y;
         }

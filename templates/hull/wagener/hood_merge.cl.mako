@@ -11,12 +11,6 @@
 // Cost: O(log^2 / log WG_SIZE) dependent tests.
 // Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985); the sampling of P is its own,
 // the binary search in Q that of Overmars and van Leeuwen, "Maintenance of configurations in the plane" (1981).
-<%
-    STAGES = (
-        ("the last corners of runs", "hoods.ranges[2 * p_runs[mid] + 1]", "hoods.ranges[2 * p_runs[mid + 1]]"),
-        ("the corners of a run", "mid", "mid + 1"),
-    )
-%>\
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -35,7 +29,7 @@ inline place_t lower(place_t a, place_t b)
 
 inline point_t corner(const hood_t *hoods, uint k)
 {
-    return CLGEOM_LOAD2(${real}, hoods->points, hoods->corners[k]);
+    return CLGEOM_POINT(hoods->points, hoods->corners[k]);
 }
 
 // The corner of the hood with these runs, of those from lo to hi, on the tangent from p.
@@ -44,7 +38,7 @@ inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, pl
     uint a = lo.run, b = hi.run;
     while (a < b) {
         const uint mid = (a + b) / 2;
-        const int turn = TURN(hoods->side, p, corner(hoods, hoods->ranges[2 * runs[mid] + 1]),
+        const int turn = hood_turn(hoods->side, p, corner(hoods, hoods->ranges[2 * runs[mid] + 1]),
                               corner(hoods, hoods->ranges[2 * runs[mid + 1]]));
         if (BEYOND_Q(turn))
             a = mid + 1;
@@ -55,7 +49,7 @@ inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, pl
     uint last = a == hi.run ? hi.k : hoods->ranges[2 * runs[a] + 1];
     while (found.k < last) {
         const uint mid = (found.k + last) / 2;
-        const int turn = TURN(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
+        const int turn = hood_turn(hoods->side, p, corner(hoods, mid), corner(hoods, mid + 1));
         if (BEYOND_Q(turn))
             found.k = mid + 1;
         else
@@ -95,21 +89,22 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     // Where the tangents from the corners at both ends of the bracket touch Q. Tangents from P touch Q ever further to
     // the right up to the common one, then ever further to the left.
     place_t from_lo = q_lo, from_hi = q_lo;
-    uint lo = 0, hi = q_is_empty ? 0 : p_count - 1;
-% for stage, corner_of, next_of in STAGES:
-    // Among ${stage}.
-% if corner_of == "mid":
-    const uint p_run = q_is_empty ? p_count - 1 : lo;
-    lo = hoods.ranges[2 * p_runs[p_run]];
-    hi = hoods.ranges[2 * p_runs[p_run] + 1];
-    if (q_is_empty)
-        lo = hi;
-% endif
-    while (lo < hi) {                                // the same for the whole group
+    uint lo = 0, hi = q_is_empty ? 0 : p_count - 1, p_run = 0;
+    for (int within_run = 0;;) {                     // the same for the whole group; ends as in hood/hood_group.h
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lo >= hi && !within_run) {               // among the last corners of runs; now among the corners of a run
+            within_run = 1;
+            p_run = q_is_empty ? p_count - 1 : lo;
+            hi = hoods.ranges[2 * p_runs[p_run] + 1];
+            lo = q_is_empty ? hi : hoods.ranges[2 * p_runs[p_run]];
+        }
+        if (lo >= hi)
+            break;
         const uint mid = SAMPLE(lid);
-        const point_t from = corner(&hoods, ${corner_of}), next = corner(&hoods, ${next_of});
+        const point_t from = corner(&hoods, within_run ? mid : hoods.ranges[2 * p_runs[mid] + 1]);
+        const point_t next = corner(&hoods, within_run ? mid + 1 : hoods.ranges[2 * p_runs[mid + 1]]);
         const place_t at = touch(&hoods, q_runs, from, lower(from_lo, from_hi), q_hi);
-        const int turn = TURN(side, from, corner(&hoods, at.k), next);
+        const int turn = hood_turn(side, from, corner(&hoods, at.k), next);
         local_touch[lid] = at;
         local_beyond[lid] = BEYOND_P(turn);
         if (lid == 0) {
@@ -130,25 +125,25 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
         hi = bracket.y;
         from_lo = bracket_touch[0];
         from_hi = bracket_touch[1];
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
-% endfor
     const uint p = lo;
     const place_t q = q_is_empty ? q_lo : touch(&hoods, q_runs, corner(&hoods, p), lower(from_lo, from_hi), q_hi);
     const uint moved = q_count - q.run, keeps = p_run + 1;
-    barrier(CLK_GLOBAL_MEM_FENCE);                   // all have read what changes now
-    if (lid == 0) {
-        ranges[2 * (side * blocks + p_runs[p_run]) + 1] = p;
-        if (moved)
-            ranges[2 * (side * blocks + q_runs[q.run])] = q.k;
-        runs_of[side * blocks + p_base] = keeps + moved;
-    }
+    const uint p_block = p_runs[p_run], q_block = moved ? q_runs[q.run] : 0;
     // The runs of Q move down to those of P, WG_SIZE at a time, from left to right: none is overwritten unread.
-    for (uint k = 0; k < moved; k += WG_SIZE) {
+    for (uint k = 0;; k += WG_SIZE) {
+        barrier(CLK_GLOBAL_MEM_FENCE);               // at first: all have read what changes now
+        if (k >= moved)
+            break;
         const uint run = k + lid < moved ? q_runs[q.run + k + lid] : 0;
         barrier(CLK_GLOBAL_MEM_FENCE);
         if (k + lid < moved)
             runs[side * blocks + p_base + keeps + k + lid] = run;
-        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+    if (lid == 0) {
+        ranges[2 * (side * blocks + p_block) + 1] = p;
+        if (moved)
+            ranges[2 * (side * blocks + q_block)] = q.k;
+        runs_of[side * blocks + p_base] = keeps + moved;
     }
 }

@@ -13,9 +13,9 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void hood_order(global const ${real} *points, const uint n, global uint2 *found)
 {
-    local uint local_first[WG_SIZE], local_wild[WG_SIZE];
+    local uint local_first[WG_SIZE], local_nonfinite[WG_SIZE];
     const uint lid = get_local_id(0);
-    uint first = n, wild = 0;
+    uint first = n, nonfinite = 0;
 % if variant == "serial":
     const uint share = n / get_global_size(0) + 1, begin = (uint)min(get_global_id(0) * share, (size_t)n);
     const uint end = begin + min(share, n - begin);
@@ -28,7 +28,7 @@ void hood_order(global const ${real} *points, const uint n, global uint2 *found)
     for (size_t i = begin; i < end; ++i) {         // no branches: all in order is what is usual
         const ${real} bx = points[2 * i], by = points[2 * i + 1];
         broken |= !IN_ORDER(ax, ay, bx, by);
-        wild |= !(bx - bx == 0) | !(by - by == 0);
+        nonfinite |= !(bx - bx == 0) | !(by - by == 0);
         ax = bx;
         ay = by;
     }
@@ -42,12 +42,12 @@ void hood_order(global const ${real} *points, const uint n, global uint2 *found)
         const ${real}2 b = CLGEOM_LOAD2(${real}, points, i), a = CLGEOM_LOAD2(${real}, points, i > 0 ? i - 1 : 0);
         if (!IN_ORDER(a.x, a.y, b.x, b.y) && i < first)
             first = i;
-        wild |= !(b.x - b.x == 0) | !(b.y - b.y == 0);
+        nonfinite |= !(b.x - b.x == 0) | !(b.y - b.y == 0);
     }
 % endif
     local_first[lid] = first;
-    local_wild[lid] = wild;
-    GROUP_REDUCE(lid, other, local_first[lid] = min(local_first[lid], local_first[other]); local_wild[lid] |= local_wild[other]);
+    local_nonfinite[lid] = nonfinite;
+    GROUP_REDUCE(lid, other, local_first[lid] = min(local_first[lid], local_first[other]); local_nonfinite[lid] |= local_nonfinite[other]);
     if (lid == 0)
-        found[get_group_id(0)] = (uint2)(local_first[0], local_wild[0]);
+        found[get_group_id(0)] = (uint2)(local_first[0], local_nonfinite[0]);
 }

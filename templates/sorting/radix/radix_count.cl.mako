@@ -3,10 +3,10 @@
 //
 //   keys    | share of group 0 | share of group 1 | .. |
 //   counts  [ digit 0: group 0, group 1 .. | digit 1: .. | .. ]       RADIX rows, one column a group
+//   tables  [ digit 0: copy 0 .. 7 | digit 1: copy 0 .. 7 | .. ]      of a group, in local memory
 //
-// serial: a work-item counts its share in private memory, in two tables so that equal neighbours do not wait for each
-// other. group: local atomics on COPIES tables, so that a frequent digit is not one hot spot; sums do not depend
-// on the order. Reads n keys, writes RADIX * groups counts.
+// Local atomics on COPIES tables, so that a frequent digit is not one hot spot; sums do not depend on the order.
+// Reads n keys, writes RADIX * groups counts.
 #include "portable.h"
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
@@ -15,33 +15,18 @@
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define RADIX (1u << ${radix_bits})
-
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void radix_count(global const key_t *keys, const uint n, const uint share, const key_t flip, const uint shift,
-                 const uint mask, global uint *counts)
-{
-    const uint group = get_group_id(0), groups = get_num_groups(0);
-    const uint begin = min((ulong)group * share, (ulong)n), end = begin + min(share, n - begin);
-% if variant == "serial":
-    uint even[RADIX], odd[RADIX];
-    for (uint d = 0; d < RADIX; ++d)
-        even[d] = odd[d] = 0;
-    uint i = begin;
-    for (; end - i >= 2; i += 2) {
-        ++even[radix_digit(keys[i], flip, shift, mask)];
-        ++odd[radix_digit(keys[i + 1], flip, shift, mask)];
-    }
-    if (i < end)
-        ++even[radix_digit(keys[i], flip, shift, mask)];
-    for (uint d = 0; d < RADIX; ++d)
-        counts[d * groups + group] = even[d] + odd[d];
-% else:
 #define COPIES 8
-    const uint lid = get_local_id(0);
-    local uint tables[RADIX * COPIES];
+
+inline void clear_tables(local uint *tables, uint lid)
+{
     for (uint k = lid; k < RADIX * COPIES; k += WG_SIZE)
         tables[k] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+inline void count_digits(global const key_t *keys, uint begin, uint end, key_t flip, uint shift, uint mask,
+                         local uint *tables, uint lid)
+{
     const uint copy = lid % COPIES;
     uint base = begin;
     for (; end - base >= WG_SIZE * ITEMS; base += WG_SIZE * ITEMS) {
@@ -54,11 +39,27 @@ void radix_count(global const key_t *keys, const uint n, const uint share, const
     for (uint i = base + lid; i < end; i += WG_SIZE)
         atomic_inc(&tables[radix_digit(keys[i], flip, shift, mask) * COPIES + copy]);
     barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// Each work-item begins with another copy: neighbours then read different banks.
+inline void sum_copies(local const uint *tables, global uint *counts, uint lid)
+{
     for (uint d = lid; d < RADIX; d += WG_SIZE) {
         uint sum = 0;
         for (uint c = 0; c < COPIES; ++c)
             sum += tables[d * COPIES + (c + lid) % COPIES];
-        counts[d * groups + group] = sum;
+        counts[d * get_num_groups(0) + get_group_id(0)] = sum;
     }
-% endif
+}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void radix_count(global const key_t *keys, const uint n, const uint share, const key_t flip, const uint shift,
+                 const uint mask, global uint *counts)
+{
+    const uint lid = get_local_id(0);
+    const uint begin = min((ulong)get_group_id(0) * share, (ulong)n), end = begin + min(share, n - begin);
+    local uint tables[RADIX * COPIES];
+    clear_tables(tables, lid);
+    count_digits(keys, begin, end, flip, shift, mask, tables, lid);
+    sum_copies(tables, counts, lid);
 }

@@ -1,8 +1,8 @@
 <%page args="code_bits=32, counting=False, variant='serial', wg_size=1, items_per_thread=1"/>\
-// shell_0: one work-item sorts subsequences `begin` to `end` of a phase, one after the other (the linear version).
+// shell_0: one work-item sorts h-subsequences `begin` to `end` of a phase, one after the other (the linear version).
 //
 //   codes    | b . . e . | b . . e . | ..      rows of `gap` elements
-//   item     the only one: column b from top to bottom, then the next, up to e
+//   item     the only one: h-subsequence b from its first element to its last, then the next, up to e
 //
 // Plain insertion sort: a full sort when all gaps down to 1 are run.
 #define WG_SIZE 1

@@ -1,8 +1,8 @@
 <%page args="code_bits=32, counting=False, variant='group', wg_size=64, items_per_thread=1"/>\
-// shell_b: a work-group for each subsequence; each of its items insertion-sorts a chunk of it, from the smallest up.
+// shell_b: a work-group for each h-subsequence; each of its items insertion-sorts a chunk of it, from the smallest up.
 //
-//   group    subsequence = column of the rows of `gap` elements
-//   items    [ chunk 0 | chunk 1 | .. | chunk items-1 ]      neighbouring rows of the column
+//   group    h-subsequence: every `gap`-th element
+//   items    [ chunk 0 | chunk 1 | .. | chunk items-1 ]      neighbouring elements of the h-subsequence
 //
 // No full sort: nothing passes from one chunk to the next, so a last phase of several chunks leaves several runs. A
 // work-item plays several items when there are more items than WG_SIZE; that changes no result.

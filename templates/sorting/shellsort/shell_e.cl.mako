@@ -1,7 +1,7 @@
 <%page args="code_bits=32, counting=False, capacity=64, variant='serial', wg_size=1, items_per_thread=1"/>\
 // shell_e: "private chunks". Every chunk has a work-group of one item, which sorts it in local memory.
 //
-//   group    chunk `group % items` of subsequence `group / items`
+//   group    chunk `group % items` of h-subsequence `group / items`
 //   local    [ copy of the chunk ]                       insertion sort, written back
 //   ends     | smallest, largest | smallest, largest | ..   one pair a chunk, in global memory
 //

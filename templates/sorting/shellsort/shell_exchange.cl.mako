@@ -1,7 +1,8 @@
 <%page args="code_bits=32, counting=False, variant='group', wg_size=64, items_per_thread=1"/>\
-// shell_exchange: compares the ends of neighbouring parts and swaps those out of order (between passes of shell_e, shell_f).
+// shell_exchange: compares the ends of neighbouring parts and swaps those out of order (between passes of shell_e,
+// shell_f).
 //
-//   ends     | s l | s l | s l | s l |      smallest and largest of each part; `parts` to a subsequence
+//   ends     | s l | s l | s l | s l |      smallest and largest of each part; `parts` to an h-subsequence
 //   item     pair      0 - 1   2 - 3        parity 0, or 1 - 2 at parity 1: a part of one element is both of its ends
 //
 // Sets changed to `round` when it swaps.

@@ -1,29 +1,43 @@
-"""How far an equation reads: what the fast paths are chosen by.
+"""Dependences of an equation: which cells it reads, relative to its own. Fast paths are chosen by them.
 
-A reach is proven where every read of the equation can be seen and is affine in the indices; else it may be declared
-by the user, and the fast paths trap reads beyond it on the device.
+Dependences are proven where every read is known and affine in the indices. Else the user may declare them
+(`Equation`'s parameter ``reach``), and the fast paths trap undeclared reads on the device.
 """
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.dp.analysis.sums import affine, combine
-from clgeom.dp.language.nodes import depends_on, evaluate, walk
+from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.errors import InvalidInput, short
+
+#: Beyond the columns of every table; bounds are cut to it, so that their negatives fit.
+FAR = 1 << 40
 
 
 @dataclass(frozen=True)
 class Near:
-    """Every read is ``M(i + di, j + dj)`` for one of a few constant offsets."""
+    """Constant dependence offsets: every read is ``M(i + di, j + dj)``.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation
+    ... def f(M, i, j):
+    ...     return dp.where((i == 0) | (j == 0), 0, M[i - 1, j - 1] + M[i - 1, j])
+    >>> f.reach
+    Near(offsets=((-1, -1), (-1, 0)))
+    """
 
     offsets: tuple[tuple[int, int], ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         try:
             offsets = sorted({(operator.index(di), operator.index(dj)) for di, dj in self.offsets})
         except (TypeError, ValueError):
@@ -42,15 +56,25 @@ class Row:
     ----------
     step : int
     low, high : int, Expr, function of (rows, parameters), or None
-        A number; an expression of i and parameters (of traced equations); a function that gives, for an array of rows
-        and the parameters by name, an array; None: any column on that side.
+        A number; an expression of i and parameters (of traced equations); a function that returns an integer array
+        for an array of rows and the parameters by name; None: any column on that side.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> text = "i == 0 ? j : M(i - 1, max(j - w[i], 0))"
+    >>> f = dp.Equation(text, parameters={"w": "int32[]"}, pattern="RUD", reach=dp.Row(-1, high=0))
+    >>> f.reach
+    Row(step=-1, low=None, high=0)
+    >>> dp.fill(f, (3, 4), w=[0, 1, 2]).numpy().tolist()
+    [[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 0]]
     """
 
     step: int
-    low: object = None
-    high: object = None
+    low: Any = None
+    high: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.step not in (-1, 1):
             raise InvalidInput(f"The 'step' parameter of Row must be -1 or 1. Got {short(self.step)} instead.")
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -61,10 +85,13 @@ class Row:
                     f"Got {short(bound)} instead."
                 )
 
-    def bounds(self, rows, values: dict, shape=(0, 0)):
-        """(low, high) for these rows: int64 arrays, None where there is no bound."""
+    def bounds(self, rows: Any, values: dict[str, Any], shape: tuple[int, int] = (0, 0)) -> tuple[Any, Any]:
+        """(low, high) for these rows: int64 arrays, or None without a bound."""
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
+        # functions receive integers as Python's, which do not wrap around
+        whole = {name for name, value in values.items() if not np.ndim(value) and np.asarray(value).dtype.kind in "iu"}
+        numbers = {name: int(value) if name in whole else value for name, value in values.items()}
 
         def of(name, bound):
             if bound is None:
@@ -72,14 +99,14 @@ class Row:
             if isinstance(bound, Expr):
                 bound = evaluate(bound, env, made)
             elif callable(bound):
-                found = np.asarray(bound(rows, values))
+                found = np.asarray(bound(rows, numbers))
                 if found.dtype.kind not in "iu" or found.shape not in ((), rows.shape):
                     raise InvalidInput(
                         f"The {name!r} function of Row must give an integer for each row, shape {rows.shape}. "
                         f"Got {found.dtype} of shape {found.shape} instead."
                     )
                 bound = found
-            return np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64)
+            return np.clip(np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64), -FAR, FAR)
 
         return of("low", self.low), of("high", self.high)
 
@@ -90,6 +117,13 @@ class Split:
 
     `node` is that reduction in the equation; `op` is "min" or "max"; `lo`, `hi` bound k; `term` is None for none;
     `outer` are the constant offsets read outside the reduction.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems.chains import matrix_chain_equation
+    >>> reach = matrix_chain_equation().reach
+    >>> type(reach).__name__, reach.op, reach.left, reach.right
+    ('Split', 'min', 0, 1)
     """
 
     op: str
@@ -104,11 +138,19 @@ class Split:
 
 @dataclass(frozen=True)
 class Far:
-    """Anything else: one launch per stage."""
+    """Any other dependences: one launch per stage.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> f = dp.Equation("i == 0 ? j : M(i / 2, j)", pattern="RUD", reach=dp.Far())
+    >>> f.reach, f.reach_proven
+    (Far(), False)
+    """
 
 
-def reach_of(*roots: Expr):
-    """The reach that the nodes of a traced equation prove."""
+def dependences_of(*roots: Expr):
+    """The dependences that the nodes of a traced equation prove."""
     cells = [part for part in walk(*roots) if part.op == "cell"]
     offsets = [(offset(c.args[0], "i"), offset(c.args[1], "j")) for c in cells]
     if all(isinstance(x, int) for pair in offsets for x in pair):
@@ -117,7 +159,7 @@ def reach_of(*roots: Expr):
 
 
 def offset(expr: Expr, axis: str):
-    """How far an index is from i or j: a number, a sum as `sums.affine` has it, or None."""
+    """An index less i or j: a number, a sum as `sums.affine` returns it, or None."""
     total = affine(expr)
     if total is None:
         return None
@@ -129,7 +171,7 @@ def offset(expr: Expr, axis: str):
 
 
 def _row(roots, cells, offsets):
-    """Row reach: every read one row up, or every read one row down."""
+    """`Row` if every read is one row up, or every read one row down."""
     steps = {di for di, _ in offsets if isinstance(di, int)}
     if len(steps) != 1 or not steps <= {-1, 1} or not all(isinstance(di, int) for di, _ in offsets):
         return None
@@ -159,7 +201,7 @@ def _minus_j(total):
 
 
 def _extreme(total, ranges, side):
-    """The largest (side 1) or smallest (side -1) value of a sum over all its indices, or None."""
+    """The largest (side 1) or smallest (side -1) value of a sum over its indices of reductions, or None."""
     for _ in range(8):
         k = next((atom for atom in total if isinstance(atom, Expr) and atom.op == "index"), None)
         if k is None:
@@ -189,7 +231,7 @@ def _extreme(total, ranges, side):
 
 
 def _outermost(op, bounds):
-    """The least or largest of bounds, None when one is."""
+    """The least or largest of bounds, None if one of them is."""
     if any(b is None for b in bounds):
         return None
     numbers = [b for b in bounds if isinstance(b, int)]
@@ -204,14 +246,14 @@ def _outermost(op, bounds):
 
 
 def _split(roots, cells):
-    """Split reach: one reduction whose body is M(i, k + a) + M(k + b, j) + what reads no cell; the rest reads near."""
+    """`Split` if there is one reduction of M(i, k + a) + M(k + b, j) + a term without cells; other reads are near."""
     found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
     nodes = [part for part in found if part.op == "reduce"]
     if len(nodes) != 1 or nodes[0].data not in ("min", "max"):
         return None
     node = nodes[0]
     k, lo, hi, body = node.args[:4]
-    if any(part.data != node.data or _keys(part) != _keys(node) for part in found):
+    if any(loop_of(part) != loop_of(node) for part in found):
         return None
     if any(depends_on(x, ("cell", "index")) for x in (lo, hi)) or len(node.args) > 4:
         return None
@@ -241,12 +283,8 @@ def _split(roots, cells):
     return Split(node.data, node, left, right, term, lo, hi, tuple(sorted(set(offsets))))
 
 
-def _keys(part):
-    return tuple(map(id, part.args[:4]))
-
-
 def _in_order(body):
-    """Whether a sum of floats is M + M, or that plus one term which reads no cell."""
+    """Whether a sum of floats is M + M, or that plus one term without cells."""
     if body.op != "add":
         return False
     inner = [arg for arg in body.args if depends_on(arg, ("cell",))]
@@ -270,7 +308,7 @@ def _index_offset(expr, k):
 
 
 def _outside(root, body):
-    """The nodes of `root` that can be reached without going through `body`."""
+    """The nodes of `root` on paths that do not go through `body`."""
     seen, stack = set(), [root]
     while stack:
         part = stack.pop()

@@ -1,18 +1,21 @@
-"""The way back through a table in memory for a few rows: decisions of one band of rows at a time, from checkpoints.
+"""Checkpointed traceback: follow the choices of a table from its corner, with memory for a few rows.
 
-The table is filled once, and of every so many rows the last is held. Then, from the lowest band upwards, a band is
-filled again from the row above it, its decisions are kept, and the walk goes on through them.
+The table is filled once, and the last row of each band of rows is held. Then, from the lowest band upwards, a band is
+filled again from the row above it, its choices are kept, and the traceback goes on through them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.dp.analysis import bounds, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
+from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
 from clgeom.dp.patterns import PATTERNS
@@ -23,51 +26,60 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 
 #: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
 STEPS = 1 << 17
-#: Bytes of the decisions of a band.
+#: Bytes of the choices of a band.
 BAND_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
-class Walk:
-    """A way through a table, from the cell that answers for it (`Table.corner`).
+class Traceback:
+    """A path through a table, from the cell that answers for it (`Table.corner`).
 
     Attributes
     ----------
     cells : ndarray of int64, shape (k, 2)
         Rows and columns of its cells.
     decisions : ndarray of uint8, shape (k,)
-        What was decided in each.
+        The choice of each cell.
     value : scalar
-        Of the first cell.
+        The value of the first cell.
     """
 
-    cells: np.ndarray
-    decisions: np.ndarray
-    value: object
+    cells: NDArray[np.int64]
+    decisions: NDArray[np.uint8]
+    value: Any
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.decisions)
 
 
-def walk_back(
-    equation, shape, moves, *, band_bytes=BAND_BYTES, check="auto", values=None, device=None, **parameters
-) -> Walk:
-    """Follow the decisions of an equation from the table's corner, with memory for a few rows of it.
+def traceback(
+    equation: Equation,
+    shape: Shape,
+    moves: Sequence[tuple[int, int] | None],
+    *,
+    band_bytes: int = BAND_BYTES,
+    check: bool | Literal["auto"] = "auto",
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> Traceback:
+    """Follow the choices of an equation from the table's corner, with memory for a few rows of it.
 
     Parameters
     ----------
     equation : Equation
-        Whose reads are near, and which returns decisions: up to 256 of them.
+        One that reads near cells and returns its choice (``decisions``), one of up to 256.
     shape : tuple of int
         Rows and columns.
     moves : sequence of (int, int) or None
-        For each decision the offset of the next cell, such as (-1, 0) for the cell above; None ends the walk. It also
-        ends where it leaves the table.
+        For each choice the offset of the next cell, such as (-1, 0) for the cell above; None ends the traceback. It
+        also ends where it leaves the table.
     band_bytes : int
-        Memory for decisions, about. Less of it needs more memory for checkpoints: n * m / band rows cells.
+        Memory for choices, about. The less there is, the more checkpoints are held: one row of the table for each band.
     check : {"auto", False}
         Compute a few cells before, with traps on, as `fill` does.
     values, device, **parameters
@@ -75,76 +87,77 @@ def walk_back(
 
     Returns
     -------
-    Walk
+    Traceback
 
     Examples
     --------
     >>> from clgeom import dp
     >>> steps = dp.Equation("decision = j > 0; return i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1);", pattern="NOSE",
     ...                     decisions=2)
-    >>> dp.walk_back(steps, (2, 3), [(-1, 0), (0, -1)]).cells.tolist()
+    >>> dp.traceback(steps, (2, 3), [(-1, 0), (0, -1)]).cells.tolist()
     [[1, 2], [1, 1], [1, 0], [0, 0]]
     """
-    of = "walk_back"
-    job = _job(equation, shape, values, device, parameters, of)
-    moves = _moves(moves, equation, job.pattern, of)
+    caller = "traceback"
+    job = _job(equation, shape, values, device, parameters, caller)
+    moves = _moves(moves, equation, job.pattern, caller)
     if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
-            f"walk_back needs an equation that reads near cells of one corner. {equation.name} reads {equation.reach}."
+            f"{caller} needs an equation that reads near cells of one corner. {equation.name} reads {equation.reach}."
         )
     if tiles.flips_for(job, filter(None, moves)) is None:
         raise InvalidInput(
-            f"The 'moves' parameter of {of} must lead to one corner, as the reads of {equation.name} do. Got {moves}."
+            f"The 'moves' parameter of {caller} must lead to one corner, as the reads of {equation.name} do. "
+            f"Got {moves}."
         )
     if check not in ("auto", False):
-        raise InvalidInput(f"The 'check' parameter of {of} must be 'auto' or False. Got {check!r} instead.")
+        raise InvalidInput(f"The 'check' parameter of {caller} must be 'auto' or False. Got {check!r} instead.")
     if job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values):
         raise InvalidInput(
-            f"walk_back needs integers that stay in their type in indices and conditions, and with these parameters "
+            f"{caller} needs integers that stay in their type in indices and conditions, and with these parameters "
             f"those of {equation.name} may not."
         )
     hold_to_table(job)
     if check:
         trial.check(job)
-    with users_errors(equation.source if equation.traced else equation.body, of=equation.name):
-        return _walk(job, moves, band_bytes)
+    with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
+        return _traced(job, moves, band_bytes)
 
 
-def _job(equation, shape, values, device, parameters, of) -> Job:
+def _job(equation, shape, values, device, parameters, caller) -> Job:
     if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
-        raise InvalidInput(f"{of} needs an equation that returns one of up to 256 decisions, not {equation.decisions}.")
-    shape = check_shape(shape, of=of)
-    held = check_values(equation, given_values(values, parameters, of=of), of=of)
+        raise InvalidInput(f"{caller} needs an equation with up to 256 decisions. Got {equation.decisions} instead.")
+    shape = check_shape(shape, caller=caller)
+    held = check_values(equation, given_values(values, parameters, caller=caller), caller=caller)
     session = as_session(device)
     if equation.pattern is None:
-        raise InvalidInput(f"{of} needs an equation with a pattern. {equation.name} has none.")
+        raise InvalidInput(f"{caller} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
     hold_to_pattern(equation, pattern, held, shape)
-    arguments, buffers = bind(session, equation, held, of=of)
+    arguments, buffers = bind(session, equation, held, caller=caller)
     stages = pattern.stages(*shape)
     return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers)
 
 
-def _moves(moves, equation, pattern, of):
-    """Moves as tuples, None where a walk ends."""
+def _moves(moves, equation, pattern, caller):
+    """Moves as tuples, None where a traceback ends."""
     found = []
     for move in moves:
         if move is not None:
             move = tuple(int(by) for by in move)
             if len(move) != 2 or not pattern.allows(*move):
                 raise InvalidInput(
-                    f"The 'moves' parameter of {of} must lead where {pattern.name} reads. Got {move} instead."
+                    f"The 'moves' parameter of {caller} must lead where {pattern.name} reads. Got {move} instead."
                 )
         found.append(move)
     if len(found) != equation.decisions:
         raise InvalidInput(
-            f"The 'moves' parameter of {of} must have one entry for each of {equation.decisions} decisions. "
+            f"The 'moves' parameter of {caller} must have one entry for each of {equation.decisions} decisions. "
             f"Got {len(found)} instead."
         )
     return tuple(found)
 
 
-def _walk(job, moves, band_bytes):
+def _traced(job, moves, band_bytes) -> Traceback:
     n, m = job.shape
     session, dtype = job.session, job.equation.dtype
     forward = tiles.Sweep.of(job, tiles.flips_for(job, filter(None, moves)))
@@ -178,7 +191,7 @@ def _walk(job, moves, band_bytes):
     while min(cursor[:2]) >= 0:
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
-        # a band is a table of its own, as far to the right as the walk has come
+        # a band is a table of its own, as far to the right as the traceback has come
         here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False)
         launches, groups = here.launches()
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)
@@ -192,12 +205,12 @@ def _walk(job, moves, band_bytes):
             "cursor",
             "steps",
         )
-        walk = Step("dp/table/walk_back", walker, args, 1, {"bits": again.bits, "moves": canonical})
-        walks = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
-        job.run(Plan(Series(fill, (2, 3), launches, groups), *[walk] * walks), **buffers)
+        follow = Step("dp/table/walk_back", walker, args, 1, {"bits": again.bits, "moves": canonical})
+        times = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
+        job.run(Plan(Series(fill, (2, 3), launches, groups), *[follow] * times), **buffers)
         cursor = launch.read(session, buffers["cursor"], np.int32, 3)
         if cursor[0] >= top:
             break
     decisions = launch.read(session, buffers["steps"], np.uint8, int(cursor[2]))
     by = np.array([move or (0, 0) for move in moves] + [(0, 0)] * (256 - len(moves)), np.int64)[decisions]
-    return Walk(start + np.cumsum(by, axis=0) - by, decisions, corner)
+    return Traceback(start + np.cumsum(by, axis=0) - by, decisions, corner)

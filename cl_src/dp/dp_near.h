@@ -1,0 +1,10 @@
+// dp/dp_near.h: what an equation finds in a kernel that hands it the cells that it reads. Included before the equation;
+// the kernel then defines DP_CONTEXT and M(a, b).
+#include "dp/dp_math.h"
+
+// As the function, in the index's own type.
+#define dp_lesser(a, b) ((a) < (b) ? (a) : (b))
+#define dp_inside(index, size) (dp_lesser(index, (size) - 1) > 0 ? dp_lesser(index, (size) - 1) : 0)
+
+// x, which is at least `least`, written so that compilers see it: conditions of base cases fall away, and no branch is left.
+#define AT_LEAST(x, least) ((((x) - (least)) & INT_MAX) + (least))

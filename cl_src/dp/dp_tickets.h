@@ -1,0 +1,50 @@
+// dp/dp_tickets.h: groups of one launch that wait for each other.
+//
+//   progress   [ next ticket | how far piece 0 is | piece 1 | .. | the last piece | whether a group gave up ]
+//
+// A group takes the next piece of work by a ticket, and waits only for the piece before, which a group that runs has taken:
+// so some group can always go on. What one has written is there for those that have seen how far it is; whoever reads it
+// reads volatile memory, so that no cache is in the way. The includer has WG_SIZE.
+#define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE); write_mem_fence(CLK_GLOBAL_MEM_FENCE)
+
+// The next ticket, for all work-items of the group.
+inline int take_ticket(volatile global int *progress, local int *ticket)
+{
+    if (get_local_id(0) == 0)
+        *ticket = atomic_inc(progress);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return *ticket;
+}
+
+// Wait until a piece is so far. A group that has looked `patience` times in vain gives up, and so do all that wait.
+// Returns whether this one did, for all its work-items alike; `given_up` is false at first.
+inline bool wait_for(volatile global int *progress, const int piece, const int enough, const int patience, local int *given_up)
+{
+    volatile global int *stalled = progress + 1 + get_num_groups(0);
+    if (get_local_id(0) == 0 && piece >= 0) {
+        bool there = false;
+        for (int looks = 0; looks < patience && !there; ++looks) {
+            there = atomic_or(progress + 1 + piece, 0) >= enough;
+            if (!there && looks % 256 == 255 && atomic_or(stalled, 0))
+                break;
+        }
+        if (!there) {
+            atomic_xchg(stalled, 1);
+            *given_up = 1;
+        }
+        FENCE;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    return *given_up;
+}
+
+// Let others see how far a piece is: all that the group has written before. The last work-item says so, while the first
+// may look at the piece before.
+inline void hand_on(volatile global int *progress, const int piece, const int done, const bool gone)
+{
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) == WG_SIZE - 1 && !gone) {
+        FENCE;
+        atomic_xchg(progress + 1 + piece, done);
+    }
+}

@@ -1,0 +1,155 @@
+// dp/dp_tile.h: blocks of cells in registers, and the rows of cells that tiles hand on. For the kernels of slanted tiles.
+//
+//           LEFT      COLUMNS
+//         +-------+-------------+
+//      UP | . . . | . . . . . . |    window[UP + ROWS][LEFT + COLUMNS]: a block, #, and the cells that its cells read. The
+//         +-------+-------------+    block to the right has the last LEFT columns of this window as its own left ones, the
+//    ROWS | . . . | # # # # # # |    block below has the last UP rows above it.
+//         +-------+-------------+
+//
+// The includer has the equation with cell_t; WG_SIZE, ROWS, COLUMNS, UP, LEFT; FLIP_ROWS and FLIP_COLUMNS (0 or 1): rows and
+// columns are counted in the order of filling; VECTOR, the cells that are stored at once, with their type cells_t: the table
+// is our own memory, and its rows are aligned for that; and for FILL_BLOCK the macros NEAR_OF(r, c) and HELD_OF(r, c), what a
+// cell's function takes besides, HELD (1: elements of parameters are held) and BITS, with packed_t (0: no decision is kept).
+// All loops unroll, so that windows are registers.
+#define WIDE (LEFT + COLUMNS)          // columns of a window
+#define STRIP (WG_SIZE * ROWS)         // rows of a strip of tiles
+#define ACROSS (COLUMNS / VECTOR)      // vectors side by side in a block
+#define PARTS (UP * ACROSS)            // vectors that a block hands on to the one below
+#define STATE (LEFT * (UP + ROWS) + UP * COLUMNS)   // cells of memory for what an item carries from a tile to the next
+#if VECTOR == 4
+#define CELLS(of) ((cells_t)((of)[0], (of)[1], (of)[2], (of)[3]))
+#define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1; (to)[2] = (cells).s2; (to)[3] = (cells).s3
+#else
+#define CELLS(of) ((cells_t)((of)[0], (of)[1]))
+#define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1
+#endif
+#if FLIP_ROWS
+#define TABLE_ROW(i) (n - 1 - (i))     // of the table; else rows and columns count in the order of filling
+#else
+#define TABLE_ROW(i) (i)
+#endif
+#if FLIP_COLUMNS
+#define TABLE_COLUMN(j) (m - 1 - (j))
+#else
+#define TABLE_COLUMN(j) (j)
+#endif
+
+// Which of the rows in `edges` holds the lower edge of a strip: one of two in turn, and one of its own for every so many
+// strips (0: none).
+inline int slot_of(const int strip, const int every)
+{
+    return every && (strip + 1) % every == 0 ? 1 + (strip + 1) / every : strip & 1;
+}
+
+// What a work-item carries from a tile to the next one to its right: the left columns of its window, `fresh` for the first.
+inline void load_left(cell_t window[][WIDE], global const cell_t *state, const bool fresh)
+{
+    #pragma unroll
+    for (int r = 0; r < UP + ROWS; ++r)
+        #pragma unroll
+        for (int c = 0; c < LEFT; ++c)
+            window[r][c] = fresh ? (cell_t)0 : state[(r * LEFT + c) * WG_SIZE];
+}
+inline void store_left(global cell_t *state, cell_t window[][WIDE])
+{
+    #pragma unroll
+    for (int r = 0; r < UP + ROWS; ++r)
+        #pragma unroll
+        for (int c = 0; c < LEFT; ++c)
+            state[(r * LEFT + c) * WG_SIZE] = window[r][c];
+}
+
+// The cells of a window but its left columns: none of them is read before it is computed, or is handed on.
+inline void clear_block(cell_t window[][WIDE])
+{
+    #pragma unroll
+    for (int r = 0; r < UP + ROWS; ++r)
+        #pragma unroll
+        for (int c = 0; c < COLUMNS; ++c)
+            window[r][LEFT + c] = (cell_t)0;
+}
+
+// From a block to the next one to its right; before the first, cells are 0.
+inline void next_block(cell_t window[][WIDE], const bool first)
+{
+    #pragma unroll
+    for (int r = 0; r < UP + ROWS; ++r)
+        #pragma unroll
+        for (int c = 0; c < LEFT; ++c)
+            window[r][c] = first ? (cell_t)0 : window[r][COLUMNS + c];
+}
+
+// The cells of a block to the table; `whole`: all of them are in it.
+inline void store_block(global cell_t *table, const int pitch, cell_t window[][WIDE], const int row, const int column,
+                        const int bottom, const int n, const int m, const bool whole)
+{
+    global cell_t *target = table + (size_t)TABLE_ROW(row) * pitch + TABLE_COLUMN(column);
+    const long down = FLIP_ROWS ? -(long)pitch : (long)pitch;
+    if (whole || (column >= 0 && row + ROWS <= bottom && column + COLUMNS <= m)) {
+        #pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+#if FLIP_COLUMNS
+            #pragma unroll
+            for (int c = 0; c < COLUMNS; ++c)
+                target[r * down - c] = window[UP + r][LEFT + c];
+#else
+            #pragma unroll
+            for (int k = 0; k < ACROSS; ++k)
+                *(global cells_t *)(target + r * down + k * VECTOR) = CELLS(&window[UP + r][LEFT + k * VECTOR]);
+#endif
+        }
+    } else if (column >= 0) {
+        #pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            #pragma unroll
+            for (int c = 0; c < COLUMNS; ++c)
+                if (row + r < bottom && column + c < m)
+                    target[r * down + (FLIP_COLUMNS ? -c : c)] = window[UP + r][LEFT + c];
+    }
+}
+
+// The last row of the table, where a block has it: in whole blocks, in the order of filling.
+inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const int row, const int column, const int n)
+{
+    #pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        if (row + r == n - 1) {
+            #pragma unroll
+            for (int k = 0; k < ACROSS; ++k)
+                *(global cells_t *)(last_row + column + k * VECTOR) = CELLS(&window[UP + r][LEFT + k * VECTOR]);
+        }
+}
+
+// Compute those cells of a block that meet `guard`, column after column, where a kernel has row, column, n, m, a window w,
+// `decision`, and the decisions of each row, won. What is known of the first row and column, which are 0, makes conditions
+// fall away: an `inner` block has neither, and of others only the first cells may.
+#define FILL_BLOCK(inner, guard)                                                    \
+    _Pragma("unroll") for (int c = 0; c < COLUMNS; ++c)                             \
+        _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                            \
+            if (guard) {                                                            \
+                w[UP + r][LEFT + c] = CELL(inner, r, c);                            \
+                KEEP_DECISION(r, c);                                                \
+            }
+#if BITS
+#define KEEP_DECISION(r, c) won[r] |= (packed_t)decision << (c * BITS)
+#else
+#define KEEP_DECISION(r, c)
+#endif
+#if HELD
+#define AT(inner, r, c) TABLE_ROW(row + r), TABLE_COLUMN(column + c), n, m
+#define CELL(inner, r, c)                                                           \
+    (inner || r ? inner || c ? CELL_BY(dp_cell_held_i_j, inner, r, c) : CELL_BY(dp_cell_held_i, inner, r, c) \
+                : inner || c ? CELL_BY(dp_cell_held_j, inner, r, c) : CELL_BY(dp_cell_held, inner, r, c))
+#else
+#define HELD_OF(r, c)
+#if FLIP_ROWS || FLIP_COLUMNS
+#define AT(inner, r, c) TABLE_ROW(row + r), TABLE_COLUMN(column + c), n, m
+#else
+#define AT(inner, r, c) KNOWN(inner, row, r, ROWS), KNOWN(inner, column, c, COLUMNS), n, m
+#define KNOWN(inner, x, k, size) (inner ? AT_LEAST(x + k, k + size) : k ? AT_LEAST(x + k, k) : x + k)
+#endif
+#define CELL(inner, r, c) CELL_BY(dp_cell, inner, r, c)
+#endif
+#define CELL_BY(function, inner, r, c) \
+    function(AT(inner, r, c) NEAR_OF(r, c) HELD_OF(r, c) DP_ARGUMENTS DP_DECISION(&decision))

@@ -1,0 +1,79 @@
+// hood/tile_bounds.h: what lies inside the hull of a tile for certain, by one work-item. The includer has geometry/sieve.h,
+// hood/hood_tile.h and tile_t.
+
+// A hood in units of the frame: places of its corners.
+typedef struct { local const ushort *corners; uint count; frame_t frame; } scaled_hood_t;
+
+inline float2 scaled_corner(const tile_t tile, const scaled_hood_t *hood, uint k)
+{
+    const uint at = hood->corners[k];
+    return (float2)(scaled(tile.x[at], hood->frame.left, hood->frame.across),
+                    scaled(tile.y[at], hood->frame.low, hood->frame.up));
+}
+
+// Its height at some x, or `none` where it does not reach.
+inline float hood_height(const tile_t tile, const scaled_hood_t *hood, float x, float none)
+{
+    uint lo = 0, hi = hood->count - 1;
+    while (lo + 1 < hi) {
+        const uint mid = (lo + hi) / 2;
+        if (scaled(tile.x[hood->corners[mid]], hood->frame.left, hood->frame.across) <= x)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return line_height(scaled_corner(tile, hood, lo), scaled_corner(tile, hood, hi), x, none);
+}
+
+// The frame of hoods: bins from the leftmost corner to the rightmost, heights from the lowest to the highest. One whose
+// `across` is 0 is no use.
+inline frame_t item_frame(const tile_t tile, uint lower, uint upper)
+{
+    local const ushort *low_hood = tile.hoods, *high_hood = tile.hoods + TILE;
+    const uint leftmost = lower ? low_hood[0] : 0, rightmost = lower ? low_hood[lower - 1] : 0;
+    const real_t left = tile.x[leftmost], right = tile.x[rightmost];
+    real_t low = tile.y[leftmost], high = low;
+    for (uint k = 0; k < lower; ++k)
+        low = tile.y[low_hood[k]] < low ? tile.y[low_hood[k]] : low;
+    for (uint k = 0; k < upper; ++k)
+        high = tile.y[high_hood[k]] > high ? tile.y[high_hood[k]] : high;
+#if defined(CLGEOM_COORD_int)
+    const scale_t width = (uint)right - (uint)left, rise = (uint)high - (uint)low;
+#else
+    const scale_t width = right - left, rise = high - low;
+#endif
+    const int usable = lower > 1 && upper > 1 && LEAST < width && width < MOST && LEAST < rise && rise < MOST;
+    const frame_t frame = {left, low, 0, 0, 0, 0, usable ? BINS / width : 0, usable ? 1 / rise : 0};
+    return frame;
+}
+
+// The bounds of all bins, and the frame with its box.
+inline void item_bounds(const tile_t tile, uint lower, uint upper, global frame_t *frame_found, global float2 *bounds)
+{
+    frame_t frame = item_frame(tile, lower, upper);
+    const int usable = frame.across != 0;
+    const scaled_hood_t below = {tile.hoods, lower, frame}, above = {tile.hoods + TILE, upper, frame};
+    for (uint bin = 0; bin < BINS; ++bin) {
+        float2 bound = (float2)(NOTHING, -NOTHING);
+        if (usable) {
+            const float a = bin - PAD, b = bin + 1 + PAD;
+            bound = bin_bounds(bin, hood_height(tile, &below, a, NOTHING), hood_height(tile, &below, b, NOTHING),
+                               hood_height(tile, &above, a, -NOTHING), hood_height(tile, &above, b, -NOTHING));
+        }
+        bounds[bin] = bound;
+    }
+    diagonals_t outer = no_diagonals();
+    for (uint k = 0; k < (usable ? lower + upper : 0); ++k) {
+        const uint at = tile.hoods[k < lower ? k : TILE + k - lower];
+        diagonals_take(&outer, scaled(tile.x[at], frame.left, frame.across) / BINS, scaled(tile.y[at], frame.low, frame.up),
+                       TILE_POINT(tile, at));
+    }
+    if (usable) {
+        const box_t box = box_between(&outer);
+        frame.box_left = box.left;
+        frame.box_right = box.right;
+        frame.box_bottom = box.bottom;
+        frame.box_top = box.top;
+    }
+    *frame_found = frame;
+}

@@ -1,0 +1,5 @@
+// keys/bits.h: unsigned integers by their width, for keys and payloads that kernels move without looking at their type.
+typedef uchar bits8_t;
+typedef ushort bits16_t;
+typedef uint bits32_t;
+typedef ulong bits64_t;

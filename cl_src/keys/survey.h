@@ -1,0 +1,20 @@
+// keys/survey.h: what a survey of keys finds. After keys/key_order.h.
+//
+//   varying    bits in which some key's ordered key differs from that of keys[0]: a pass over other bits would change
+//              nothing
+//   special    1 if some key is -0.0 or NaN (floats), so that the ordered key does not tell the key's bits
+//   descents   1 if some key is below the one before it
+//
+// Only bits in `significant` count for varying and descents.
+#if CLGEOM_KEY_FLOAT
+#define SPECIAL(bits) ((key_t)((bits) == CLGEOM_KEY_SIGN) | key_nan_mask(bits))
+#else
+#define SPECIAL(bits) ((key_t)0)
+#endif
+
+inline void store_found(global ulong *found, key_t varying, key_t special, key_t descents)
+{
+    found[0] = varying;
+    found[1] = special != 0;
+    found[2] = descents != 0;
+}

@@ -1,0 +1,81 @@
+// radio/models.h: models of path loss, in dB. Plain arithmetic and logarithms of scalars or of vectors.
+//
+// LOSS_<model>(name, T, flag_t) defines
+//
+//   inline T name(T distance, T frequency, ..)     in km, MHz, m and degrees, in the order below
+//
+// T is the type of numbers, flag_t what comparisons of them give. The includer defines NUMBERS_ARE_FLOAT, 1 or 0, and,
+// for walfisch_ikegami, CITY_SLOPE: how the loss over roofs grows with the frequency.
+// Sources: COST 231 final report (1999), section 4.4.1 (walfisch_ikegami, line_of_sight); Rappaport, "Wireless
+// communications" (2002), sections 4.2 and 4.6 (free_space, two_ray, interference).
+#if NUMBERS_ARE_FLOAT
+#define NUM(T, x) ((T)NUM_(x))
+#define NUM_(x) (x##f)
+#else
+#define NUM(T, x) ((T)(x))
+#endif
+
+#define LOSS_free_space(name, T, flag_t)                                                                              \
+inline T name(T distance, T frequency)                                                                                \
+{                                                                                                                     \
+    return NUM(T, 32.44778322188337) + NUM(T, 20.0) * (log10(distance) + log10(frequency));                           \
+}
+
+// Free space up to where the plane earth's fourth power of the distance overtakes it.
+#define LOSS_two_ray(name, T, flag_t)                                                                                 \
+inline T name(T distance, T frequency, T base_height, T mobile_height)                                                \
+{                                                                                                                     \
+    const T free_space = NUM(T, 32.44778322188337) + NUM(T, 20.0) * (log10(distance) + log10(frequency));             \
+    const T plane_earth = NUM(T, 120.0) + NUM(T, 40.0) * log10(distance)                                              \
+        - NUM(T, 20.0) * (log10(base_height) + log10(mobile_height));                                                 \
+    return plane_earth > free_space ? plane_earth : free_space;                                                       \
+}
+
+// The field of the direct ray and of the one reflected by the ground, added with their phases. The paths' difference
+// comes from the heights' product, for the difference of two nearly equal roots would lose it.
+#define LOSS_interference(name, T, flag_t)                                                                            \
+inline T name(T distance, T frequency, T base_height, T mobile_height, T reflection)                                  \
+{                                                                                                                     \
+    const T ground = distance * NUM(T, 1000.0);                                                                       \
+    const T down = base_height - mobile_height, up = base_height + mobile_height;                                     \
+    const T direct = sqrt(ground * ground + down * down), bounced = sqrt(ground * ground + up * up);                  \
+    const T longer = NUM(T, 4.0) * base_height * mobile_height / (direct + bounced);                                  \
+    const T waves = longer * frequency * NUM(T, 0.0033356409519815205);                                               \
+    const T turn = NUM(T, 6.283185307179586) * (waves - floor(waves));                                                \
+    const T share = reflection * direct / bounced;                                                                    \
+    const T power = NUM(T, 1.0) + share * share + NUM(T, 2.0) * share * cos(turn);                                    \
+    const T free_space = NUM(T, -27.55221677811663) + NUM(T, 20.0) * (log10(direct) + log10(frequency));              \
+    return free_space - NUM(T, 10.0) * log10(power);                                                                  \
+}
+
+#define LOSS_line_of_sight(name, T, flag_t)                                                                           \
+inline T name(T distance, T frequency, T base_height, T mobile_height)                                                \
+{                                                                                                                     \
+    return NUM(T, 42.6) + NUM(T, 26.0) * log10(distance) + NUM(T, 20.0) * log10(frequency);                           \
+}
+
+// turned, to_street: from the last roof down into the street, by the angle between the street and the ray.
+// screened .. over_roofs: over the roofs before, by how far the antenna stands above or below them.
+#define LOSS_walfisch_ikegami(name, T, flag_t)                                                                        \
+inline T name(T distance, T frequency, T base_height, T mobile_height, T roof_height,                                 \
+              T street_width, T separation, T orientation, flag_t line_of_sight)                                      \
+{                                                                                                                     \
+    const T log_d = log10(distance), log_f = log10(frequency);                                                        \
+    const T seen = NUM(T, 42.6) + NUM(T, 26.0) * log_d + NUM(T, 20.0) * log_f;                                        \
+    const T turned = orientation < NUM(T, 35.0) ? NUM(T, -10.0) + NUM(T, 0.354) * orientation                         \
+        : orientation < NUM(T, 55.0) ? NUM(T, 2.5) + NUM(T, 0.075) * (orientation - NUM(T, 35.0))                     \
+        : NUM(T, 4.0) - NUM(T, 0.114) * (orientation - NUM(T, 55.0));                                                 \
+    const T to_street = NUM(T, -16.9) - NUM(T, 10.0) * log10(street_width) + NUM(T, 10.0) * log_f                     \
+        + NUM(T, 20.0) * log10(roof_height - mobile_height) + turned;                                                 \
+    const T above = base_height - roof_height;                                                                        \
+    const flag_t over = above > NUM(T, 0.0);                                                                          \
+    const T near = distance < NUM(T, 0.5) ? distance * NUM(T, 2.0) : NUM(T, 1.0);                                     \
+    const T screened = over ? NUM(T, -18.0) * log10(NUM(T, 1.0) + (over ? above : NUM(T, 0.0))) : NUM(T, 0.0);        \
+    const T k_a = over ? NUM(T, 54.0) : NUM(T, 54.0) - NUM(T, 0.8) * above * near;                                    \
+    const T k_d = over ? NUM(T, 18.0) : NUM(T, 18.0) - NUM(T, 15.0) * above / roof_height;                            \
+    const T k_f = NUM(T, -4.0) + NUM(T, CITY_SLOPE) * (frequency * NUM(T, 0.001081081081081081) - NUM(T, 1.0));       \
+    const T over_roofs = screened + k_a + k_d * log_d + k_f * log_f - NUM(T, 9.0) * log10(separation);                \
+    const T extra = to_street + over_roofs;                                                                           \
+    const T hidden = NUM(T, 32.4) + NUM(T, 20.0) * (log_d + log_f) + (extra > NUM(T, 0.0) ? extra : NUM(T, 0.0));     \
+    return line_of_sight ? seen : hidden;                                                                             \
+}

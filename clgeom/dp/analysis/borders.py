@@ -1,0 +1,97 @@
+"""Cells next to the borders of conditions: where a check of a few cells looks first.
+
+A condition changes along a border, and a forgotten base case shows there: a border is a row, a column, or a curve that
+has one cell in each row or column. Borders are found by solving the sum that a condition compares with 0 for i and for
+j, in floats on the host; what depends on cells is left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.analysis.outside import Reads, solved
+from clgeom.dp.analysis.sums import affine, combine
+from clgeom.dp.language.nodes import depends_on, evaluate, walk
+
+#: Rows, columns, cells of one border, and cells in all that are looked at.
+MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 16, 256, 4_096
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+#: Nodes that an index cannot be solved for on the host.
+NOT_SOLVED = ("cell", "index", "reduce", "argreduce")
+
+
+def borders(job, nodes):
+    """Rows, columns and cells (i, j) next to the borders of conditions, and of reads that leave the table."""
+    n, m = job.shape
+    rows, columns, cells = [], [], [(np.zeros(0, np.int64),) * 2]
+    env = {"n": n, "m": m, **job.values}
+    for way in _suspects(job, nodes):
+        values = solved(way)
+        if values is not None:
+            rows.append(values["i"])
+            columns.append(values["j"])
+    for form in _compared(nodes, job.shape):
+        own = {atom.op: atom for atom in form if atom is not None and atom.op in ("i", "j")}
+        rest = {atom: by for atom, by in form.items() if atom is None or atom.op not in ("i", "j")}
+        if any(atom is not None and depends_on(atom, NOT_SOLVED) for atom in rest):
+            continue
+        for axis, along, length in (("j", "i", n), ("i", "j", m)):
+            if axis not in own or any(a is not None and depends_on(a, (axis,)) for a in rest):
+                continue
+            others = {**rest, own[along]: form[own[along]]} if along in own else rest
+            fixed = not any(a is not None and depends_on(a, (along,)) for a in others)
+            lines = np.unique(np.linspace(0, length - 1, 1 if fixed else MOST_OF_A_BORDER).astype(np.int64))
+            at = _solved_for(form[own[axis]], others, {**env, along: lines})
+            if fixed:
+                near = int(at[0]) + np.arange(-1, 2)
+                (columns if axis == "j" else rows).extend(near.tolist())
+                continue
+            for step in (0, -1, 1):
+                pair = lines, at + step
+                cells.append(pair if axis == "j" else pair[::-1])
+    i, j = (np.concatenate(part) for part in zip(*cells))
+    inside = (0 <= i) & (i < n) & (0 <= j) & (j < m)
+    return _lines(rows, n), _lines(columns, m), (i[inside][:MOST_CELLS], j[inside][:MOST_CELLS])
+
+
+def _suspects(job, nodes):
+    """Ways on which a read may leave the table; some of their conditions may be unknown."""
+    found = []
+    for _, way in Reads(job, nodes).suspects():
+        found.append(way)
+        if len(found) == MOST_LINES // 2:
+            break
+    return found
+
+
+def _compared(nodes, shape):
+    """Sums whose sign changes where a condition changes, or where a read leaves the table."""
+    for part in walk(*nodes.computed):
+        if part.op in COMPARISONS:
+            a, b = map(affine, part.args)
+            if a is not None and b is not None:
+                yield combine(a, b, -1)
+        elif part.op == "cell":
+            for arg, size in zip(part.args, shape):
+                form = affine(arg)
+                if form is not None:
+                    yield form
+                    yield combine(form, {None: 1}, -size)
+
+
+def _solved_for(by, rest, env):
+    """The x where by * x + rest is 0, rounded down; -2 where that is far outside every table."""
+    made, total = {}, 0
+    for atom, factor in rest.items():
+        value = 1 if atom is None else evaluate(atom, env, made)
+        total = total + factor * np.asarray(value, np.float64)
+    lines = next((env[axis] for axis in ("i", "j") if axis in env), np.zeros(1))
+    at = np.floor(-total / by) + np.zeros(len(lines))
+    at = np.where(np.abs(at) < 2.0**40, at, -2.0)
+    return at.astype(np.int64)
+
+
+def _lines(found, size):
+    """The first and last few of the lines found that are in the table."""
+    lines = np.unique([at for at in found if 0 <= at < size]).astype(np.int64)
+    return np.concatenate([lines[: MOST_LINES // 2], lines[MOST_LINES // 2 :][-MOST_LINES // 2 :]])

@@ -1,0 +1,37 @@
+"""Public names that are imported when they are first used, so that importing a package costs next to nothing.
+
+A package lists its names twice: as imports under ``TYPE_CHECKING``, which type checkers and editors read, and in a
+table from which `lazy_names` makes the package's ``__getattr__``. A test holds the two equal. Type checkers never see
+the ``__getattr__``: with it, every misspelt name would be an object of type Any.
+"""
+
+from importlib import import_module
+
+
+def lazy_names(package, namespace, homes, *others):
+    """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
+
+    Parameters
+    ----------
+    package : str
+    namespace : dict
+        The package's ``globals()``, where names are kept once they are imported.
+    homes : dict of str to str
+        The public names of each module below the package, apart by spaces. A module's own name stands for the module.
+    *others : str
+        Public names that the package defines itself.
+    """
+    modules = {name: module for module, names in homes.items() for name in names.split()}
+    public = [*others, *sorted(modules)]
+
+    def __getattr__(name):
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f"{package}.{modules[name]}")
+        value = namespace[name] = module if name == modules[name] else getattr(module, name)
+        return value
+
+    def __dir__():
+        return sorted(public)
+
+    return public, __getattr__, __dir__

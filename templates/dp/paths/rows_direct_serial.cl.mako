@@ -1,0 +1,132 @@
+<%page args="equation='', loops='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
+<% passed = ", reach, undeclared" if trapped else "" %>\
+// rows_direct: several rows of a table whose cells read only the row before; a work-item takes `core` columns of them.
+//
+//   row above   |<- left ->|<------ core ------>|<- right ->|
+//   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    x: right. The margins are the sums over the rows of how
+//   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    far a cell reads, so that an item needs nothing of its
+//   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|    neighbours. Two rows of them stay in its cache.
+//
+// A launch has the items from `part` on: rows that take long are filled in parts. Work: (core + left + right) / core
+// evaluations a cell; memory: one row in and out a launch, and a bit or more a choice.
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp/dp_math.h"
+% if trapped:
+#include "dp/dp_undeclared.h"
+#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_undeclared
+#define M(a, b) dp_row[dp_within(dp_undeclared, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
+% else:
+#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base
+#define M(a, b) dp_row[(b) - dp_base]
+% endif
+% if equation:
+${equation}
+% else:
+#include "dp/dp_sample.h"
+% endif
+${loops}
+#define WG_SIZE ${wg_size}
+#define BITS ${bits}     // of a choice; 0: none is kept
+% if bits:
+#include "dp/dp_pack.h"
+% endif
+
+// Columns begin .. end - 1 of a row from the row before; both begin with column base in memory.
+<%def name="columns(function, begin, end)">\
+    for (int j = ${begin}; j < ${end}; ++j) {
+#if DP_HAS_DECISION
+        uint decision;
+#endif
+        target[j - base] = ${function}(i, j, n, m, source, base${passed} DP_ARGUMENTS DP_DECISION(&decision));
+#if BITS
+        won[j - base] = (uchar)decision;
+#endif
+    }
+</%def>\
+inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won,
+                     const int base, const int begin, const int end, const int i, const int n, const int m
+                     ${", const int2 reach, global int *undeclared" if trapped else ""} DP_KERNEL_PARAMETERS)
+{
+${columns("dp_cell", "begin", "end")}\
+}
+% if loops:
+inline void sort_columns(long *columns)
+{
+    for (int a = 1; a < DP_ALONE; ++a)
+        for (int b = a; b > 0 && columns[b] < columns[b - 1]; --b) {
+            const long swap = columns[b];
+            columns[b] = columns[b - 1];
+            columns[b - 1] = swap;
+        }
+}
+
+// The same for rows after the first: loops with column-dependent conditions folded to constants, which go in vectors;
+// between them are columns alone.
+inline void fill_loops(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won,
+                       const int base, const int begin, const int end, const int i, const int n, const int m
+                       DP_KERNEL_PARAMETERS)
+{
+    const long cut = dp_cut(i, n, m DP_ARGUMENTS);
+    long alone[] = DP_ALONE_COLUMNS;
+    sort_columns(alone);
+    int from = begin;
+    for (int a = 0; a <= DP_ALONE; ++a) {
+        const int to = alone[a] < from ? from : alone[a] > end ? end : (int)alone[a];
+        const int middle = cut < from ? from : cut > to ? to : (int)cut;
+${columns("dp_cell_left", "from", "middle")}\
+${columns("dp_cell_right", "middle", "to")}\
+        from = to;
+        if (to < end && alone[a] == to) {
+${columns("dp_cell", "to", "to + 1")}\
+            ++from;
+        }
+    }
+}
+% endif
+
+// Rows row .. row + count - 1; an item's scratch holds two rows of its columns and, for choices, their bytes.
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void rows_direct(const int n, const int m, const int part, const int row, const int count, const int left, const int right,
+                 const int from, const int to, const int core, const int guard, const int width, const int keep,
+                 global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
+% if trapped:
+                 , global const int2 *restrict reaches, global int *undeclared
+% endif
+% if bits:
+                 , global uchar *restrict decisions, const int decision_pitch
+% endif
+                 DP_KERNEL_PARAMETERS)
+{
+    const int first = (part + (int)get_group_id(0)) * core, stop = min(first + core, m);
+    const int begin = max(first - left, 0), end = min(stop + right, m), base = begin - guard;
+    global cell_t *rows[2];
+    scratch += (size_t)get_group_id(0) * 3 * width;
+    rows[0] = scratch;
+    rows[1] = scratch + width;
+    global uchar *won = (global uchar *)(scratch + 2 * width);
+    for (int r = row; r < row + count; ++r) {
+        const int i = ${"n - 1 - r" if flip_rows else "r"};
+        const bool only = r == row + count - 1;   // the last row goes where it stays
+        // with no neighbours the rows of a kept table are the memory
+        const bool straight = keep && core >= m;
+        global const cell_t *source = r == row ? above + (size_t)from * pitch + base
+                                    : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base : rows[(r + 1) & 1];
+        global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
+% if loops:
+        if (r)
+            fill_loops(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
+        else
+% endif
+            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m${passed.replace('reach', 'reaches[r]')} DP_ARGUMENTS);
+        if (keep && target != kept)
+            for (int j = first; j < stop; ++j)
+                kept[j - base] = target[j - base];
+#if BITS
+        for (int b = first / PER_BYTE; b * PER_BYTE < stop; ++b)   // cores are of whole bytes
+            decisions[(size_t)r * decision_pitch + b] = item_pack(won + b * PER_BYTE - base);   // beyond the row is anything
+#endif
+    }
+}

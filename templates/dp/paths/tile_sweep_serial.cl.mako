@@ -1,0 +1,147 @@
+<%page args="equation='', reads='', elements='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%
+    up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
+    vector = min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}[cell])
+    # elements that the cells of a column share, and how many of them one load takes
+    shared = {q: type for q, (kind, type) in enumerate(held or ()) if kind == "column"}
+    each = {q: min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(type, 16)) for q, type in shared.items()}
+%>\
+// tile_sweep: tiles of a table whose cells read only near cells above and to the left; one work-item fills a tile alone.
+//
+//   strip 0   |s=0|s=1|s=2| .. |     a tile is STEPS blocks of ROWS x COLUMNS cells in each of several strips, one below the
+//   strip 1   |s=0|s=1|s=2| .. |     other; its cells never leave the registers: only the lower edge of each strip and the
+//   ..                               left columns of the next block go on to other tiles
+//
+// Tile (I, J) is computed by launch J + lag * I, when the tile above it is done; left columns wait in `state`. Rows and
+// columns are counted in the order of filling; flip_rows and flip_columns turn that into the table's.
+// Work: one evaluation a cell; memory: what is kept, and 1 / ROWS + 1 / COLUMNS of a table of edges at most.
+% if rounded:
+#define DP_ROUNDED_DIVIDE
+% endif
+#include "portable.h"
+#include "dp/dp_near.h"
+% if trapped:
+#include "dp/dp_undeclared.h"
+% endif
+% if equation:
+${reads}
+${equation}
+${elements}
+% else:
+#include "dp/dp_sample_near.h"
+% endif
+#define HELD ${int(held is not None)}   // elements of parameters are held for the cells that share them
+#define WG_SIZE 1
+#define ROWS ${block_rows}
+#define COLUMNS ${block_columns}
+#define STEPS ${steps}
+#define UP ${up}         // rows above a block that its cells read
+#define LEFT ${left}       // columns to the left
+#define FLIP_ROWS ${int(flip_rows)}
+#define FLIP_COLUMNS ${int(flip_columns)}
+#define VECTOR ${vector}
+#define BITS ${bits}
+typedef ${cell}${vector} cells_t;
+% if bits:
+typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;   // decisions of a row of a block
+% endif
+#include "dp/dp_tile.h"
+<%def name="block(inner)">\
+            {
+                const int at = base + step, column = at * COLUMNS;
+                #pragma unroll
+                for (int u = 0; u < UP; ++u)
+                    #pragma unroll
+                    for (int c = 0; c < COLUMNS; ++c)
+                        w[u][LEFT + c] = ${"" if inner else "!begin ? (cell_t)0 : "}(upper + (size_t)u * edge_pitch + column)[c];
+% for q, type in shared.items():
+% for k in range(block_columns // each[q]):
+                const ${type}${each[q]} columns${q}_${k} = columns${q}[step * ${block_columns // each[q]} + ${k}];
+% endfor
+                const ${type} held${q}[] = {${", ".join(f"columns{q}_{c // each[q]}.s{c % each[q]}" for c in range(block_columns))}};
+% endfor
+% if bits:
+                packed_t won[ROWS] = {0};
+% endif
+#if DP_HAS_DECISION
+                uint decision = 0;
+#endif
+% if inner or held is not None:
+                FILL_BLOCK(${int(inner)}, true)
+% else:
+                if (row + ROWS <= bottom && column + COLUMNS <= m) {
+                    FILL_BLOCK(0, true)
+                } else {
+                    FILL_BLOCK(0, row + r < bottom && column + c < m)
+                }
+% endif
+% if last and not inner:
+                if (begin + STRIP >= n)
+                    store_last_row(last_row, w, row, column, n);
+% endif
+% if table:
+                store_block(table, pitch, w, row, column, bottom, n, m, ${"true" if inner else "false"});
+% endif
+% if bits:
+                #pragma unroll
+                for (int r = 0; r < ROWS; ++r)
+                    ${"" if inner else "if (row + r < bottom) "}decisions[(size_t)(row + r - top) * decision_pitch + at] = won[r];
+% endif
+                #pragma unroll
+                for (int u = 0; u < UP; ++u)
+                    #pragma unroll
+                    for (int c = 0; c < COLUMNS; ++c)
+                        (lower + (size_t)u * edge_pitch + column)[c] = w[ROWS + u][LEFT + c];
+                next_block(w, false);
+            }
+</%def>\
+
+// Rows top .. bottom - 1; the edge above them is in slot `entry`.
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
+                const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *restrict edges,
+                global cell_t *restrict state
+                ${", global int *undeclared" if trapped else ""}${", global cell_t *restrict table, const int pitch" if table else ""}
+                ${", global cell_t *restrict last_row" if last else ""}   // in whole blocks, in the order of filling
+                ${", global packed_t *restrict decisions, const int decision_pitch" if bits else ""} DP_KERNEL_PARAMETERS)
+{
+    const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
+    const int base = tile_column * STEPS, blocks = (m + COLUMNS - 1) / COLUMNS, stop = min(STEPS, blocks - base);
+% for q, type in shared.items():
+    local ${type}${each[q]} columns${q}[STEPS * COLUMNS / ${each[q]}];   // what cells of a column share
+    for (int c = 0; c < STEPS * COLUMNS; ++c)
+        ((local ${type} *)columns${q})[c] = dp_load${q}(0, TABLE_COLUMN(base * COLUMNS + c), n, m DP_ARGUMENTS);
+% endfor
+    cell_t w[UP + ROWS][WIDE];
+    for (int strip = tile_row * strips; strip < (tile_row + 1) * strips && top + strip * STRIP < bottom; ++strip) {
+        const int begin = top + strip * STRIP, row = begin;
+        global cell_t *mine = state + (size_t)strip * STATE;
+        global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
+        global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
+% for q, (kind, type) in enumerate(held or ()):
+% if kind == "row":
+        ${type} held${q}[ROWS];
+        #pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            held${q}[r] = dp_load${q}(TABLE_ROW(row + r), 0, n, m DP_ARGUMENTS);
+% endif
+% endfor
+        load_left(w, mine, tile_column == 0);
+        clear_block(w);
+        // steps of whole blocks, none of them in the first row or column
+        int enter = base ? 0 : 1, leave = min(m / COLUMNS - base, STEPS);
+        if (begin == 0 || begin + STRIP ${">=" if last else ">"} bottom || enter >= leave)
+            enter = leave = STEPS;
+        for (int step = 0; step < stop;) {
+            const bool inner = step >= enter && step < leave;
+            const int until = inner ? leave : min(step < enter ? enter : STEPS, stop);
+            if (inner)
+                for (; step < until; ++step)
+${block(True)}\
+            else
+                for (; step < until; ++step)
+${block(False)}\
+        }
+        store_left(mine, w);
+    }
+}

@@ -1,0 +1,555 @@
+"""What a traced equation means, against plain Python integers: wrapping, scopes of indices, values on the host."""
+
+import functools
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from reference import dp_nodes as reference
+
+from clgeom import dp
+from clgeom.dp.analysis.bounds import _part as range_of_node
+from clgeom.dp.analysis.bounds import indices_fit
+from clgeom.dp.codegen.traps import _is_constant
+from clgeom.dp.language import trace
+from clgeom.dp.language.nodes import evaluate, walk
+from clgeom.dp.language.trace import Expr
+from clgeom.errors import IntegerOverflow, InvalidInput
+
+BITS = {"int": 32, "long": 64}
+NARROW = ("int8", "uint8", "int16", "uint16", "int32", "int64")
+
+
+def wrapped(value: int, type: str) -> int:
+    """A Python integer as one of 32 or 64 bits."""
+    half = 1 << BITS[type] - 1
+    return (value + half) % (2 * half) - half
+
+
+# Integers ---------------------------------------------------------------------------------------------------------
+
+WHOLE = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "floordiv": lambda a, b: a // b if b else 0,
+    "mod": lambda a, b: a % b if b else 0,
+    "bitand": operator.and_,
+    "bitor": operator.or_,
+    "bitxor": operator.xor,
+    "min": min,
+    "max": max,
+}
+UNARY = {"neg": operator.neg, "abs": abs, "bitnot": operator.invert}
+#: How the language spells the operators that are none of Python's.
+SPELLED = {**WHOLE, **UNARY, "floordiv": operator.floordiv, "mod": operator.mod}
+SPELLED |= {"min": dp.minimum, "max": dp.maximum}
+EDGES = (0, 1, 2, 3, 7, 2**30, 2**31 - 2, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**62, 2**63 - 1)
+EDGES += tuple(-edge for edge in EDGES) + (-(2**63),)
+
+
+def trees(leaves):
+    """Trees of operators: (name, operands ...); leaves are (kind, what)."""
+    return st.recursive(
+        leaves,
+        lambda below: st.one_of(
+            st.tuples(st.sampled_from(sorted(WHOLE)), below, below), st.tuples(st.sampled_from(sorted(UNARY)), below)
+        ),
+        max_leaves=8,
+    )
+
+
+def constants(type):
+    low, high = trace.LIMITS[type]
+    numbers = st.one_of(st.sampled_from([edge for edge in EDGES if low <= edge <= high]), st.integers(-9, 9))
+    return st.tuples(st.just("const"), numbers, st.just(type))
+
+
+LEAVES = st.one_of(
+    st.sampled_from((("i",), ("j",))),
+    constants("int"),
+    constants("int"),
+    constants("long"),
+    st.tuples(st.just("parameter"), st.sampled_from(NARROW)),
+)
+
+
+def traced(tree):
+    """The tree as the operators of the language make it; None where these refuse a division by zero."""
+    kind, *below = tree
+    if kind == "const":
+        return trace.node("const", type=below[1], data=below[0])
+    if kind in ("i", "j"):
+        return trace.node(kind, type="int")
+    if kind == "parameter":
+        return trace.node("parameter", type="long" if below[0] == "int64" else "int", data=below[0])
+    operands = [traced(part) for part in below]
+    if kind in ("floordiv", "mod") and operands[1].op == "const" and operands[1].data == 0:
+        return trace.node("const", type=trace.widest(operands), data=0)
+    return SPELLED[kind](*operands)
+
+
+def plainly(tree, env):
+    """(value, type) of the tree in Python integers, each result wrapped around in the wider type of its operands."""
+    kind, *below = tree
+    if kind == "const":
+        return below[0], below[1]
+    if kind in ("i", "j"):
+        return env[kind], "int"
+    if kind == "parameter":
+        return int(env[below[0]]), "long" if below[0] == "int64" else "int"
+    operands = [plainly(part, env) for part in below]
+    type = "long" if any(own == "long" for _, own in operands) else "int"
+    return wrapped({**WHOLE, **UNARY}[kind](*(value for value, _ in operands)), type), type
+
+
+def parameters():
+    """A value for a parameter of each type."""
+    kinds = {}
+    for name in NARROW:
+        info = np.iinfo(name)
+        edges = st.sampled_from((info.min, info.max, info.max // 2 + 1))
+        kinds[name] = st.one_of(edges, st.integers(info.min, info.max))
+    return st.fixed_dictionaries(kinds).map(lambda values: {name: np.dtype(name).type(v) for name, v in values.items()})
+
+
+@given(trees(LEAVES), st.integers(0, 2**31 - 1), st.integers(0, 9), parameters())
+def test_integers_on_the_host_are_those_of_the_device(tree, i, j, values):
+    """Narrow parameters count as int, constants are merged as they would be added, and everything wraps around."""
+    expected, type = plainly(tree, {"i": i, "j": j, **values})
+    with trace.Trace("int").active():
+        expr = traced(tree)
+    found = evaluate(expr, {"i": np.array([i]), "j": np.array([j]), "n": 1, "m": 1, **values}, {})
+    assert expr.type == type and np.all(found == expected)
+
+
+@settings(max_examples=3)
+@given(st.lists(trees(LEAVES), min_size=8, max_size=8), parameters())
+def test_integers_on_the_device(session, all_trees, values):
+    """Each tree is a column, and its value goes into two int32 cells: the low bits and the high ones."""
+
+    def cell(M, i, j, int8, uint8, int16, uint16, int32, int64):
+        value = 0
+        for column, tree in enumerate(all_trees):
+            value = dp.where(j == column, dp.cast(traced(tree), "int64"), value)
+        return dp.cast(dp.where(i % 2 == 0, value, value >> 32), "int32")
+
+    made = dp.Equation(cell, pattern="RUD", parameters={name: name for name in NARROW})
+    found = dp.fill(made, (4, len(all_trees)), path="stages", check=False, values=values, device=session).numpy()
+    for j, tree in enumerate(all_trees):
+        for i in range(4):
+            value, _ = plainly(tree, {"i": i, "j": j, **values})
+            assert found[i, j] == wrapped(value if i % 2 == 0 else value >> 32, "int"), tree
+
+
+def test_constants_wrap_around(session):
+    """What is added to an index in two steps is one number only where the steps together fit the type."""
+    cases = (
+        (lambda i: dp.where(i + 2147483647 + 2147483647 > 0, 1, 0), 0),
+        (lambda i: (i + 1 + 2147483647) // 2, -(2**30)),
+        (lambda i: (i + dp.cast(5, "int64") + 3) * 2**31 // 2**31, 8),
+        (lambda i: dp.cast(i * 0 + dp.cast(2**31 - 1, "int32") + 1 == -(2**31), "int32"), 1),
+        (lambda i: dp.where(dp.cast(2**31 - 1, "int32") * 2 + i == -2, 1, 0), 1),
+        (lambda i: i - 1 + 1, 0),
+    )
+
+    @dp.equation(pattern="RUD")
+    def all_cases(M, i, j):
+        value = dp.cast(0, "int64")
+        for column, (function, _) in enumerate(cases):
+            value = dp.where(j == column, dp.cast(function(i), "int64"), value)
+        return dp.cast(value, "int32")
+
+    found = dp.fill(all_cases, (1, len(cases)), check=False, device=session).numpy()[0]
+    assert found.tolist() == [expected for _, expected in cases]
+
+
+def test_merged_steps_are_one_node():
+    with trace.Trace("int").active():
+        i = trace.node("i", type="int")
+        assert i - 1 + 1 is i and (i + 2) + 3 is i + 5
+        apart = i + (2**31 - 1) + (2**31 - 1)
+        assert [part.op for part in walk(apart)].count("add") == 2
+        longer = (i + dp.cast(5, "int64")) + 3
+        assert longer.type == "long" and longer.args[1].data == 8
+
+
+# Margins of rows ---------------------------------------------------------------------------------------------------
+
+#: A step to the left made of parameters, the types of these, their values, and how far it is.
+MARGINS = (
+    (lambda d, e: d * d, ("uint8", "uint8"), (16, 0), 256),
+    (lambda d, e: 2 * d, ("uint8", "int8"), (200, 0), 400),
+    (lambda d, e: d + d, ("uint8", "int8"), (200, 0), 400),
+    (lambda d, e: d - e, ("uint8", "int8"), (200, -100), 300),
+    (lambda d, e: abs(d) - e, ("int8", "int8"), (-128, -128), 256),
+    (lambda d, e: dp.minimum(-d + 1 - e, 600), ("int16", "uint8"), (-800, 250), 551),
+    (lambda d, e: dp.minimum(dp.maximum(dp.cast(d * e, "int32"), 0), 2000), ("float32", "int32"), (0.7, 1000), 700),
+)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("step, types, values, far", MARGINS)
+def test_margins_of_narrow_parameters(any_session, step, types, values, far):
+    """So wide that each row of a launch of several would read wrongly with margins that had wrapped around."""
+    n, m = 30, 60_000
+
+    @dp.equation(pattern="RUD", parameters=dict(zip("de", types)))
+    def shifted(M, i, j, d, e):
+        at = j - step(d, e)
+        return dp.where((i == 0) | (at < 0), j, M[i - 1, at] + 1)
+
+    left, _ = shifted.reach.bounds(np.arange(1, n), {"d": np.dtype(types[0]).type(values[0]), "e": values[1]})
+    assert left.tolist() == [-far] * (n - 1)
+    table = dp.fill(shifted, (n, m), d=values[0], e=values[1], device=any_session)
+    expected = np.tile(np.arange(m), (n, 1))
+    for i in range(1, n):
+        expected[i, far:] = expected[i - 1, :-far] + 1
+    assert table.path == "rows" and np.array_equal(table.numpy(), expected)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@settings(max_examples=3)
+@given(trees(LEAVES), trees(LEAVES), parameters())
+def test_random_margins(any_session, left, right, values):
+    """Steps to either side that are any integers of the row and the parameters, cut to what a launch of rows takes."""
+    n, m, most = 12, 9_000, 700
+
+    def step(tree):
+        return dp.minimum(dp.maximum(traced(tree), 0), most)
+
+    def cell(M, i, j, m, int8, uint8, int16, uint16, int32, int64):
+        down, up = j - step(left), j + step(right)
+        inside = dp.where(up < m, M[i - 1, up], -1)
+        return dp.where(i == 0, j * 7919 % 10_007, dp.maximum(dp.where(down >= 0, M[i - 1, down], 0) - 1, inside))
+
+    def without_columns(tree):
+        return ("i",) if tree == ("j",) else tuple(without_columns(t) if isinstance(t, tuple) else t for t in tree)
+
+    left, right = without_columns(left), without_columns(right)
+    equation = dp.Equation(cell, pattern="RUD", parameters={name: name for name in NARROW})
+    expected = np.zeros((n, m), np.int64)
+    expected[0] = np.arange(m) * 7919 % 10_007
+    for i in range(1, n):
+        by = [min(max(plainly(tree, {"i": i, "j": 0, **values})[0], 0), most) for tree in (left, right)]
+        down = np.append(np.zeros(by[0], np.int64), expected[i - 1, : m - by[0]])
+        inside = np.append(expected[i - 1, by[1] :], np.full(by[1], -1))
+        expected[i] = np.maximum(down - 1, inside)
+    table = dp.fill(equation, (n, m), check=False, values=values, device=any_session)
+    event(table.path)
+    assert np.array_equal(table.numpy(), expected)
+
+
+def test_bounds_beyond_every_table_are_cut():
+    w = Expr("parameter", (), "long", "w")
+    reach = dp.Row(-1, low=Expr("add", (w, w), "long", None), high=0)
+    low, _ = reach.bounds(np.arange(2), {"w": np.int64(-(2**62))})
+    assert (-low > 2**31).all()  # the negative of -2**63 would not be positive
+
+
+def test_functions_of_a_row_are_given_whole_numbers():
+    reach = dp.Row(-1, low=lambda rows, given: -2 * given["d"] + 0 * rows, high=0)
+    low, high = reach.bounds(np.arange(3), {"d": np.uint8(200)})
+    assert low.tolist() == [-400] * 3 and high.tolist() == [0] * 3
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_margins_of_floats(any_session):
+    """A product of a float32 and an index is a float32 on the host, too: at many rows float64 is cut elsewhere."""
+    n, m = 60, 60_000
+
+    @dp.equation(pattern="RUD", parameters={"x": "float32"})
+    def shifted(M, i, j, x):
+        at = j - 64 * dp.minimum(dp.maximum(dp.cast(x * i, "int32"), 0), 2000)
+        return dp.where((i == 0) | (at < 0), j, M[i - 1, at] + 1)
+
+    steps = [64 * int(np.float32(0.7) * np.float32(i)) for i in range(n)]
+    left, _ = shifted.reach.bounds(np.arange(1, n), {"x": np.float32(0.7)})
+    assert (-left).tolist() == steps[1:]
+    table = dp.fill(shifted, (n, m), x=0.7, device=any_session)
+    expected = np.tile(np.arange(m), (n, 1))
+    for i in range(1, n):
+        expected[i, steps[i] :] = expected[i - 1, : m - steps[i]] + 1
+    assert table.path == "rows" and np.array_equal(table.numpy(), expected)
+
+
+@given(st.floats(width=32), st.floats(width=32), st.integers(-(2**63), 2**63 - 1))
+def test_floats_on_the_host_are_those_of_the_device(x, y, k):
+    """In the wider type of the operands, rounded after each operation; NaN beats nothing."""
+    a, b, whole = (trace.node("parameter", type=t, data=name) for t, name in zip(("float", "float", "long"), "xyk"))
+    x, y = np.float32(x), np.float32(y)
+    with np.errstate(all="ignore"):
+        cases = (
+            (a * whole + b, np.float32(np.float32(x * np.float32(k)) + y)),
+            (a - b / a, np.float32(x - np.float32(y / x))),
+            (dp.where(a < whole, a, b), x if x < np.float32(k) else y),
+            (dp.which_min(a, b), int(y < x)),
+            (dp.which_max(a, b, a), 1 if y > x else 0),
+            (dp.minimum(a, b), y if y < x else x),
+        )
+    for expr, expected in cases:
+        found = evaluate(expr, {"x": x, "y": y, "k": np.int64(k)}, {})
+        np.testing.assert_array_equal(np.asarray(found), expected)
+        assert expr.type != "float" or np.asarray(found).dtype == np.float32
+
+
+# Indices of reductions ----------------------------------------------------------------------------------------------
+
+KINDS = {"min_over": min, "max_over": max, "sum_over": sum, "argmin_over": min, "argmax_over": max}
+
+
+def scopes():
+    """Random expressions in which every reduction has the same index, often inside each other and side by side."""
+    leaf = st.one_of(st.just(("k",)), st.just(("k",)), st.tuples(st.just("const"), st.integers(-9, 9)))
+
+    def grow(below):
+        reduction = st.tuples(st.sampled_from(sorted(KINDS)), ends(below), st.integers(1, 3), below)
+        return st.one_of(
+            reduction,
+            reduction,
+            st.tuples(st.sampled_from(("add", "sub", "mul")), below, below),
+            st.tuples(st.just("where"), below, below, below),
+        )
+
+    def ends(below):
+        return st.one_of(st.integers(-4, 4).map(lambda c: ("const", c)), below)
+
+    closed = st.tuples(
+        st.sampled_from(sorted(KINDS)), st.just(("const", 0)), st.integers(1, 3), st.recursive(leaf, grow)
+    )
+    return st.tuples(st.just("add"), closed, closed)
+
+
+def in_the_language(tree, k):
+    """The expression of a tree; equal parts are one node, as they are of what somebody writes once and uses twice."""
+    kind, *below = tree
+    if kind == "k":
+        return k
+    if kind == "const":
+        return trace.constant(below[0])
+    if kind in KINDS:
+        lo, length, body = below
+        first = in_the_language(lo, k)
+        return getattr(dp, kind)(k, first, first + length, in_the_language(body, k))
+    parts = [in_the_language(part, k) for part in below]
+    if kind == "where":
+        return dp.where(parts[0] > 0, parts[1], parts[2])
+    return SPELLED[kind](*parts)
+
+
+def in_python(tree, k):
+    kind, *below = tree
+    if kind == "k":
+        return k
+    if kind == "const":
+        return below[0]
+    if kind in KINDS:
+        lo, length, body = below
+        first = in_python(lo, k)
+        values = [in_python(body, place) for place in range(first, first + length)]
+        best = KINDS[kind](values)
+        return first + values.index(best) if kind.startswith("arg") else best
+    parts = [in_python(part, k) for part in below[: 1 if kind == "where" else None]]
+    if kind == "where":
+        return in_python(below[1 if parts[0] > 0 else 2], k)
+    return WHOLE[kind](*parts)
+
+
+def fits_everywhere(tree):
+    """Whether no value in between can pass 32 bits, roughly."""
+    kind, *below = tree
+    if kind == "k":
+        return 50
+    if kind == "const":
+        return abs(below[0])
+    parts = [fits_everywhere(part) for part in below if isinstance(part, tuple)]
+    if kind in KINDS:
+        return 4 * max(parts) + 8
+    return functools.reduce(operator.mul if kind == "mul" else operator.add, parts)
+
+
+SCOPES = scopes().filter(lambda tree: fits_everywhere(tree) < 2**20)
+
+
+@given(SCOPES)
+def test_one_index_in_many_reductions(tree):
+    k = dp.index("k")
+    equation = dp.Equation(lambda M, i, j: in_the_language(tree, k))
+    loops = [part for part in walk(equation.value) if part.op in ("reduce", "argreduce")]
+    own = {}
+    for part in loops:
+        own.setdefault(part.args[0], set()).add((part.data, *map(id, part.args[1:4])))
+    assert all(len(ranges) == 1 for ranges in own.values())
+    found = reference.interpret(equation.value, {"i": 0, "j": 0, "n": 1, "m": 1}, None)
+    assert found == in_python(tree, None)
+
+
+@settings(max_examples=3)
+@given(st.lists(SCOPES, min_size=6, max_size=6))
+def test_one_index_in_many_reductions_on_the_device(session, forest):
+    k = dp.index("k")
+
+    @dp.equation(pattern="RUD")
+    def columns(M, i, j):
+        value = 0
+        for column, tree in enumerate(forest):
+            value = dp.where(j == column, in_the_language(tree, k), value)
+        return value
+
+    for check in (False, True):
+        found = dp.fill(columns, (1, len(forest)), check=check, device=session).numpy()[0]
+        assert found.tolist() == [in_python(tree, None) for tree in forest]
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("nested", (False, True))
+def test_one_index_bounds_every_read(any_session, nested):
+    """A row's margins come from all ranges of an index, not from the last one alone."""
+    n, m, wide = 8, 9_000, 300
+    k = dp.index("k")
+
+    @dp.equation(pattern="RUD")
+    def windows(M, i, j):
+        near = dp.max_over(k, 0, 3, dp.where(j - k >= 0, M[i - 1, j - k], 0))
+        here = near if nested else k
+        far = dp.max_over(k, 0, wide, dp.where(j - k >= 0, M[i - 1, j - k] + here, 0))
+        return dp.where(i == 0, j * 7919 % 1009, (far if nested else dp.maximum(far, near)) % 100_003)
+
+    assert windows.reach.low == 1 - wide and windows.reach.high == 0
+    expected = np.zeros((n, m), np.int64)
+    expected[0] = np.arange(m) * 7919 % 1009
+    for i in range(1, n):
+        shifts = np.stack([np.append(np.full(s, -(10**9)), expected[i - 1, : m - s]) for s in range(wide)])
+        near = np.maximum(shifts[:3].max(axis=0), np.where(np.arange(m) < 2, 0, -(10**9)))
+        added = near if nested else np.arange(wide)[:, None]
+        far = np.where(shifts < 0, 0, shifts + added).max(axis=0)
+        expected[i] = (far if nested else np.maximum(far, near)) % 100_003
+    table = dp.fill(windows, (n, m), device=any_session)
+    assert table.path == "rows" and np.array_equal(table.numpy(), expected)
+
+
+def test_a_value_and_where_it_is_share_a_loop():
+    """Twins keep one index when another loop takes its own away."""
+    k = dp.index("k")
+
+    @dp.equation(pattern="RUD", dtype="int32")
+    def both(M, i, j):
+        body = M[i - 1, k]
+        other = dp.sum_over(k, 0, 3, k)
+        return dp.where(i == 0, other, dp.min_over(k, 0, j + 1, body)), dp.where(
+            i == 0, -1, dp.argmin_over(k, 0, j + 1, body)
+        )
+
+    assert both.source.count("for (") == 2 and both.wide is None
+    one, two = (next(part for part in walk(root) if part.data == "min") for root in (both.value, both.decision))
+    assert one.args[0] is two.args[0]
+
+
+def test_ranges_that_are_empty_differently(session):
+    """One loop's value, with two values for when it is empty."""
+    k = dp.index("k")
+
+    @dp.equation(pattern="RUD")
+    def two(M, i, j):
+        a = dp.min_over(k, 0, j, k + 5, empty=1)
+        return a * 100 + dp.min_over(k, 0, j, k + 5, empty=2)
+
+    assert dp.fill(two, (1, 3), device=session).numpy().tolist() == [[102, 505, 505]]
+
+
+def test_an_index_outside_of_its_reduction():
+    k = dp.index("place")
+    with pytest.raises(InvalidInput, match="test_dp_meaning.py, line .*: The index 'place' is read outside"):
+        dp.Equation(lambda M, i, j: dp.sum_over(k, 0, j, k) + k)
+    with pytest.raises(InvalidInput, match="The index 'place' is read outside"):
+        dp.Equation(lambda M, i, j: dp.sum_over(k, k, j, 1))
+
+
+@pytest.mark.parametrize("name", ("a b", "k;", "", "1k", 3))
+def test_names_of_indices(name):
+    with pytest.raises(InvalidInput, match="An index must have a name in C. Got"):
+        dp.index(name)
+
+
+# Ends of ranges -------------------------------------------------------------------------------------------------------
+
+
+def test_ends_beyond_32_bits(session):
+    """An index has 32 bits: a range that goes beyond is cut there, and told of by both checks."""
+
+    @dp.equation(pattern="RUD", dtype="int64", parameters={"w": "int64[]"})
+    def places(M, i, j, w):
+        # (the sum of the places less its first, how many there are)
+        total = dp.sum_over("k", w[j], w[j + 1], lambda k: dp.cast(k, "int64") - w[j])
+        return dp.where(i == 0, total, dp.sum_over("k", w[j], w[j + 1], lambda k: dp.cast(1, "int64")))
+
+    most, least = 2**31 - 1, -(2**31)
+    right = [5, 9]
+    cut = [[most - 3, 2**40], [2**33, 2**33 + 4], [least - 2, least + 2]]
+    inside = [[2**40, 3], [3, -(2**40)]]  # empty, whatever the ends are
+    sums = {(5, 9): (6, 4), (most - 3, 2**40): (3, 3), (2**33, 2**33 + 4): (0, 0), (least - 2, least + 2): (5, 2)}
+    for w in (right, *cut, *inside):
+        table = dp.fill(places, (2, 1), w=w, check=False, device=session)
+        assert tuple(table.numpy()[:, 0]) == sums.get(tuple(w), (0, 0))
+    for w in cut:
+        words = rf"Cell \(0, 0\) of places reduces over {w[0]} <= k < {w[1]}, beyond the 32 bits"
+        with pytest.raises(IntegerOverflow, match=words):
+            dp.fill(places, (2, 1), w=w, device=session)
+        with pytest.raises(IntegerOverflow, match=r"Cell \(0, 0\) of places"):
+            dp.fill(places, (2, 1), w=w, check=True, device=session)
+    dp.fill(places, (2, 1), w=right, check=True, device=session)
+    # last, for what was found right is not checked again with other data
+    for w in (right, *inside):
+        dp.fill(places, (2, 1), w=w, device=session)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_ends_beyond_32_bits_of_a_group(any_session):
+    """The same where a group does a reduction."""
+
+    @dp.equation(pattern="RUD", dtype="int64", parameters={"w": "int64"})
+    def widely(M, i, j, w):
+        return dp.where(i == 0, dp.cast(j, "int64"), dp.min_over("k", 0 * w, w, lambda k: M[i - 1, k % 700] + k))
+
+    assert widely.wide is not None
+    expected = np.arange(700)
+    for end in (5, 700):
+        found = dp.fill(widely, (2, 700), w=end, device=any_session).numpy()
+        assert np.array_equal(found[0], expected) and (found[1] == 0).all()
+    assert "convert_int_sat" in widely.text(wide=True)
+    with pytest.raises(IntegerOverflow, match="beyond the 32 bits"):
+        dp.fill(widely, (2, 700), w=2**31, device=any_session)
+
+
+# Numbers of C, and bounds ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zero", ("0", "0u", "0UL", "00", "0b0", "0B000", "0x0", "0X00u", "0.0", "0.f", "0e5", "0x0p3"))
+def test_zeros_of_c(zero):
+    assert not _is_constant(zero)
+
+
+@pytest.mark.parametrize("number", ("1", "10u", "0b01", "0x10", "0xA", "0XfUL", "017", "1.5", "0.5f", "1e5", "0x1p3"))
+def test_numbers_of_c(number):
+    assert _is_constant(number)
+
+
+def test_division_by_a_binary_zero(session):
+    with pytest.raises(InvalidInput, match="divides by zero"):
+        dp.fill(dp.Equation("5 / 0b0 + i", pattern="RUD"), (3, 2), check=True, device=session)
+
+
+def test_the_place_of_a_best_may_be_below_none():
+    """A loop may begin below -1, which stands for none."""
+    index = Expr("index", (), "int", "k")
+    ends = [trace.constant(c) for c in (-5, 3)]
+    node = Expr("argreduce", (index, *ends, index), "int", "min")
+    assert range_of_node(node, [(-5, 2), (-5, -5), (3, 3), (-5, 2)], {}, (None, None)) == (-5, 2)
+
+    @dp.equation(pattern="RUD", parameters={"w": "int32[]"})
+    def reads(M, i, j, w):
+        return dp.where(i == 0, w[0], M[i - 1, j + (2**31 - 6 + dp.argmin_over("k", w[0], 3, lambda k: k))])
+
+    assert not indices_fit(reads, (2, 9), {"w": np.array([-(2**31)], np.int32)})

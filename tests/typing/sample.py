@@ -1,0 +1,92 @@
+"""Right uses of the public names: type checkers find no fault with them, and they run."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import assert_type
+
+import clgeom
+from clgeom import dp, radio
+from clgeom.dp import problems
+from clgeom.errors import ClgeomError, InvalidInput
+
+points = np.array([(0, 0), (4, 0), (4, 3), (1, 1), (0, 3)], np.float32)
+
+
+def hulls() -> float:
+    session = clgeom.default_session()
+    hull = clgeom.convex_hull(points, collinear="keep", nonfinite="drop", device=session)
+    assert_type(hull.vertices, NDArray[np.int64])
+    assert_type(hull.area, float)
+    assert hull.contains((1, 1)) and hull.contains(points).all()
+    batch = clgeom.convex_hulls(points, [0, 3, 5], profile=True)
+    assert_type(batch[0], clgeom.Hull)
+    assert_type(batch[:1], list[clgeom.Hull])
+    assert_type(batch.areas, NDArray[Any])
+    seconds = sum(phase.seconds or 0.0 for phase in batch.phases)
+    signs = clgeom.orient2d(points[0], points[1], points[2:])
+    upper = clgeom.upper_hood(points[np.lexsort(points.T[::-1])], trace=True)
+    stages = 0 if upper.stages is None else len(upper.stages)
+    kept = clgeom.heaphull_filter(points).kept
+    scipy_like = clgeom.ConvexHull(points)
+    return hull.perimeter + seconds + float(signs.sum()) + stages + kept + scipy_like.volume
+
+
+def sorts(profile: bool) -> None:
+    keys = np.array([3, 1, 2])
+    assert_type(clgeom.sort(keys, descending=True), NDArray[Any])
+    assert_type(clgeom.argsort([3.0, 1.0, 2.0]), NDArray[np.int64])
+    assert_type(clgeom.sort_by_key(keys, keys), tuple[NDArray[Any], NDArray[Any]])
+    profiled = clgeom.sort(keys, profile=True)
+    assert_type(profiled.phases, tuple[clgeom.Phase, ...])
+    clgeom.argsort(keys, profile=profile)
+    result = clgeom.shellsort(keys, variant="A", gaps=[1])
+    assert_type(result.keys, NDArray[Any])
+
+
+def regions() -> None:
+    region = clgeom.adaptive_region(points, 2)
+    assert_type(region, clgeom.Region)
+    assert_type(clgeom.adaptive_region(points, 2, axis="both"), clgeom.CrossRegion)
+    west, south, east, north = region.simplify(0.5).bounds
+    raster = radio.coverage_map((32, 32), seed=1).values
+    found = clgeom.coverage_regions(raster, [-80.0, -90.0], segments=8)
+    assert_type(found[0], clgeom.CoverageRegion)
+    assert_type([part.area for part in found], list[float])
+    place = clgeom.localize([found.at_level(-90.0), found.at_level(-80.0)])
+    assert_type(place.centroid, tuple[float, float] | None)
+
+
+def tables() -> None:
+    @dp.equation(pattern="RUD")
+    def binomial(M, i, j):  # type: ignore[no-untyped-def]
+        return dp.where((j == 0) | (j == i), 1, dp.where(j > i, 0, M[i - 1, j - 1] + M[i - 1, j]))
+
+    assert_type(binomial, dp.Equation)
+    table = dp.fill(binomial, (5, 5), keep="last")
+    assert_type(table.last, NDArray[Any])
+    assert_type(dp.infer_pattern(binomial, (5, 5)).best, str | None)
+    found = problems.lcs("ABCBDAB", b"BDCABA", subsequence=False)
+    assert_type(found.length, int)
+    assert problems.knapsack([6, 10, 12], [1, 2, 3], 5).value == 22
+
+
+def errors() -> None:
+    try:
+        clgeom.convex_hull([])
+    except InvalidInput as error:
+        base: ClgeomError = error
+        assert "points" in str(base)
+    loss = radio.free_space(1.0, frequency=900)
+    assert loss > 0
+    report = clgeom.conformance.run(lambda cloud: clgeom.convex_hull(cloud).vertices, families=["parabola"], n=50)
+    assert not report.wrong
+
+
+if __name__ == "__main__":
+    hulls()
+    sorts(profile=False)
+    regions()
+    tables()
+    errors()
