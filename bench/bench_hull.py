@@ -182,7 +182,7 @@ def row_of(session, name, n, dtype, options):
         print(f"{dtype.name} {name} {n:,}: " + ", ".join(
             f"{phase.name} {phase.seconds * 1e3:.3f} ms" + (f" {phase.gb_per_s:.0f} GB/s" if phase.bytes_moved else "")
             for phase in profiled.phases))  # fmt: skip
-        array = as_device_points(session, resident if options.on_device else points, of="bench")
+        array = as_device_points(session, resident if options.on_device else points, caller="bench")
         read = common.plain_read(session)
         row["one read"] = 1e3 * statistics.median(read(array.chunks[0].buffer, array.nbytes // 4) for _ in range(9))
         row["sieve"] = 1e3 * sum(phase.seconds for phase in profiled.phases if phase.name == "sieve")
@@ -272,7 +272,7 @@ def published(session, repeat):
             resident = pyopencl.array.to_device(session.queue, points)
             hull = clgeom.convex_hull(resident, device=session)
             verify(session, points, hull, {})
-            array = as_device_points(session, resident, of="bench")
+            array = as_device_points(session, resident, caller="bench")
             call = {
                 True: lambda: extremes(array),
                 False: lambda: clgeom.convex_hull(resident, device=session),

@@ -105,7 +105,7 @@ PUBLISHED_LIMIT = 1_000_000
 
 def row_of(session, n, dtype, options):
     points = circle(n, dtype)
-    array = as_device_points(session, points, of="bench")
+    array = as_device_points(session, points, caller="bench")
     row = {"type": dtype.name, "n": n, "corners": verify(array, points)}
     candidates = {"runs": lambda: by_runs(array)}
     if n <= PUBLISHED_LIMIT:

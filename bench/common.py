@@ -58,7 +58,7 @@ def plain_read(session):
 
     from clgeom.runtime.build import build
 
-    program, units = build(session, READ, of="the plain read"), session.profile.compute_units
+    program, units = build(session, READ, caller="the plain read"), session.profile.compute_units
     kernel = cl.Kernel(program, "loop" if session.profile.is_cpu else "stride")
     size, local = ((units,), (1,)) if session.profile.is_cpu else ((units * 2048,), (256,))
     out = cl.Buffer(session.context, cl.mem_flags.READ_WRITE, 4 * units)

@@ -27,7 +27,7 @@ class ByHand:
         key = name, tuple(macros.items())
         if key not in self.kernels:
             head = "".join(f"#define {k} {v}\n" for k, v in macros.items())
-            self.kernels[key] = self.cl.Kernel(build(self.session, head + self.source, of=name), name)
+            self.kernels[key] = self.cl.Kernel(build(self.session, head + self.source, caller=name), name)
         return self.kernels[key]
 
     def buffer(self, nbytes):

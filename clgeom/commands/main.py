@@ -312,7 +312,7 @@ def hull(file, columns, by, array, crs, output, picture, trace, collinear, nonfi
     if crs is not None:
         from clgeom.region.geodesy import as_crs
 
-        as_crs(crs, of="hull")
+        as_crs(crs, caller="hull")
     options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
     if by is None:
         _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_json, options)
@@ -424,7 +424,7 @@ def _save_trace(points, path, collinear, nonfinite, session):
     from clgeom.plotting.figures import save_trace
     from clgeom.runtime.arrays import leave_out
 
-    points = np.asarray(leave_out(points, nonfinite=nonfinite, of="hull")[0])
+    points = np.asarray(leave_out(points, nonfinite=nonfinite, caller="hull")[0])
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     options = {"collinear": collinear, "trace": True, "device": session}
     save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)

@@ -169,7 +169,7 @@ def _check(file, levels, output, picture, comparison, options):
     if options["crs"] is not None:
         from clgeom.region.geodesy import as_crs
 
-        as_crs(options["crs"], of="region")
+        as_crs(options["crs"], caller="region")
 
 
 def _raster(file, session, options):
@@ -204,7 +204,7 @@ def _known_crs(crs, file):
 
     if importlib.util.find_spec("pyproj") is not None:
         try:
-            as_crs(crs, of="region")
+            as_crs(crs, caller="region")
         except InvalidInput as error:
             raise InvalidInput(
                 f"The file '{file}' names a coordinate reference system that is none: {shown(crs)}. "
@@ -483,7 +483,7 @@ def _area(own, geometry):
 def _earth_area(geometry, crs):
     from clgeom.region.geodesy import earth_areas
 
-    return float(earth_areas([geometry], crs, of="area_km2")[0])
+    return float(earth_areas([geometry], crs, caller="area_km2")[0])
 
 
 def _holes(geometry):

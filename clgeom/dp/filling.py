@@ -83,8 +83,8 @@ def fill(
         expressions, one small program is built. Every fault that it finds is certain, but it does not find all.
 
         True: trap these, and overflow of integers, in every cell, on the device: overflow of every operation of a
-        traced equation, and of the value of a cell in C with int32 cells. Functions in `helpers` are not checked.
-        Takes the path "stages".
+        traced equation, in indices as well, and of the value of a cell in C with int32 cells. Functions in `helpers`
+        are not checked. Takes the path "stages".
 
         False: check nothing but what is proven without computing a cell: reads against the pattern, or outside the
         table where conditions and indices are sums (see docs/dp.rst for what exactly is proven).

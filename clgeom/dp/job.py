@@ -215,7 +215,7 @@ def bind(session, equation: Equation, values: dict, *, caller: str) -> tuple[tup
             arguments.append(value)
             continue
         flat = value.ravel() if value.size else np.zeros(1, p.dtype)  # a buffer cannot be empty
-        held = to_device(session, flat, of=caller)
+        held = to_device(session, flat, caller=caller)
         if len(held.chunks) > 1:
             raise DeviceLimit(
                 f"The {p.name!r} parameter of {caller} has {flat.nbytes:,} bytes, and {session.profile.name} allows "

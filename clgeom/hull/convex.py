@@ -91,20 +91,20 @@ def convex_hull(
     >>> hull.vertices.tolist(), hull.area
     ([0, 1, 3, 4], 4.0)
     """
-    of = "convex_hull"
-    one_of(collinear, ("drop", "keep"), "collinear", caller=of)
-    one_of(filter, ("auto", "octagon", "none"), "filter", caller=of)
-    session, points = session_of(points, device), as_given(points, of=of)
-    left, kept = leave_out(points, nonfinite=nonfinite, of=of)
+    caller = "convex_hull"
+    one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
+    one_of(filter, ("auto", "octagon", "none"), "filter", caller=caller)
+    session, points = session_of(points, device), as_given(points, caller=caller)
+    left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
     options = {"keep": collinear == "keep", "filter": filter}
     if not is_device_array(left) and not is_mapped(left):
-        left = canonical_points(left, of=of)
+        left = canonical_points(left, caller=caller)
     array = found = None
     with recording(profile) as phases:
         if not is_device_array(left) and streams(session, left):
             found = _hull_of_stream(session, left, options, progress)
         if found is None:
-            array = as_device_points(session, left, of=of)
+            array = as_device_points(session, left, caller=caller)
             found = hull_of(array, **options)
     if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice):
         return HullOnDevice(found.vertices, found.dimension, len(points), tuple(phases), session)
@@ -144,14 +144,14 @@ def hull_of(points, *, keep, filter) -> Found:
     if len(points.chunks) > 1:
         return _hull_of_chunks(points, keep=keep, filter=filter)
     if filter == "octagon":
-        survivors = filter_points(points, of="convex_hull")
+        survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
         if survivors.scattered is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
         found = sieved_hull(points, keep=keep, sieve=filter == "auto")
         if found.nonfinite:
-            refuse_nonfinite(points, of="convex_hull")
+            refuse_nonfinite(points, caller="convex_hull")
         if found.vertices is not None:
             return Found(found.vertices, found.dimension, found.corners)
         ids, n = found.ids, found.n
@@ -202,7 +202,7 @@ def _hull_of_chunks(points, **options):
 
 def _hull_of_hulls(session, ids, corners, options):
     """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
-    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), of="convex_hull")
+    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), caller="convex_hull")
     whole = hull_of(union, **options)
     vertices, corners = whole.read()
     return Found(ids[vertices], whole.dimension, corners)

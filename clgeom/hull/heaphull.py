@@ -101,15 +101,15 @@ def heaphull_filter(
     >>> found.labels.tolist(), found.octagon.tolist()
     ([3, 1, 0, 1, 2], [0, 1, 3, 4])
     """
-    of = "heaphull_filter"
-    session, points = session_of(points, device), as_given(points, of=of)
-    left, kept = leave_out(points, nonfinite=nonfinite, of=of)
-    array = as_device_points(session, left, of=of)
+    caller = "heaphull_filter"
+    session, points = session_of(points, device), as_given(points, caller=caller)
+    left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
+    array = as_device_points(session, left, caller=caller)
     if array.n == 0:
         none = np.empty(0, np.int64)
         return HeaphullFilter(np.zeros(len(points), np.uint8), none, (none,) * QUEUES)
     with recording(profile) as phases:
-        survivors = filter_points(array, of=of)
+        survivors = filter_points(array, caller=caller)
     labels = survivors.read_labels()
     queues = np.split(survivors.read_indices(), np.cumsum(survivors.queue_sizes())[:-1])
     octagon = survivors.octagon
@@ -151,12 +151,12 @@ class Survivors:
         return self.scattered.read(self.indices, self.n).astype(np.int64)
 
 
-def filter_points(points, *, of) -> Survivors:
+def filter_points(points, *, caller) -> Survivors:
     """Run the filter over a DeviceArray of at least one point."""
     session = points.session
     found, finite = extremes(points)
     if not finite:
-        refuse_nonfinite(points, of=of)
+        refuse_nonfinite(points, caller=caller)
     octagon, edges = octagon_of(found)
     edge_buffer = allocate(session, edges.nbytes)
     write(session, edge_buffer, edges)

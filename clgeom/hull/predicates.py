@@ -54,7 +54,7 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     alike = _alike_on_device(given) if on_device else _alike(given)
     single = all(len(np.shape(value)) == 1 for value in given.values())
     arrays = {
-        name: as_device_points(session, value, of="orient2d", name=name, compared=False)
+        name: as_device_points(session, value, caller="orient2d", name=name, compared=False)
         for name, value in alike.items()
     }
     sizes = {name: array.n for name, array in arrays.items()}
@@ -76,7 +76,7 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
 
 def _alike(given):
     """Host points broadcast to one length and brought to one type."""
-    given = {name: canonical_one_or_more(value, of="orient2d", name=name) for name, value in given.items()}
+    given = {name: canonical_one_or_more(value, caller="orient2d", name=name) for name, value in given.items()}
     dtype = np.result_type(*given.values())
     n = max(map(len, given.values())) if all(map(len, given.values())) else 0
     return {
@@ -98,7 +98,7 @@ def _alike_on_device(given):
     for name, value in given.items():
         if is_device_array(value):
             continue
-        value = canonical_one_or_more(value, of="orient2d", name=name)
+        value = canonical_one_or_more(value, caller="orient2d", name=name)
         with np.errstate(over="ignore", invalid="ignore"):
             cast = value.astype(dtype)
         if np.array_equal(cast, value, equal_nan=True):
@@ -150,7 +150,7 @@ def _passes_witnesses(session, dtype, params) -> bool:
     from clgeom.runtime.arrays import to_device
 
     a, b, c = witnesses(dtype)
-    points = {name: to_device(session, p, of="orient2d") for name, p in zip("abc", (a, b, c))}
+    points = {name: to_device(session, p, caller="orient2d") for name, p in zip("abc", (a, b, c))}
     signs = Scratch("signs0", np.int8, len(a))
     policy = select(session.profile, "hull/orient2d_signs", dtype, len(a))
     step = Step("hull/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params)

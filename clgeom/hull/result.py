@@ -89,7 +89,7 @@ class Hull:
         -------
         ndarray of bool, shape (m,), or one bool for a single point
         """
-        queries = canonical_queries(points, of="Hull.contains")
+        queries = canonical_queries(points, caller="Hull.contains")
         dtype = np.result_type(queries, self.points)
         inside = self._contains(queries.astype(dtype, copy=False), self.points.astype(dtype, copy=False))
         return bool(inside[0]) if np.shape(points) == (2,) else inside

@@ -125,7 +125,7 @@ class ConvexHull:
                 "The 'qhull_options' parameter of ConvexHull must be None or Qhull's default in the plane, '' or 'Qt'. "
                 f"Got {qhull_options!r} instead."
             )
-        points = _checked(points, of="ConvexHull")
+        points = _checked(points, caller="ConvexHull")
         self._device, self._incremental = device, bool(incremental)
         converted = not is_device_array(points) and points.dtype != np.float64  # which SciPy copies
         self._start([_copied(points) if incremental or converted else points])
@@ -149,13 +149,13 @@ class ConvexHull:
         """
         if not self._incremental:
             raise qhull_error()("add_points needs a ConvexHull with incremental=True that is not closed.")
-        points = _copied(_checked(points, of="ConvexHull.add_points"))
+        points = _copied(_checked(points, caller="ConvexHull.add_points"))
         if restart:
-            self._start([*self._parts, points], of="ConvexHull.add_points")
+            self._start([*self._parts, points], caller="ConvexHull.add_points")
         elif len(points):
             # Old vertices come first: of equal points the lowest index stays.
             union = np.concatenate([self._corners, points])
-            hull = _hull(union, self._device, of="ConvexHull.add_points", before=len(self._corners))
+            hull = _hull(union, self._device, caller="ConvexHull.add_points", before=len(self._corners))
             fresh = np.arange(self.npoints, self.npoints + len(points))
             ids = np.concatenate([self.vertices.astype(np.int64), fresh])
             self._update([*self._parts, points], hull, ids[hull.vertices])
@@ -172,13 +172,13 @@ class ConvexHull:
 
     # State ------------------------------------------------------------------------------------------------------
 
-    def _start(self, parts, of="ConvexHull"):
+    def _start(self, parts, caller="ConvexHull"):
         whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        hull = _hull(whole, self._device, of=of, before=len(whole) - len(parts[-1]))
+        hull = _hull(whole, self._device, caller=caller, before=len(whole) - len(parts[-1]))
         if hull.dimension < 2:
             what = "points" if len(whole) < 3 else ("equal points", "points on one line")[hull.dimension]
             raise qhull_error()(
-                f"The 'points' parameter of {of} must be at least three points, not all on one line. "
+                f"The 'points' parameter of {caller} must be at least three points, not all on one line. "
                 f"Got {len(whole)} {what} instead."
             )
         self._update([whole], hull, hull.vertices)
@@ -272,13 +272,15 @@ def edge_equations(corners) -> np.ndarray:
 # Points in, errors out -------------------------------------------------------------------------------------------
 
 
-def _checked(points, *, of):
+def _checked(points, *, caller):
     """Points of the right shape and type; a device array as it is."""
     if np.ma.isMaskedArray(points):  # as SciPy has it: indices would not be those of the points
-        raise InvalidInput(f"The 'points' parameter of {of} must not be a masked array. Take masked points out first.")
+        raise InvalidInput(
+            f"The 'points' parameter of {caller} must not be a masked array. Take masked points out first."
+        )
     if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
         return points
-    return canonical_points(fetched(points) if is_device_array(points) else points, of=of)
+    return canonical_points(fetched(points) if is_device_array(points) else points, caller=caller)
 
 
 def _on_host(points):
@@ -290,17 +292,18 @@ def _copied(points):
     return np.array(_on_host(points))
 
 
-def _hull(points, device, *, of, before):
+def _hull(points, device, *, caller, before):
     """The hull; what the caller gave of the points begins at `before`, and errors speak of that."""
     try:
         return convex_hull(points, device=device)
     except InvalidInput:
-        given = canonical_points(_on_host(points), of=of)[before:]
+        given = canonical_points(_on_host(points), caller=caller)[before:]
         finite = np.isfinite(given).all(axis=1)
         if finite.all():
             raise
     row = int(np.argmin(finite))
     column = int(np.argmin(np.isfinite(given[row])))
     raise InvalidInput(
-        f"The 'points' parameter of {of} must be finite. Got {given[row, column]} at index [{row}, {column}] instead."
+        f"The 'points' parameter of {caller} must be finite. "
+        f"Got {given[row, column]} at index [{row}, {column}] instead."
     )

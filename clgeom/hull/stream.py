@@ -64,14 +64,14 @@ def chunks_on_device(session, points, progress=None):
             coming = bring(session, source, k + 1, *bounds[k + 1])
         if arrived is not None:
             wait_for(session, arrived)
-        refuse_flushed(array, of="convex_hull", name="points")
+        refuse_flushed(array, caller="convex_hull", name="points")
         yield array
         if progress is not None:
             progress((start + count) * item_bytes, points.nbytes)
 
 
 def _in_place(session, source, k, start, count):
-    return to_device(session, source.rows(k, start, count), of="convex_hull", first=start), None
+    return to_device(session, source.rows(k, start, count), caller="convex_hull", first=start), None
 
 
 class _Copies:

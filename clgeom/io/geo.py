@@ -399,7 +399,7 @@ def _areas_or_none(geometries, crs):
     if crs is None or importlib.util.find_spec("pyproj") is None:
         return [None] * len(geometries)
     try:
-        return (earth_areas(geometries, crs, of="area_km2") / 1e6).tolist()
+        return (earth_areas(geometries, crs, caller="area_km2") / 1e6).tolist()
     except InvalidInput:  # of what the system cannot express
         if len(geometries) == 1:
             return [None]
@@ -458,7 +458,7 @@ def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
                 f"The output '{path}' is in longitude and latitude, and the input has no coordinate reference system: "
                 "name it (--crs EPSG:32632), or write .wkt or .gpkg."
             )
-        way = LonLat(crs, of=f"Writing '{path}'", resolution=resolution)
+        way = LonLat(crs, caller=f"Writing '{path}'", resolution=resolution)
         features, crs = _in_degrees(features, way), WGS84
         added = way.added
     vertices = sum(count_vertices(feature.geometry) for feature in features)
@@ -560,7 +560,7 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
     kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
     many = kinds == {"Polygon", "MultiPolygon"}
     kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
-    system = as_crs(crs, of=f"Writing '{path}'").to_wkt() if crs is not None else None
+    system = as_crs(crs, caller=f"Writing '{path}'").to_wkt() if crs is not None else None
     with tempfile.TemporaryDirectory(prefix="clgeom-") as folder, warnings.catch_warnings():
         made = os.path.join(folder, "coverage" + suffix)
         warnings.filterwarnings("ignore", "'crs' was not provided")

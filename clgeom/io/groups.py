@@ -51,7 +51,7 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
     integers where every one is written as Python writes an int: "01", "+1" and "1.0" are text.
     """
     path = Path(path)
-    reader = reader_of(path, columns, array, of="read_groups")
+    reader = reader_of(path, columns, array, caller="read_groups")
     if reader is text.read_text:
         points, pair, groups, title = text.read_grouped_text(path, by, columns=columns, progress=progress)
         labels, names = _numbered_texts(groups)

@@ -57,7 +57,7 @@ def as_lonlat(feature, crs, path):
     """
     given = printable(os.fspath(path))
     if crs is not None:
-        geometry = to_lonlat(feature["geometry"], crs, of=f"Writing '{given}'")
+        geometry = to_lonlat(feature["geometry"], crs, caller=f"Writing '{given}'")
         return {**feature, "properties": {**feature["properties"], "crs": str(crs)}, "geometry": geometry}
     for x, y in _positions(feature["geometry"]):
         if not (abs(x) <= 180 and abs(y) <= 90):

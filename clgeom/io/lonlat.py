@@ -48,7 +48,7 @@ def named_lonlat(x, y) -> bool:
     return (str(x).strip().lower(), str(y).strip().lower()) in LONLAT_NAMES
 
 
-def to_lonlat(geometry, crs, *, of, resolution=None) -> dict:
+def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     """A geometry in longitude and latitude, by the rules of RFC 7946.
 
     Parameters
@@ -76,7 +76,7 @@ def to_lonlat(geometry, crs, *, of, resolution=None) -> dict:
     InvalidInput
         There is no such system, no pyproj, or the geometry reaches beyond what the system can express.
     """
-    return LonLat(crs, of=of, resolution=resolution)(geometry)
+    return LonLat(crs, caller=caller, resolution=resolution)(geometry)
 
 
 class LonLat:
@@ -85,16 +85,16 @@ class LonLat:
     `added` counts the vertices that were added along edges.
     """
 
-    def __init__(self, crs, *, of, resolution=None):
-        self.of, self.resolution, self.added = of, resolution, 0
+    def __init__(self, crs, *, caller, resolution=None):
+        self.of, self.resolution, self.added = caller, resolution, 0
         self.mapping = self.turn = None
         if crs is not None:
             if importlib.util.find_spec("pyproj") is None:
-                raise InvalidInput(f"{of} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
-            system = as_crs(crs, of="to_lonlat")
+                raise InvalidInput(f"{caller} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
+            system = as_crs(crs, caller="to_lonlat")
             if not is_plain_geographic(system) or not system.equals(WGS84, ignore_axis_order=True):
                 self.mapping, self.turn = (
-                    Mapping(system, of, target=as_crs(WGS84, of="to_lonlat")),
+                    Mapping(system, caller, target=as_crs(WGS84, caller="to_lonlat")),
                     turn_of(system),
                 )
 

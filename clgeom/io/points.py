@@ -66,7 +66,7 @@ def read_named_points(path, *, columns=None, array=None, progress=None):
         None where the columns have no names: in a table without a header, or a plain array.
     """
     path = Path(path)
-    reader = reader_of(path, columns, array, of="read_points")
+    reader = reader_of(path, columns, array, caller="read_points")
     if reader is arrays.read_npz:
         return reader(path, columns=columns, array=array)
     if reader is arrays.read_npy:
@@ -106,7 +106,7 @@ def read_valued_points(path, value, *, columns=None, array=None):
     values : ndarray of float64, shape (n,)
     """
     path = Path(path)
-    reader = reader_of(path, columns, array, of="read_valued_points")
+    reader = reader_of(path, columns, array, caller="read_valued_points")
     if reader is text.read_text:
         points, names, texts, _ = text.read_grouped_text(path, value, columns=columns)
         return points, names, text.numbers_of(path, texts, value)
@@ -122,13 +122,13 @@ def read_valued_points(path, value, *, columns=None, array=None):
     return points, names, values.astype(np.float64)
 
 
-def reader_of(path, columns, array, *, of):
+def reader_of(path, columns, array, *, caller):
     """The function that reads a file of this name; `InvalidInput` where there is none, or it takes no such options."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InvalidInput(f"The file '{path}' must end in one of {', '.join(READERS)}.")
     if columns is not None and len(columns) != 2:
-        raise InvalidInput(f"The 'columns' parameter of {of} must name two columns. Got {columns!r} instead.")
+        raise InvalidInput(f"The 'columns' parameter of {caller} must name two columns. Got {columns!r} instead.")
     if array is not None and reader is not arrays.read_npz:
-        raise InvalidInput(f"The 'array' parameter of {of} is for .npz files. Got the file '{path}' instead.")
+        raise InvalidInput(f"The 'array' parameter of {caller} is for .npz files. Got the file '{path}' instead.")
     return reader

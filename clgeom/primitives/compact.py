@@ -31,7 +31,7 @@ def compact(flags, *, device=None) -> np.ndarray:
     elif not hasattr(flags, "dtype"):
         flags = np.asarray(flags, dtype=bool).view(np.uint8)
     session = session_of(flags, device)
-    array = as_device_values(session, flags, of="compact", name="flags", types=("uint8",))
+    array = as_device_values(session, flags, caller="compact", name="flags", types=("uint8",))
     return _partition(session, array, 1, any_nonzero=True)[0]
 
 
@@ -50,7 +50,7 @@ def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
     """
     classes = integer(classes, "classes", caller="partition", most=16)
     session = session_of(labels, device)
-    array = as_device_values(session, labels, of="partition", name="labels", types=("uint8",))
+    array = as_device_values(session, labels, caller="partition", name="labels", types=("uint8",))
     return _partition(session, array, classes, any_nonzero=False)
 
 

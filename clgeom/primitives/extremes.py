@@ -78,7 +78,7 @@ def require_finite(points, *, caller: str, name: str = "points") -> None:
         return
     few = points.host is not None and points.n < FEW
     if not (np.isfinite(points.host).all() if few else extremes(points, ((1, 0),))[1]):
-        refuse_nonfinite(points, of=caller, name=name)
+        refuse_nonfinite(points, caller=caller, name=name)
 
 
 def extremes_plan(profile, points, axes):

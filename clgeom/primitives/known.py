@@ -20,7 +20,7 @@ def long_loops(session, dtype=None) -> bool:
     policy = select(session.profile, kernel)
     out = Scratch("out", np.dtype(np.uint32), 2 * n)
     step = Step(kernel, policy, ("bounds[0]", np.uint32(n), out), groups=n // policy.wg_size)
-    bounds = to_device(session, np.array(BOUNDS, np.uint32), of="a trial")
+    bounds = to_device(session, np.array(BOUNDS, np.uint32), caller="a trial")
     sums, rounds = run(session, Plan(step), bounds=bounds).read(out).reshape(2, n).tolist()
     return sums == [_sum(i, bound) for i, bound in enumerate(BOUNDS)] and rounds == [
         1000 // (1 + bound % 2) for bound in BOUNDS

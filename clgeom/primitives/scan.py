@@ -49,8 +49,8 @@ def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
 def _scan(values, op, dtype, device, *, exclusive, caller):
     op = as_operator(op, caller=caller)
     session = session_of(values, device)
-    array = as_device_values(session, values, of=caller, types=TYPES)
-    refuse_flushed(array, of=caller, name="values")
+    array = as_device_values(session, values, caller=caller, types=TYPES)
+    refuse_flushed(array, caller=caller, name="values")
     dtype = np.dtype(dtype or array.dtype)
     if array.n == 0:
         return np.empty(0, dtype)

@@ -309,7 +309,7 @@ def _check_crs(crs):
     """Refuse a reference system whose unit is not the metre, which cells and distances are in; needs pyproj to tell."""
     if crs is None or importlib.util.find_spec("pyproj") is None:
         return
-    system = as_crs(crs, of="coverage_map")
+    system = as_crs(crs, caller="coverage_map")
     units = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
     if system.is_geographic or units != [1.0, 1.0]:
         raise InvalidInput(

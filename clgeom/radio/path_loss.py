@@ -376,7 +376,7 @@ def _on_host(session, call, dtype, single, fields, shape):
     for start, count in chunk_bounds(session.profile, len(out), dtype.itemsize):
         part = out[start : start + count]
         buffers = {
-            name: to_device(session, values[start : start + count], of=call.caller).chunks[0].buffer
+            name: to_device(session, values[start : start + count], caller=call.caller).chunks[0].buffer
             for name, values in flat.items()
         }
         losses = in_place(session, part) if on_cpu else allocate(session, part.nbytes)
@@ -401,14 +401,14 @@ def _on_device(session, call, dtype, single, fields, shape):
                     f"The '{name}' parameter of {call.caller} must have the whole map's shape {shape} when it is on a "
                     f"device. Got {value.shape} instead."
                 )
-            value = native_array(session, value, of=call.caller, name=name).with_queue(session.queue)
+            value = native_array(session, value, caller=call.caller, name=name).with_queue(session.queue)
             if value.dtype != stored:
                 with failures(session.device, "convert an array"):
                     value = value.astype(stored)
-            value = as_device_values(session, value.reshape(-1), of=call.caller, name=name, types=[stored])
+            value = as_device_values(session, value.reshape(-1), caller=call.caller, name=name, types=[stored])
         else:
             flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
-            value = to_device(session, flat, of=call.caller)
+            value = to_device(session, flat, caller=call.caller)
         if len(value.chunks) > 1:
             raise InvalidInput(f"The '{name}' parameter of {call.caller} is larger than one allocation of the device.")
         buffers[name] = value.chunks[0].buffer if count else None

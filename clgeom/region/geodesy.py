@@ -32,7 +32,7 @@ POLAR = math.radians(0.01)
 NODES = 33
 
 
-def as_crs(crs, *, of: str):
+def as_crs(crs, *, caller: str):
     """A horizontal ``pyproj.CRS``; `InvalidInput` when there is none, or no pyproj.
 
     Parameters
@@ -43,21 +43,23 @@ def as_crs(crs, *, of: str):
         What needs it, for messages: "area_km2", "Writing 'a.geojson'".
     """
     if crs is None:
-        raise InvalidInput(f"{of} needs a coordinate reference system, and there is none: name it (crs='EPSG:32632').")
+        raise InvalidInput(
+            f"{caller} needs a coordinate reference system, and there is none: name it (crs='EPSG:32632')."
+        )
     if importlib.util.find_spec("pyproj") is None:
-        raise InvalidInput(f"{of} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
+        raise InvalidInput(f"{caller} needs pyproj, which is not installed: pip install 'clgeom[geo]'.")
     import pyproj
 
     try:
         system = pyproj.CRS.from_user_input(crs)
     except (pyproj.exceptions.ProjError, TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"The 'crs' parameter of {of} must be a coordinate reference system, as 'EPSG:32632'. "
+            f"The 'crs' parameter of {caller} must be a coordinate reference system, as 'EPSG:32632'. "
             f"Got {shown(crs)} instead."
         ) from error
     if not (system.is_projected or system.is_geographic or system.is_engineering) or len(system.axis_info) < 2:
         raise InvalidInput(
-            f"The 'crs' parameter of {of} must be a horizontal coordinate reference system, as 'EPSG:32632'. "
+            f"The 'crs' parameter of {caller} must be a horizontal coordinate reference system, as 'EPSG:32632'. "
             f"Got {shown(crs)} ({system.type_name}) instead."
         )
     return system
@@ -70,7 +72,7 @@ def same_crs(one, other) -> bool:
     texts = [f"EPSG:{crs}" if isinstance(crs, int) else str(crs) for crs in (one, other)]
     if texts[0] == texts[1] or importlib.util.find_spec("pyproj") is None:
         return texts[0] == texts[1]
-    return as_crs(one, of="localize").equals(as_crs(other, of="localize"), ignore_axis_order=True)
+    return as_crs(one, caller="localize").equals(as_crs(other, caller="localize"), ignore_axis_order=True)
 
 
 def shown(value, most=60) -> str:
@@ -86,10 +88,10 @@ def is_plain_geographic(system) -> bool:
 
 def area_km2(region) -> float:
     """The area on the ellipsoid of what a region shows as ``__geo_interface__``, in km2; see `earth_areas`."""
-    return float(earth_areas([region.__geo_interface__], region.crs, of="area_km2")[0]) / 1e6
+    return float(earth_areas([region.__geo_interface__], region.crs, caller="area_km2")[0]) / 1e6
 
 
-def earth_areas(geometries, crs, *, of) -> np.ndarray:
+def earth_areas(geometries, crs, *, caller) -> np.ndarray:
     """The areas of geometries on the ellipsoid of their coordinate reference system, in m2.
 
     Parameters
@@ -112,13 +114,13 @@ def earth_areas(geometries, crs, *, of) -> np.ndarray:
     InvalidInput
         The system is none, or cannot express where a geometry is.
     """
-    system, rings, signs, owner = as_crs(crs, of=of), [], [], []
+    system, rings, signs, owner = as_crs(crs, caller=caller), [], [], []
     for number, geometry in enumerate(geometries):
         for ring, sign in _once(_rings(geometry), system):
             rings.append(ring)
             signs.append(sign)
             owner.append(number)
-    areas = _areas(rings, system, of) * np.array(signs, np.float64)
+    areas = _areas(rings, system, caller) * np.array(signs, np.float64)
     return np.bincount(np.array(owner, np.int64), areas, len(geometries))
 
 
@@ -127,12 +129,12 @@ def _rings(geometry):
     return [(ring, 1 - 2 * (i > 0)) for rings in _polygons(geometry) for i, ring in enumerate(rings)]
 
 
-def _areas(rings, system, of):
+def _areas(rings, system, caller):
     """The area within each ring, in m2."""
     if system.is_engineering or system.ellipsoid is None:
         unit = system.axis_info[0].unit_conversion_factor * system.axis_info[1].unit_conversion_factor
         return np.array([abs(_twice_area(ring)) / 2 * unit for ring in rings])
-    return Earth(system, of).areas(rings)
+    return Earth(system, caller).areas(rings)
 
 
 def _once(rings, system):
@@ -201,10 +203,10 @@ class Mapping:
         nothing is shifted, and radians.
     """
 
-    def __init__(self, system, of, target=None):
+    def __init__(self, system, caller, target=None):
         import pyproj
 
-        self.system, self.of = system, of
+        self.system, self.of = system, caller
         self.plain = target is None and is_plain_geographic(system)
         base = system if self.plain else target or system.geodetic_crs
         if base is not None and not self.plain and base.is_derived:
@@ -213,7 +215,7 @@ class Mapping:
             self.transformer = None if self.plain else pyproj.Transformer.from_crs(system, base, always_xy=True)
         except pyproj.exceptions.ProjError as error:
             raise InvalidInput(
-                f"{of} needs a way from {shown(system.name)} to longitude and latitude, and there is none."
+                f"{caller} needs a way from {shown(system.name)} to longitude and latitude, and there is none."
             ) from error
         self.unit, self.turn = 1.0, 360.0
         if target is None:
@@ -267,8 +269,8 @@ class Mapping:
 class Earth:
     """Areas on the ellipsoid of a coordinate reference system."""
 
-    def __init__(self, system, of):
-        self.mapping, self.of = Mapping(system, of), of
+    def __init__(self, system, caller):
+        self.mapping, self.of = Mapping(system, caller), caller
         major, minor = system.ellipsoid.semi_major_metre, system.ellipsoid.semi_minor_metre
         self.half_square, self.e = (
             major**2 / 2,
@@ -390,7 +392,7 @@ def _simpson(x, y):
     return (y0 * (4 * x1 - 3 * x0 - x2) + 4 * y1 * (x2 - x0) + y2 * (x0 - 4 * x1 + 3 * x2)) / 6
 
 
-def cells_area(mask, grid, *, of="cells_area") -> float:
+def cells_area(mask, grid, *, caller="cells_area") -> float:
     """The area of the cells of a mask on the ellipsoid, in m2.
 
     Parameters
@@ -404,15 +406,15 @@ def cells_area(mask, grid, *, of="cells_area") -> float:
     A cell's area depends on where it is. In an upright geographic system it is the same along a row, and every row's is
     found. Elsewhere it is found at 33 by 33 places and interpolated by polynomials, for it changes slowly.
     """
-    system = as_crs(grid.crs, of=of)
+    system = as_crs(grid.crs, caller=caller)
     rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
     if not len(rows):
         return 0.0
     (top, bottom), (left, right) = ((at[0], at[-1] + 1) for at in (rows, columns))
     mask = mask[top:bottom, left:right]
     if system.is_engineering or system.ellipsoid is None:
-        return np.count_nonzero(mask) * _areas([_cell(grid, left, top)], system, of)[0]
-    earth, (_, b, _, d, _, _) = Earth(system, of), grid.transform
+        return np.count_nonzero(mask) * _areas([_cell(grid, left, top)], system, caller)[0]
+    earth, (_, b, _, d, _, _) = Earth(system, caller), grid.transform
     if is_plain_geographic(system) and b == d == 0:
         areas = earth.areas([_cell(grid, left, top + row) for row in range(len(mask))])
         return float(np.count_nonzero(mask, axis=1) @ areas)

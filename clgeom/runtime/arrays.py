@@ -116,7 +116,7 @@ def session_of(value, device):
 # Points ---------------------------------------------------------------------------------------------------------
 
 
-def as_device_points(session, points, *, of: str, name: str = "points", compared: bool = True) -> DeviceArray:
+def as_device_points(session, points, *, caller: str, name: str = "points", compared: bool = True) -> DeviceArray:
     """2D points in memory that kernels of this session read.
 
     Parameters
@@ -129,15 +129,15 @@ def as_device_points(session, points, *, of: str, name: str = "points", compared
         Whether kernels compare coordinates as floats, so that a device must not flush any of them to zero.
     """
     if is_device_array(points):
-        array = _adopt(session, points, of=of, name=name, width=2, types=POINT_TYPES)
+        array = _adopt(session, points, caller=caller, name=name, width=2, types=POINT_TYPES)
     else:
-        array = to_device(session, canonical_points(points, of=of, name=name), of=of)
+        array = to_device(session, canonical_points(points, caller=caller, name=name), caller=caller)
     if compared:
-        refuse_flushed(array, of=of, name=name)
+        refuse_flushed(array, caller=caller, name=name)
     return array
 
 
-def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
+def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray:
     """Points as a native, C-contiguous (n, 2) array of float32, float64 or int32; no copy when they are one already.
 
     float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
@@ -146,42 +146,42 @@ def canonical_points(points, *, of: str, name: str = "points") -> np.ndarray:
         flags = points.flags
         if flags.c_contiguous and flags.aligned:
             return points
-    array = _as_array(points, of=of, name=name)
+    array = _as_array(points, caller=caller, name=name)
     if array.size == 0 and array.ndim == 1:
         array = array.reshape(0, 2)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n, 2). Got {array.shape} instead.")
-    return np.require(_as_coordinates(array, of=of, name=name), requirements=["C", "A"])
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.")
+    return np.require(_as_coordinates(array, caller=caller, name=name), requirements=["C", "A"])
 
 
-def canonical_one_or_more(points, *, of: str, name: str = "points") -> np.ndarray:
+def canonical_one_or_more(points, *, caller: str, name: str = "points") -> np.ndarray:
     """`canonical_points` of points, or of one point that comes as a pair."""
-    array = _as_array(points, of=of, name=name)
-    return canonical_points(array.reshape(1, 2) if array.shape == (2,) else array, of=of, name=name)
+    array = _as_array(points, caller=caller, name=name)
+    return canonical_points(array.reshape(1, 2) if array.shape == (2,) else array, caller=caller, name=name)
 
 
-def canonical_queries(points, *, of: str) -> np.ndarray:
+def canonical_queries(points, *, caller: str) -> np.ndarray:
     """Finite query points, as `canonical_points` returns them; one point may be a pair."""
-    queries = canonical_one_or_more(fetched(points) if is_device_array(points) else points, of=of)
+    queries = canonical_one_or_more(fetched(points) if is_device_array(points) else points, caller=caller)
     if not np.isfinite(queries).all():
         row, column = np.argwhere(~np.isfinite(queries))[0]
         raise InvalidInput(
-            f"The 'points' parameter of {of} must be finite. "
+            f"The 'points' parameter of {caller} must be finite. "
             f"Got {queries[row, column]} at index [{row}, {column}] instead."
         )
     return queries
 
 
-def _as_array(values, *, of, name):
+def _as_array(values, *, caller, name):
     """``numpy.asarray`` with our error, masked arrays without their mask if it hides nothing."""
-    unmasked(values, name, caller=of)
+    unmasked(values, name, caller=caller)
     try:
         return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
     except (ValueError, TypeError) as error:  # ragged lists and the like
-        raise InvalidInput(f"The '{name}' parameter of {of} must be an array of numbers. {error}") from error
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be an array of numbers. {error}") from error
 
 
-def _as_coordinates(array, *, of, name):
+def _as_coordinates(array, *, caller, name):
     dtype = array.dtype
     if dtype.newbyteorder("=") in POINT_TYPES:
         return array.astype(dtype.newbyteorder("="), copy=False)
@@ -195,24 +195,24 @@ def _as_coordinates(array, *, of, name):
         if beyond.any():
             row, column = np.argwhere(beyond)[0]
             raise InvalidInput(
-                f"The '{name}' parameter of {of} must hold integers within 2**53. "
+                f"The '{name}' parameter of {caller} must hold integers within 2**53. "
                 f"Got {array[row, column]} at [{row}, {column}] instead."
             )
         return array.astype(np.float64)
     raise InvalidInput(
-        f"The '{name}' parameter of {of} must be float32, float64, int32, or a type that fits one of them. "
+        f"The '{name}' parameter of {caller} must be float32, float64, int32, or a type that fits one of them. "
         f"Got {dtype} instead."
     )
 
 
-def as_given(points, *, of: str, name: str = "points"):
+def as_given(points, *, caller: str, name: str = "points"):
     """The caller's points as an array: arrays as they are, others by ``numpy.asarray``."""
     if is_device_array(points) or isinstance(points, np.ndarray):
         return points
-    return _as_array(points, of=of, name=name)
+    return _as_array(points, caller=caller, name=name)
 
 
-def leave_out(points, *, nonfinite: str, of: str):
+def leave_out(points, *, nonfinite: str, caller: str):
     """Points without those that are masked or, with nonfinite="drop", not finite.
 
     Returns
@@ -221,7 +221,9 @@ def leave_out(points, *, nonfinite: str, of: str):
         The points left and their int64 indices in what was given; (points, None) when all stay.
     """
     if not isinstance(nonfinite, str) or nonfinite not in ("raise", "drop"):
-        raise InvalidInput(f"The 'nonfinite' parameter of {of} must be 'raise' or 'drop'. Got {nonfinite!r} instead.")
+        raise InvalidInput(
+            f"The 'nonfinite' parameter of {caller} must be 'raise' or 'drop'. Got {nonfinite!r} instead."
+        )
     masked = isinstance(points, np.ma.MaskedArray) and points.ndim == 2 and np.ma.is_masked(points)
     if not masked and nonfinite == "raise":
         return points, None
@@ -229,31 +231,31 @@ def leave_out(points, *, nonfinite: str, of: str):
     if masked:
         kept = np.flatnonzero(~np.ma.getmaskarray(points).any(axis=1))
         array = np.ma.getdata(points)[kept]
-    array = canonical_points(array, of=of)
+    array = canonical_points(array, caller=caller)
     finite = np.isfinite(array).all(axis=1)
     if not finite.all() and nonfinite == "raise":
         row = int(np.argmin(finite))
-        raise _not_finite(array[row], row if kept is None else kept[row], of=of)
+        raise _not_finite(array[row], row if kept is None else kept[row], caller=caller)
     if not finite.all():
         kept = np.flatnonzero(finite) if kept is None else kept[finite]
         array = array[finite]
     return array, kept
 
 
-def refuse_nonfinite(array: DeviceArray, *, of: str, name: str = "points"):
+def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points"):
     """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one."""
     for chunk in array.chunks:
         values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise _not_finite(values[row], array.first + chunk.start + row, of=of, name=name)
+            raise _not_finite(values[row], array.first + chunk.start + row, caller=caller, name=name)
 
 
-def _not_finite(point, row, *, of, name="points"):
+def _not_finite(point, row, *, caller, name="points"):
     column = int(np.argmin(np.isfinite(point)))
     error = InvalidInput(
-        f"The '{name}' parameter of {of} must be finite. Got {point[column]} at index [{row}, {column}] instead "
+        f"The '{name}' parameter of {caller} must be finite. Got {point[column]} at index [{row}, {column}] instead "
         "(nonfinite='drop' leaves such points out)."
     )
     # for commands, which know the file
@@ -268,7 +270,7 @@ def _fetch(array, chunk):
 # Values ---------------------------------------------------------------------------------------------------------
 
 
-def as_device_values(session, values, *, of: str, name: str = "values", types=None) -> DeviceArray:
+def as_device_values(session, values, *, caller: str, name: str = "values", types=None) -> DeviceArray:
     """One-dimensional numbers in memory that kernels of this session read.
 
     Parameters
@@ -282,28 +284,28 @@ def as_device_values(session, values, *, of: str, name: str = "values", types=No
     """
     types = tuple(np.dtype(t) for t in (types or C_NAMES))
     if is_device_array(values):
-        return _adopt(session, values, of=of, name=name, width=1, types=types)
-    array = _as_array(values, of=of, name=name)
+        return _adopt(session, values, caller=caller, name=name, width=1, types=types)
+    array = _as_array(values, caller=caller, name=name)
     if array.ndim != 1:
-        raise InvalidInput(f"The '{name}' parameter of {of} must have shape (n,). Got {array.shape} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {array.shape} instead.")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in types:
         allowed = ", ".join(t.name for t in types)
-        raise InvalidInput(f"The '{name}' parameter of {of} must be one of {allowed}. Got {array.dtype} instead.")
-    return to_device(session, np.require(array, requirements=["C", "A"]), of=of)
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be one of {allowed}. Got {array.dtype} instead.")
+    return to_device(session, np.require(array, requirements=["C", "A"]), caller=caller)
 
 
 # Buffers --------------------------------------------------------------------------------------------------------
 
 
-def to_device(session, array: np.ndarray, *, of: str, first: int = 0) -> DeviceArray:
+def to_device(session, array: np.ndarray, *, caller: str, first: int = 0) -> DeviceArray:
     """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
     if array.dtype == np.float64:
-        session.profile.require_fp64(of)
+        session.profile.require_fp64(caller)
     profile = session.profile
     if not profile.is_cpu and array.nbytes > profile.global_mem_bytes:
         raise DeviceLimit(
-            f"The input of {of} is {array.nbytes:,} bytes, and {profile.name} has {profile.global_mem_bytes:,}."
+            f"The input of {caller} is {array.nbytes:,} bytes, and {profile.name} has {profile.global_mem_bytes:,}."
         )
     width = 1 if array.ndim == 1 else array.shape[1]
 
@@ -361,18 +363,18 @@ def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
     return [(start, min(largest, n - start)) for start in range(0, n, largest)]
 
 
-def _adopt(session, array, *, of, name, width, types) -> DeviceArray:
+def _adopt(session, array, *, caller, name, width, types) -> DeviceArray:
     """A ``pyopencl.array.Array`` as a DeviceArray: where it is if kernels can read it there, else a copy."""
     if array.ndim != width or (width == 2 and array.shape[1] != 2):
         wanted = "(n, 2)" if width == 2 else "(n,)"
-        raise InvalidInput(f"The '{name}' parameter of {of} must have shape {wanted}. Got {array.shape} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {wanted}. Got {array.shape} instead.")
     dtype = array.dtype.newbyteorder("=")
     if dtype not in types:  # converted on the host, or refused
         if width == 2:
-            return to_device(session, canonical_points(fetched(array), of=of, name=name), of=of)
-        return as_device_values(session, fetched(array), of=of, name=name, types=types)
+            return to_device(session, canonical_points(fetched(array), caller=caller, name=name), caller=caller)
+        return as_device_values(session, fetched(array), caller=caller, name=name, types=types)
     if dtype == np.float64:
-        session.profile.require_fp64(of)
-    array, n = native_array(session, array, of=of, name=name), len(array)
+        session.profile.require_fp64(caller)
+    array, n = native_array(session, array, caller=caller, name=name), len(array)
     chunks = (Chunk(buffer_of(array), 0, n),) if n else ()
     return DeviceArray(session, dtype, n, width, chunks)

@@ -65,10 +65,10 @@ def _program(session, key):
 
 def _built(session, key):
     kernel, parameters, options = key
-    return build(session, render(kernel, **dict(parameters)), options, of=kernel)
+    return build(session, render(kernel, **dict(parameters)), options, caller=kernel)
 
 
-def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
+def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"):
     """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails."""
     import pyopencl as cl
 
@@ -85,7 +85,7 @@ def build(session, source: str, options: tuple = (), *, of: str = "a kernel"):
     except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
         failure = KernelBuildError(
-            f"{of} did not compile on {session.profile.name} ({session.profile.platform}).\n"
+            f"{caller} did not compile on {session.profile.name} ({session.profile.platform}).\n"
             f"Options: {' '.join(flags)}\n{numbered}\nThe compiler said:\n{error}"
         )
         failure.source, failure.log = source, str(error)

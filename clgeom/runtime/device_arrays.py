@@ -23,7 +23,7 @@ def is_device_array(value) -> bool:
     return module is not None and isinstance(value, module.Array)
 
 
-def native_array(session, array, *, of: str, name: str):
+def native_array(session, array, *, caller: str, name: str):
     """The array itself where kernels can read it, else a copy on the device.
 
     Parameters
@@ -42,7 +42,7 @@ def native_array(session, array, *, of: str, name: str):
     """
     if array.context != session.context:
         raise InvalidInput(
-            f"The '{name}' parameter of {of} must be in the same OpenCL context as the call's other arrays. "
+            f"The '{name}' parameter of {caller} must be in the same OpenCL context as the call's other arrays. "
             "Got an array of another context instead."
         )
     complete(session, array)
@@ -58,7 +58,7 @@ def fetched(array) -> np.ndarray:
     from clgeom.runtime.launch import read
 
     session = session_of_context(array.context, None if array.queue is None else array.queue.device)
-    plain = native_array(session, array, of="clgeom", name="array")
+    plain = native_array(session, array, caller="clgeom", name="array")
     out = np.empty(array.shape, plain.dtype)
     if out.size:
         read(session, buffer_of(plain), out.dtype, out.size, out=out)

@@ -15,7 +15,7 @@ from clgeom.errors import DeviceLimit
 NORMAL = {np.dtype(np.float32): (np.uint32, 1 << 23), np.dtype(np.float64): (np.uint64, 1 << 52)}
 
 
-def refuse_flushed(array, *, of: str, name: str) -> None:
+def refuse_flushed(array, *, caller: str, name: str) -> None:
     """Raise `DeviceLimit` that names the first number of a DeviceArray that its device would flush to zero."""
     profile = array.session.profile
     if profile.denormals or array.dtype not in NORMAL or array.n == 0:
@@ -30,7 +30,7 @@ def refuse_flushed(array, *, of: str, name: str) -> None:
         single = array.dtype == np.float32
         remedy = "Pass float64" if single and profile.fp64 else "Scale the numbers up by a power of two"
         raise DeviceLimit(
-            f"The '{name}' parameter of {of} must have no numbers below 2**-{126 if single else 1022} in size other "
-            f"than 0 on {profile.name}, which takes them for 0. Got {values[row, column]} at {place} instead. "
+            f"The '{name}' parameter of {caller} must have no numbers below 2**-{126 if single else 1022} in size "
+            f"other than 0 on {profile.name}, which takes them for 0. Got {values[row, column]} at {place} instead. "
             f"{remedy}, or choose another device."
         )

@@ -45,7 +45,7 @@ def _extremes(session):
 
     for dtype in _types(session):
         points = _cloud(50_021, dtype)
-        found, finite = extremes(as_device_points(session, points, of="selftest"))
+        found, finite = extremes(as_device_points(session, points, caller="selftest"))
         x, y = points.astype(key_type(dtype)).T
         for axis, (a, b) in enumerate(OCTAGON_AXES):
             key = y * b + x * a if b else x
@@ -98,11 +98,11 @@ def _gather(session):
     for dtype in _types(session):
         points = _cloud(5_003, dtype)
         picked = np.random.default_rng(4).integers(0, len(points), 20_011).astype(np.uint32)
-        table = as_device_points(session, points, of="selftest")
+        table = as_device_points(session, points, caller="selftest")
         indices = Scratch("indices", np.uint32, len(picked))
         out = Scratch("out", dtype, 2 * len(picked))
         plan = gather_plan(session.profile, table, "table", indices, len(picked), out)
-        buffer = as_device_values(session, picked, of="selftest").chunks[0].buffer
+        buffer = as_device_values(session, picked, caller="selftest").chunks[0].buffer
         result = launch(session, plan, table=table, indices=buffer)
         _same(result.read(out).reshape(-1, 2), points[picked], str(np.dtype(dtype)))
     return "20,011 rows of 5,003"
@@ -166,7 +166,7 @@ def _sieve(session):
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
         for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
             with override({"hull/sieve/sieve": shape}):
-                found = sieved_hull(to_device(session, points, of="selftest"), keep=False)
+                found = sieved_hull(to_device(session, points, caller="selftest"), keep=False)
             _same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
 

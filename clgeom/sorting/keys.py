@@ -146,4 +146,4 @@ def as_device_bits(session, keys, *, caller: str, name: str = "keys") -> DeviceA
     """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
     storage = unsigned(keys.dtype)
     bits = keys.view(storage.newbyteorder(keys.dtype.byteorder))
-    return as_device_values(session, bits, of=caller, name=name, types=(storage,))
+    return as_device_values(session, bits, caller=caller, name=name, types=(storage,))

@@ -19,6 +19,7 @@ from clgeom.dp.language.trace import Expr
 from clgeom.errors import IntegerOverflow, InvalidInput
 
 BITS = {"int": 32, "long": 64}
+ARRAY = {"w": "int32[]"}
 NARROW = ("int8", "uint8", "int16", "uint16", "int32", "int64")
 
 
@@ -521,6 +522,23 @@ def test_ends_beyond_32_bits_of_a_group(any_session):
     assert "convert_int_sat" in widely.text(wide=True)
     with pytest.raises(IntegerOverflow, match="beyond the 32 bits"):
         dp.fill(widely, (2, 700), w=2**31, device=any_session)
+
+
+@pytest.mark.parametrize(
+    "read",
+    (
+        lambda M, i, j, w: M[i - 1, w[0] * w[0] + j],
+        lambda M, i, j, w: w[w[0] * w[0]],
+        lambda M, i, j, w: dp.sum_over("k", 0, w[0] * w[0] + 2, lambda k: k),
+        lambda M, i, j, w: dp.min_over("k", w[0] * w[0], 2, lambda k: M[i - 1, k]),
+    ),
+)
+def test_overflow_of_an_index_is_trapped(session, read):
+    """It would wrap around to an index that is there."""
+    equation = dp.Equation(lambda M, i, j, w: dp.where(i == 0, j, read(M, i, j, w)), pattern="RUD", parameters=ARRAY)
+    dp.fill(equation, (2, 3), w=[0], check=True, device=session)
+    with pytest.raises(IntegerOverflow, match=r"Cell \(1, 0\)"):
+        dp.fill(equation, (2, 3), w=[65536], check=True, device=session)
 
 
 # Numbers of C, and bounds ---------------------------------------------------------------------------------------------

@@ -502,7 +502,7 @@ def test_batch_tiles_stay_in_their_places(session):
         points = cloud("normal", n, np.float32)
         points[np.random.default_rng(0).random((n, 2)) < share] = np.nan
         arrays = {"points": points, "jobs": np.array([0, n, 0, 0], np.uint32)}
-        arrays = {name: to_device(session, array, of="test") for name, array in arrays.items()}
+        arrays = {name: to_device(session, array, caller="test") for name, array in arrays.items()}
         memory = {scratch.name: allocate(session, scratch.nbytes) for scratch in (slots, counts, status)}
         fill(session, memory["slots"], np.uint32(n), 2 * n)
         plan = Plan(Step("hull/batch/batch_tiles", policy, args, 1, params))

@@ -34,7 +34,7 @@ FEW = (2, 100, 2049, 16385, SURVEY_FROM + 1)
 
 def sort(session, points, ids=None):
     """Order and coordinates as `lexsort` gives them."""
-    array = as_device_points(session, points, of="test")
+    array = as_device_points(session, points, caller="test")
     with recording() as phases:
         if ids is None:
             result, order, rows = lexsort(array, None, array.n)
@@ -185,12 +185,12 @@ def test_lexsort_of_float64_sorts_again_only_if_it_must(session):
     for n, kind, sorts in cases:
         points = KINDS[kind](np.random.default_rng(0), n, np.float64)
         with recording() as phases:
-            lexsort(as_device_points(session, points, of="test"), None, n)
+            lexsort(as_device_points(session, points, caller="test"), None, n)
         assert [phase.name for phase in phases].count("point_keys") == sorts, kind
 
 
 def test_lexsort_profiled(session):
-    array = as_device_points(session, cloud("grid", 40_000, np.float32), of="test")
+    array = as_device_points(session, cloud("grid", 40_000, np.float32), caller="test")
     with recording(profile=True) as phases:
         lexsort(array, None, array.n)
     assert all(phase.seconds >= 0 for phase in phases)

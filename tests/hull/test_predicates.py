@@ -22,7 +22,7 @@ def device_signs(session, a, b, c, *, filtered):
     params = {"real": c_name(a.dtype), "filtered": filtered}
     policy = select(session.profile, kernel, a.dtype, n)
     step = Step(kernel, policy, ("a[0]", "b[0]", "c[0]", np.uint64(n), out), groups=4, params=params)
-    points = {name: to_device(session, p, of="test") for name, p in zip("abc", (a, b, c))}
+    points = {name: to_device(session, p, caller="test") for name, p in zip("abc", (a, b, c))}
     return run(session, Plan(step), **points).read(out)
 
 

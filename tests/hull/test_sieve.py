@@ -65,7 +65,7 @@ def is_built(session, shape, dtype):
 
 def found_by(session, points, keep=False):
     """What sieved_hull finds, and the ids of the points it leaves when it finds no hull."""
-    found = sieved_hull(to_device(session, points, of="test"), keep=keep)
+    found = sieved_hull(to_device(session, points, caller="test"), keep=keep)
     if found.vertices is not None:
         return found, None
     everything = np.arange(len(points))
@@ -211,7 +211,7 @@ def test_discarded_points_are_strictly_inside(session, shape, dtype):
     edges = np.concatenate([np.stack(pair, axis=1) for pair in edges])
     inside = rng.integers(1, 4096, (6000, 2))
     points = rng.permutation(np.concatenate([corners, edges, inside])).astype(dtype)
-    array = to_device(session, points, of="test")
+    array = to_device(session, points, caller="test")
     # hulls of tiles drop what is on an edge if they may
     launches = Tiles.of(array, True) if shape == "serially" else Polygons.of(array, False)
     plan, lists = hull_plan(launches, SHAPES[shape]["hull/sieve/sieve"], len(points))
@@ -237,7 +237,7 @@ def test_hardly_more_than_the_vertices_are_left(session):
     for seed in (1, 7, 8):
         rng = np.random.default_rng(seed)
         points = (rng.random((100_000, 2)) @ [[0.8, 0.6], [-0.6, 0.8]]).astype(np.float32)
-        array = to_device(session, points, of="test")
+        array = to_device(session, points, caller="test")
         with override({"hull/sieve/sieve": SHAPES["groups"]["hull/sieve/sieve"]}):
             plan, lists = hull_plan(Polygons.of(array, False), SHAPES["groups"]["hull/sieve/sieve"], len(points))
             sizes = sieve.allocate(session, 4 * sieve.SIZES)
@@ -261,14 +261,14 @@ def test_not_finite(session, shape, at, value):
     for column in (0, 1):
         points = cloud("normal", 900, np.float32)
         points[at, column] = value
-        assert sieved_hull(to_device(session, points, of="test"), keep=False).nonfinite
+        assert sieved_hull(to_device(session, points, caller="test"), keep=False).nonfinite
 
 
 def test_not_finite_in_one_tile(session, shape):
     for n, every in ((1, 1), (2, 2), (64, 1), (64, 7)):
         points = cloud("normal", n, np.float32)
         points[::every] = np.nan
-        assert sieved_hull(to_device(session, points, of="test"), keep=False).nonfinite
+        assert sieved_hull(to_device(session, points, caller="test"), keep=False).nonfinite
 
 
 @pytest.mark.parametrize("value", (np.nan, np.inf))
@@ -276,7 +276,7 @@ def test_tile_hoods_orders_nothing_that_is_not_finite(session, value):
     """NaN is before nothing and after nothing: places counted by comparisons would be no permutation."""
     points = cloud("normal", 100, np.float32)
     points[::7] = value
-    array = to_device(session, points, of="test")
+    array = to_device(session, points, caller="test")
     with override(SHAPES["groups"]):
         plan = Plan(Polygons.of(array, False).hull(len(points)))
     lower, upper, nonfinite = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]

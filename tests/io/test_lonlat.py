@@ -28,7 +28,7 @@ def box(left, low, right, high, *holes):
 
 
 def km2(geometry, crs):
-    return earth_areas([geometry], crs, of="test")[0] / 1e6
+    return earth_areas([geometry], crs, caller="test")[0] / 1e6
 
 
 # Areas ------------------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_area_of_cells_is_the_sum_of_theirs(crs, transform):
         grid.to_map([(c, r), (c + 1, r), (c + 1, r + 1), (c, r + 1), (c, r)])
         for r, c in zip(rows.tolist(), columns.tolist())
     ]
-    each = earth_areas([{"type": "Polygon", "coordinates": [one]} for one in corners], crs, of="test")
+    each = earth_areas([{"type": "Polygon", "coordinates": [one]} for one in corners], crs, caller="test")
     assert cells_area(mask, grid) == pytest.approx(each.sum(), rel=1e-9)
     assert cells_area(np.zeros((3, 3), bool), grid) == 0
 
@@ -236,7 +236,7 @@ def test_every_cell_is_covered_in_longitude_and_latitude(name, density):
     resolution = math.sqrt(found.grid.cell_area)
     shapes = []
     for region in found:
-        geometry = to_lonlat(region.__geo_interface__, crs, of="test", resolution=resolution)
+        geometry = to_lonlat(region.__geo_interface__, crs, caller="test", resolution=resolution)
         shapes.append(shapely.geometry.shape(geometry))
         assert shapes[-1].is_valid and geometry["type"] in ("Polygon", "MultiPolygon")
         left, low, right, high = shapes[-1].bounds
@@ -248,8 +248,8 @@ def test_every_cell_is_covered_in_longitude_and_latitude(name, density):
     # no cell's worth is added anywhere: the outline moves by at most 1/40 of a cell
     if not pyproj.CRS(crs).is_geographic:
         for region, shape in zip(found, shapes):
-            own = earth_areas([region.__geo_interface__], crs, of="test")[0]
-            grown = earth_areas([shapely.geometry.mapping(shape)], 4326, of="test")[0]
+            own = earth_areas([region.__geo_interface__], crs, caller="test")[0]
+            grown = earth_areas([shapely.geometry.mapping(shape)], 4326, caller="test")[0]
             around = region.to_shapely().length * resolution / 40 * 3
             assert own * (1 - 1e-8) <= grown <= own * (1 + 1e-8) + around
 
@@ -262,38 +262,38 @@ def test_every_point_is_covered_in_longitude_and_latitude():
     points = np.random.default_rng(7).normal((500_000, 5_500_000), (90_000, 200_000), (1500, 2))
     for segments in (1, 9, 400):
         region = adaptive_region(points, segments)
-        geometry = to_lonlat(region.__geo_interface__, 32632, of="test")
+        geometry = to_lonlat(region.__geo_interface__, 32632, caller="test")
         shape = shapely.geometry.shape(geometry)
         assert shape.is_valid and shapely.covers(shape, shapely.points(*to_degrees.transform(*points.T))).all()
     bow = {"type": "Polygon", "coordinates": [[(0, 5e6), (1e5, 5.1e6), (1e5, 5e6), (0, 5.1e6), (0, 5e6)]]}
-    assert shapely.geometry.shape(to_lonlat(bow, 32632, of="test")).is_valid
+    assert shapely.geometry.shape(to_lonlat(bow, 32632, caller="test")).is_valid
 
 
 def test_poles_are_reached_along_180_degrees():
     for crs, pole in ((3413, 90), (3031, -90)):
-        shape = shapely.geometry.shape(to_lonlat(box(-1e6, -1e6, 1e6, 1e6), crs, of="test", resolution=1e4))
+        shape = shapely.geometry.shape(to_lonlat(box(-1e6, -1e6, 1e6, 1e6), crs, caller="test", resolution=1e4))
         assert shape.geom_type == "Polygon" and shape.is_valid
         corners = shapely.get_coordinates(shape)
         for longitude in (-180, 180):
             assert (corners == (longitude, pole)).all(axis=1).any()
-        ring = to_lonlat(box(-1e6, -1e6, 1e6, 1e6, (-2e5, -2e5, 2e5, 2e5)), crs, of="test", resolution=1e4)
+        ring = to_lonlat(box(-1e6, -1e6, 1e6, 1e6, (-2e5, -2e5, 2e5, 2e5)), crs, caller="test", resolution=1e4)
         ring = shapely.geometry.shape(ring)  # a hole at the pole
         assert ring.is_valid and not shapely.covers(ring, shapely.Point(10, pole * 0.995))
         assert shapely.covers(ring, shapely.Point(10, pole * 0.95))
 
 
 def test_long_edges_have_as_many_vertices_as_they_need():
-    way = LonLat(32632, of="test", resolution=1000)
+    way = LonLat(32632, caller="test", resolution=1000)
     edge = box(200_000, 5_000_000, 800_000, 5_600_000)
     found = way(edge)
     assert 20 < way.added < 200
-    coarse, fine = LonLat(32632, of="test", resolution=20_000), LonLat(32632, of="test", resolution=10)
+    coarse, fine = LonLat(32632, caller="test", resolution=20_000), LonLat(32632, caller="test", resolution=10)
     coarse(edge), fine(edge)
     assert coarse.added < way.added < fine.added < 3000
-    short = LonLat(32632, of="test", resolution=1000)
+    short = LonLat(32632, caller="test", resolution=1000)
     short(box(690_000, 5_330_000, 692_000, 5_332_000))
     assert short.added == 0 and len(found["coordinates"][0]) == 5 + way.added
-    plain = LonLat(4326, of="test", resolution=1)
+    plain = LonLat(4326, caller="test", resolution=1)
     plain(box(0, 0, 90, 80))
     assert plain.added == 0
 
@@ -301,9 +301,9 @@ def test_long_edges_have_as_many_vertices_as_they_need():
 def test_longitude_and_latitude_keep_every_bit():
     ring = [(0.1, 0.2), (179.99999999999997, 1 / 3), (7 / 9, 89.99999999999999), (0.1, 0.2)]
     for crs in (None, 4326, "OGC:CRS84", "EPSG:4326"):
-        found = to_lonlat({"type": "Polygon", "coordinates": [ring]}, crs, of="test")
+        found = to_lonlat({"type": "Polygon", "coordinates": [ring]}, crs, caller="test")
         assert found == {"type": "Polygon", "coordinates": [[list(place) for place in ring]]}
-        found = to_lonlat({"type": "Polygon", "coordinates": [ring[::-1]]}, crs, of="test")
+        found = to_lonlat({"type": "Polygon", "coordinates": [ring[::-1]]}, crs, caller="test")
         assert found["coordinates"][0][1] == list(ring[1])
         for geometry in (
             {"type": "Point", "coordinates": (1.5, 2.5)},
@@ -311,7 +311,7 @@ def test_longitude_and_latitude_keep_every_bit():
             {"type": "GeometryCollection", "geometries": ()},
             {"type": "Polygon", "coordinates": ()},
         ):
-            found = to_lonlat(geometry, crs, of="test")
+            found = to_lonlat(geometry, crs, caller="test")
             assert found["type"] == geometry["type"] and np.array_equal(
                 found.get("coordinates", found.get("geometries")),
                 geometry.get("coordinates", geometry.get("geometries")),
@@ -327,14 +327,14 @@ def test_points_and_lines_are_moved_and_cut():
             box(19_000_000, 0, 21_000_000, 5e6),
         ],
     }
-    point, line, polygon = to_lonlat(collection, 3857, of="test")["geometries"]
+    point, line, polygon = to_lonlat(collection, 3857, caller="test")["geometries"]
     assert point["type"] == "Point" and -180 < point["coordinates"][0] < -179
     assert line["type"] == "MultiLineString" and len(line["coordinates"]) == 2
     ends = sorted(place[0] for part in line["coordinates"] for place in part)
     assert ends[0] == -180 and ends[-1] == 180 and polygon["type"] == "MultiPolygon"
-    meridian = to_lonlat({"type": "LineString", "coordinates": ((5e5, 0), (5e5, 5e6))}, 32632, of="test")
+    meridian = to_lonlat({"type": "LineString", "coordinates": ((5e5, 0), (5e5, 5e6))}, 32632, caller="test")
     assert meridian["type"] == "LineString" and all(abs(lon - 9) < 1e-9 for lon, _ in meridian["coordinates"])
-    curve = to_lonlat({"type": "LineString", "coordinates": ((2e5, 6e6), (8e5, 6e6))}, 32632, of="test")
+    curve = to_lonlat({"type": "LineString", "coordinates": ((2e5, 6e6), (8e5, 6e6))}, 32632, caller="test")
     assert len(curve["coordinates"]) > 5
 
 
@@ -354,7 +354,7 @@ def test_points_and_lines_are_moved_and_cut():
 )
 def test_what_has_no_longitude_and_latitude_is_refused(geometry, crs, words):
     with pytest.raises(InvalidInput, match=words) as caught:
-        to_lonlat(geometry, crs, of="Writing 'a.geojson'")
+        to_lonlat(geometry, crs, caller="Writing 'a.geojson'")
     assert "\n" not in str(caught.value)
 
 
@@ -364,4 +364,4 @@ def test_columns_of_longitude_and_latitude():
 
 
 def test_systems_without_a_way_still_have_areas():
-    assert as_crs('LOCAL_CS["yard"]', of="test").is_engineering
+    assert as_crs('LOCAL_CS["yard"]', caller="test").is_engineering

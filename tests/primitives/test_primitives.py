@@ -277,7 +277,7 @@ def test_scan_beyond_4_gib(session):
 
 
 def assert_extremes(points, session, axes=OCTAGON_AXES):
-    found, finite = extremes(as_device_points(session, points, of="test"), axes)
+    found, finite = extremes(as_device_points(session, points, caller="test"), axes)
     assert finite
     assert found["index"].tolist() == reference.extremes(points, axes)
     np.testing.assert_array_equal(np.stack([found["x"], found["y"]], axis=1), points[found["index"].astype(int)])
@@ -297,7 +297,7 @@ def test_extremes_clouds(session, name, dtype):
 def test_extremes_sizes(any_session, name, dtype):
     if not fitting(any_session, dtype):
         with pytest.raises(DeviceLimit, match="needs float64"):
-            as_device_points(any_session, cloud(name, 10, dtype), of="test")
+            as_device_points(any_session, cloud(name, 10, dtype), caller="test")
         return
     for n in around(4, 128, 2048, 4096, 16 * 2048, 70_000):
         assert_extremes(cloud(name, n, dtype), any_session)
@@ -324,7 +324,7 @@ def test_extremes_notice_what_is_not_finite(any_session, n, bad):
         for column in (0, 1):
             points = cloud("normal", n, np.float32)
             points[at, column] = bad
-            assert not extremes(as_device_points(any_session, points, of="test"))[1]
+            assert not extremes(as_device_points(any_session, points, caller="test"))[1]
 
 
 # all ------------------------------------------------------------------------------------------------------------

@@ -442,8 +442,8 @@ def test_many_regions_at_once(session, cuts):
     upper = lower + np.stack([0 * lift, lift], axis=1)
     starts = np.cumsum([0, *sizes]).astype(np.uint32)
     sides = {"low": lower, "up": upper}
-    bound = {name: as_device_points(session, p, of="test").chunks[0].buffer for name, p in sides.items()}
-    bound["begins"] = as_device_values(session, starts, of="test").chunks[0].buffer
+    bound = {name: as_device_points(session, p, caller="test").chunks[0].buffer for name, p in sides.items()}
+    bound["begins"] = as_device_values(session, starts, caller="test").chunks[0].buffer
     for segments in (1, 6, 2000):
         chains = chains_of(
             session,

@@ -30,8 +30,8 @@ def back(array):
 @pytest.mark.parametrize("dtype", (np.float32, np.float64, np.int32))
 def test_canonical_points_are_taken_as_they_are(dtype):
     points = np.arange(20, dtype=dtype).reshape(10, 2)
-    assert np.shares_memory(canonical_points(points, of="test"), points)
-    assert np.shares_memory(canonical_points(points[3:], of="test"), points)
+    assert np.shares_memory(canonical_points(points, caller="test"), points)
+    assert np.shares_memory(canonical_points(points[3:], caller="test"), points)
 
 
 @pytest.mark.parametrize("dtype, becomes", [
@@ -40,7 +40,7 @@ def test_canonical_points_are_taken_as_they_are(dtype):
 ])  # fmt: skip
 def test_canonical_points_types(dtype, becomes):
     values = np.array([[0, 1], [2, 100], [127, 3]])
-    points = canonical_points(values.astype(dtype), of="test")
+    points = canonical_points(values.astype(dtype), caller="test")
     assert points.dtype == np.dtype(becomes) and points.dtype.isnative and points.flags.c_contiguous
     np.testing.assert_array_equal(points, values)
 
@@ -48,13 +48,13 @@ def test_canonical_points_types(dtype, becomes):
 @pytest.mark.parametrize("dtype", ("i1", "u1", "i2", "u2"))
 def test_canonical_points_whole_range_of_small_integers(dtype):
     info = np.iinfo(dtype)
-    points = canonical_points(np.array([[info.min, info.max]], dtype), of="test")
+    points = canonical_points(np.array([[info.min, info.max]], dtype), caller="test")
     assert points.tolist() == [[info.min, info.max]]
 
 
 @pytest.mark.parametrize("value", (2**53, -(2**53), 2**53 - 1))
 def test_canonical_points_wide_integers_within_2_to_53(value):
-    points = canonical_points([[value, 0]], of="test")
+    points = canonical_points([[value, 0]], caller="test")
     assert points.dtype == np.float64 and int(points[0, 0]) == value
 
 
@@ -68,7 +68,7 @@ def test_canonical_points_wide_integers_beyond_2_to_53(value, dtype):
         InvalidInput,
         match=rf"The 'p' parameter of f must hold integers within 2\*\*53. Got {value} at \[3, 1\]",
     ):
-        canonical_points(points, of="f", name="p")
+        canonical_points(points, caller="f", name="p")
 
 
 def test_canonical_points_makes_strided_swapped_and_unaligned_contiguous():
@@ -78,7 +78,7 @@ def test_canonical_points_makes_strided_swapped_and_unaligned_contiguous():
     unaligned[:] = points
     for same in (np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2], points[::-1][::-1],
                  points.astype(">f8"), unaligned):  # fmt: skip
-        mine = canonical_points(same, of="test")
+        mine = canonical_points(same, caller="test")
         assert mine.flags.c_contiguous and mine.flags.aligned and mine.dtype.isnative
         np.testing.assert_array_equal(mine, points)
 
@@ -86,7 +86,7 @@ def test_canonical_points_makes_strided_swapped_and_unaligned_contiguous():
 def test_cpu_devices_read_the_callers_memory(session):
     points = np.arange(2000, dtype=np.float32).reshape(1000, 2)
     points.flags.writeable = False
-    array = as_device_points(session, points, of="test")
+    array = as_device_points(session, points, caller="test")
     assert array.host is points or np.shares_memory(array.host, points)
     assert (array.n, array.width, array.item_bytes, array.nbytes) == (1000, 2, 8, 8000)
     np.testing.assert_array_equal(back(array), points.ravel())
@@ -97,7 +97,7 @@ def test_a_copy_on_other_devices(session):
     if session.profile.is_cpu:
         pytest.skip("CPU devices read in place")
     points = np.zeros((1000, 2), np.float32)
-    array = as_device_points(session, points, of="test")
+    array = as_device_points(session, points, caller="test")
     points[:] = 1
     assert not back(array).any()
 
@@ -125,7 +125,7 @@ def test_chunk_bounds_beyond_4_gib(session):
 def test_chunks_hold_all_rows(session):
     limited = Session(session.device, max_alloc_bytes=1 << 20)
     points = np.arange(600_000, dtype=np.float32).reshape(-1, 2)
-    array = as_device_points(limited, points, of="test")
+    array = as_device_points(limited, points, caller="test")
     assert [c.start for c in array.chunks] == [0, 131072, 262144] and array.n == 300_000
     np.testing.assert_array_equal(back(array), points.ravel())
     assert list(array.bindings("points")) == ["points[0]", "points[1]", "points[2]"]
@@ -150,7 +150,7 @@ def test_values_types(session):
     ):
         values = np.arange(100).astype(dtype)
         for same in (values, values.astype(values.dtype.newbyteorder(">")), np.repeat(values, 2)[::2]):
-            array = as_device_values(session, same, of="test")
+            array = as_device_values(session, same, caller="test")
             assert array.dtype == values.dtype and array.width == 1
             np.testing.assert_array_equal(back(array), values)
 
@@ -162,9 +162,9 @@ def test_values_types(session):
 ])  # fmt: skip
 def test_values_bad(session, values, words):
     with pytest.raises(InvalidInput, match=f"^The 'keys' parameter of sort {words}"):
-        as_device_values(session, values, of="sort", name="keys")
+        as_device_values(session, values, caller="sort", name="keys")
     with pytest.raises(InvalidInput, match="must be one of uint8. Got float64"):
-        as_device_values(session, np.zeros(3), of="sort", types=("uint8",))
+        as_device_values(session, np.zeros(3), caller="sort", types=("uint8",))
 
 
 def test_c_names():
@@ -178,7 +178,7 @@ def test_larger_than_the_device(session):
         pytest.skip("CPU devices read the caller's memory")
     n = session.profile.global_mem_bytes // 8 + 1000
     with pytest.raises(DeviceLimit, match="bytes, and .* has"):
-        to_device(session, np.zeros((n, 2), np.float32), of="test")
+        to_device(session, np.zeros((n, 2), np.float32), caller="test")
 
 
 # Device arrays --------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_device_array_is_adopted_without_a_copy(session):
     points = np.arange(2000, dtype=np.float32).reshape(1000, 2)
     there = cl_array.to_device(session.queue, points)
     assert is_device_array(there) and not is_device_array(points) and not is_device_array([1])
-    array = as_device_points(session, there, of="test")
+    array = as_device_points(session, there, caller="test")
     assert array.host is None and array.chunks[0].buffer is there.base_data
     np.testing.assert_array_equal(array.to_host(), points)
     assert session_of(there, None) is session and session_of(there, session) is session
@@ -205,7 +205,7 @@ def test_device_array_filled_by_another_queue_is_waited_for(session):
     there = cl_array.zeros(queue, (500_000, 2), np.float32)
     for _ in range(30):
         there = there + 1
-    array = as_device_points(session, there, of="test")
+    array = as_device_points(session, there, caller="test")
     assert (back(array) == 30).all()
 
 
@@ -215,14 +215,14 @@ def test_device_array_views(session, offset):
 
     values = np.arange(1000, dtype=np.float32)
     there = cl_array.to_device(session.queue, values)[offset:]
-    np.testing.assert_array_equal(back(as_device_values(session, there, of="test")), values[offset:])
+    np.testing.assert_array_equal(back(as_device_values(session, there, caller="test")), values[offset:])
 
 
 def test_device_array_of_another_type_is_converted(session):
     import pyopencl.array as cl_array
 
     points = np.arange(20, dtype=np.int16).reshape(10, 2)
-    array = as_device_points(session, cl_array.to_device(session.queue, points), of="test")
+    array = as_device_points(session, cl_array.to_device(session.queue, points), caller="test")
     assert array.dtype == np.int32
     np.testing.assert_array_equal(back(array), points.ravel())
 
@@ -233,7 +233,7 @@ def test_device_array_of_wrong_shape(session, shape):
 
     there = cl_array.zeros(session.queue, shape, np.float32)
     with pytest.raises(InvalidInput, match=r"'points' parameter of test must have shape \(n, 2\). Got \("):
-        as_device_points(session, there, of="test")
+        as_device_points(session, there, caller="test")
 
 
 def test_device_array_of_another_device_or_context(session):
@@ -254,9 +254,9 @@ def test_device_array_of_another_device_or_context(session):
 def test_leave_out_nothing():
     points = np.zeros((3, 2))
     for given in (points, np.ma.array(points), np.ma.array(points, mask=False), [[1, 2]]):
-        same, kept = leave_out(given, nonfinite="raise", of="test")
+        same, kept = leave_out(given, nonfinite="raise", caller="test")
         assert same is given and kept is None
-    assert leave_out(points, nonfinite="drop", of="test")[1] is None
+    assert leave_out(points, nonfinite="drop", caller="test")[1] is None
 
 
 def test_leave_out_masked_and_nonfinite():
@@ -264,7 +264,7 @@ def test_leave_out_masked_and_nonfinite():
     points[4, 0] = np.nan
     masked = np.ma.array(points, mask=np.zeros((6, 2), bool))
     masked[1, 0] = np.ma.masked
-    left, kept = leave_out(masked, nonfinite="drop", of="test")
+    left, kept = leave_out(masked, nonfinite="drop", caller="test")
     assert kept.tolist() == [0, 2, 3, 5] and kept.dtype == np.int64
     np.testing.assert_array_equal(left, points[[0, 2, 3, 5]])
 
@@ -272,7 +272,7 @@ def test_leave_out_masked_and_nonfinite():
 @pytest.mark.parametrize("option", ("ignore", None, 1))
 def test_leave_out_bad_option(option):
     with pytest.raises(InvalidInput, match="'nonfinite' parameter of test must be 'raise' or 'drop'. Got"):
-        leave_out(np.zeros((1, 2)), nonfinite=option, of="test")
+        leave_out(np.zeros((1, 2)), nonfinite=option, caller="test")
 
 
 def test_queries_may_be_on_the_device(session):

@@ -69,7 +69,7 @@ def test_values_of_any_layout_stay_on_the_device(any_session, no_host_copy, dtyp
     values = some(dtype)
     array = there(any_session, values)
     for view in VIEWS.values():
-        found = as_device_values(any_session, view(array), of="test")
+        found = as_device_values(any_session, view(array), caller="test")
         assert found.dtype.isnative
         np.testing.assert_array_equal(values_of(found), view(values))
 
@@ -87,7 +87,7 @@ def test_points_of_any_layout_stay_on_the_device(any_session, no_host_copy, dtyp
         (table[::-2, ::2], values[::-2, ::2]),
         (table[3:, 1::-1], values[3:, 1::-1]),
     ):
-        found = as_device_points(any_session, array, of="test")
+        found = as_device_points(any_session, array, caller="test")
         assert found.dtype.isnative and found.n == len(wanted)
         np.testing.assert_array_equal(values_of(found).reshape(-1, 2), wanted)
 
@@ -127,7 +127,7 @@ def test_parts_of_pools_and_of_parts(session):
     part = cl_array.Array(session.queue, (2048,), np.float32, data=whole.get_sub_region(8192, 8192))
     part.set(values)
     for array in (there(session, values, allocator=pool), part):
-        found = as_device_values(session, array[1024:], of="test")
+        found = as_device_values(session, array[1024:], caller="test")
         np.testing.assert_array_equal(values_of(found), values[1024:])
 
 

@@ -20,7 +20,7 @@ def test_kernels_are_found():
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernel_compiles_alone(session, capfd, kernel):
     """With one work-item, as on CPUs."""
-    program = build(session, render(kernel, variant="serial", wg_size=1), of=kernel)
+    program = build(session, render(kernel, variant="serial", wg_size=1), caller=kernel)
     assert program.kernel_names.split(";") == [kernel.rsplit("/", 1)[-1]]
     assert "warning" not in capfd.readouterr().err  # some drivers print to the terminal, with a cold cache
 
@@ -31,7 +31,7 @@ def test_kernel_compiles_for_other_devices(session, capfd, kernel):
     memory of their own."""
     header = "".join(f"#undef {name}\n#define {name} 0\n" for name in ("CLGEOM_DENORMALS", "CLGEOM_IN_PLACE"))
     limited = Session(session.device, fp64=False)
-    program = build(limited, header + render(kernel, variant="group", wg_size=32), of=kernel)
+    program = build(limited, header + render(kernel, variant="group", wg_size=32), caller=kernel)
     assert program.kernel_names.split(";") == [kernel.rsplit("/", 1)[-1]]
     assert "warning" not in capfd.readouterr().err
 

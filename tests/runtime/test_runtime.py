@@ -183,7 +183,7 @@ def test_render_uses_defaults_and_parameters():
 def test_build_failure_shows_source_options_and_log(session):
     source = "kernel void broken(global int *out)\n{\n    out[0] = undeclared_name;\n}\n"
     with pytest.raises(KernelBuildError) as caught:
-        build(session, source, ("-DSOME_OPTION=7",), of="family/broken")
+        build(session, source, ("-DSOME_OPTION=7",), caller="family/broken")
     text = str(caught.value)
     assert text.startswith(f"family/broken did not compile on {session.profile.name}")
     assert re.search(r"^ +1  kernel void broken", text, re.MULTILINE)

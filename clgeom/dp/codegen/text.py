@@ -116,67 +116,67 @@ class Writer:
         block.names[part] = (name, ATOM)
         return name, ATOM
 
-    def write(self, part: Expr, block: Block, *, plain=False):
-        """(text, precedence) of a node, its statements added to the block. `plain`: an index, which is not checked."""
+    def write(self, part: Expr, block: Block):
+        """(text, precedence) of a node, its statements added to the block."""
         found = block.find(part)
         if found is not None:
             return found
-        text = self._write(part, block, plain)
-        if part in self.shared and block.find(part) is None and not (plain and self.checked):
+        text = self._write(part, block)
+        if part in self.shared and block.find(part) is None:
             return self.variable(block, part, text[0])
         return block.find(part) or text
 
-    def inside(self, part, block, precedence, *, plain=False):
+    def inside(self, part, block, precedence):
         """Text of an operand, in brackets if its precedence is lower."""
-        text, own = self.write(part, block, plain=plain)
+        text, own = self.write(part, block)
         return text if own >= precedence else f"({text})"
 
-    def _write(self, part, block, plain):
+    def _write(self, part, block):
         op, args = part.op, part.args
         if op == "const":
             return literal(part)
         if op in LEAVES:
             return (op if op in ("i", "j", "n", "m") else part.data), ATOM
         if op == "cell":
-            return f"M({', '.join(self.write(a, block, plain=True)[0] for a in args)})", ATOM
+            return f"M({', '.join(self.write(a, block)[0] for a in args)})", ATOM
         if op == "load":
             return self.load(part, block), ATOM
         if op == "where":
-            return self.choice(part, *args, block, plain)
+            return self.choice(part, *args, block)
         if op in ("and", "or"):
-            return self.logical(part, block, plain)
+            return self.logical(part, block)
         if op in ("reduce", "argreduce"):
             return self.reduction(part, block)
         if op in ("which_min", "which_max"):
-            return self.which(part, block, plain)
-        if self.checked and not plain and part.type in LIMITS and op in CHECKED:
+            return self.which(part, block)
+        if self.checked and part.type in LIMITS and op in CHECKED and not fits(part):
             inside = ", ".join(self.write(a, block)[0] for a in args)
             return f"dp_{'checked_' * (op == 'abs')}{op}_{part.type}({inside}, dp_fault)", ATOM
         if op in WRAPPED and part.type in LIMITS and self.wraps and part not in self.exact:
-            inside = [self.write(a, block, plain=plain)[0] for a in args]
+            inside = [self.write(a, block)[0] for a in args]
             return wrapped(part, inside), ATOM
         if op in SYMBOLS:
             symbol, precedence = SYMBOLS[op]
-            left = self.inside(args[0], block, precedence, plain=plain)
-            right = self.inside(args[1], block, precedence + 1, plain=plain)
+            left = self.inside(args[0], block, precedence)
+            right = self.inside(args[1], block, precedence + 1)
             return f"{left} {symbol} {right}", precedence
         if op in BITS:
-            left, right = (self.inside(a, block, ATOM, plain=plain) for a in args)
+            left, right = (self.inside(a, block, ATOM) for a in args)
             return f"({left} {BITS[op]} {right})", ATOM
         if op in ("min", "max", "div", "floordiv", "mod", "shl", "shr"):
-            inside = [self.write(a, block, plain=plain)[0] for a in args]
+            inside = [self.write(a, block)[0] for a in args]
             fault = ", dp_fault" if self.checked and op in ("floordiv", "mod", "shl", "shr") else ""
             name = f"dp_checked_{op}" if fault else f"dp_{op}"
             return f"{name}_{part.type}({', '.join(inside)}{fault})", ATOM
         if op == "abs" or op == "sqrt":
-            return f"dp_{op}_{part.type}({self.write(args[0], block, plain=plain)[0]})", ATOM
+            return f"dp_{op}_{part.type}({self.write(args[0], block)[0]})", ATOM
         if op == "neg":
-            return f"-{self.inside(args[0], block, ATOM, plain=plain)}", UNARY
+            return f"-{self.inside(args[0], block, ATOM)}", UNARY
         if op in ("not", "bitnot"):
             symbol = "!" if op == "not" else "~"
-            return f"{symbol}{self.inside(args[0], block, UNARY, plain=plain)}", UNARY
+            return f"{symbol}{self.inside(args[0], block, UNARY)}", UNARY
         if op == "cast":
-            inside = self.write(args[0], block, plain=plain)[0]
+            inside = self.write(args[0], block)[0]
             if self.checked and narrows(part):
                 return f"dp_narrow({inside}, dp_fault)", ATOM
             return cast_in_c(part, inside), UNARY
@@ -184,7 +184,7 @@ class Writer:
 
     def load(self, part, block):
         name = part.data
-        inside = [self.write(a, block, plain=True)[0] for a in part.args]
+        inside = [self.write(a, block)[0] for a in part.args]
         sizes = (f"{name}_size",) if len(inside) == 1 else (f"{name}_rows", f"{name}_columns")
         if self.checked:
             inside = [f"dp_at({at}, {size}, dp_fault)" for at, size in zip(inside, sizes)]
@@ -198,12 +198,12 @@ class Writer:
             if block.find(part) is None:
                 self.write(part, block)
 
-    def choice(self, part, c, a, b, block, plain):
+    def choice(self, part, c, a, b, block):
         test, binds = self.write(c, block)
         self.hoist(block, self.sure[a] & self.sure[b])
         then, other = Block(block), Block(block)
-        left, left_binds = self.write(a, then, plain=plain)
-        right, right_binds = self.write(b, other, plain=plain)
+        left, left_binds = self.write(a, then)
+        right, right_binds = self.write(b, other)
         if not then.lines and not other.lines:
             test, left = (f"({text})" if own <= TERNARY else text for text, own in ((test, binds), (left, left_binds)))
             return f"{test} ? {left} : {right}", TERNARY
@@ -237,12 +237,12 @@ class Writer:
         block.lines.append("}")
         return names
 
-    def logical(self, part, block, plain):
+    def logical(self, part, block):
         a, b = part.args
         symbol, precedence = SYMBOLS[part.op]
-        left, left_binds = self.write(a, block, plain=plain)
+        left, left_binds = self.write(a, block)
         later = Block(block)
-        right, right_binds = self.write(b, later, plain=plain)
+        right, right_binds = self.write(b, later)
         if not later.lines:
             needed = 4 if a.op != part.op else precedence  # brackets around && in || and the other way round
             left = left if left_binds >= needed else f"({left})"
@@ -253,9 +253,9 @@ class Writer:
         block.names[part] = (name, ATOM)
         return name, ATOM
 
-    def which(self, part, block, plain):
+    def which(self, part, block):
         symbol = "<" if part.op == "which_min" else ">"
-        values = [self.inside(a, block, 6, plain=plain) for a in part.args]
+        values = [self.inside(a, block, 6) for a in part.args]
         if len(values) == 2:
             return f"{values[1]} {symbol} {values[0]} ? 1 : 0", TERNARY
         best, at = self.name("best"), self.name("which")
@@ -267,7 +267,7 @@ class Writer:
 
     def end(self, expr, block):
         """An end of a range as an int, the type of the loop's index; an int64 is cut to the nearest int."""
-        text = self.write(expr, block, plain=True)[0]
+        text = self.write(expr, block)[0]
         if expr.type != "long":
             return text
         return f"dp_narrow({text}, dp_fault)" if self.checked else f"convert_int_sat({text})"
@@ -337,6 +337,11 @@ def cast_in_c(part, value) -> str:
 def wrapped(part, args) -> str:
     """Integer arithmetic in C that wraps around."""
     return f"dp_wrap_{part.op}_{part.type}({', '.join(args)})"
+
+
+def fits(part) -> bool:
+    """Whether a node is an index of the table less a constant, which never goes beyond its type."""
+    return part.op == "sub" and part.args[0].op in ("i", "j") and part.args[1].op == "const" and part.args[1].data >= 0
 
 
 def cheap(part) -> bool:

@@ -536,7 +536,7 @@ def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
     >>> problems.fibonacci(10)
     55
     """
-    n = arguments.whole(n, "n", of="fibonacci", most=92)
+    n = arguments.whole(n, "n", caller="fibonacci", most=92)
     n = arguments.whole(n, "n", caller="fibonacci", most=92)
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 

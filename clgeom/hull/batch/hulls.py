@@ -118,9 +118,9 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
-    points = as_given(points, of="convex_hulls")
+    points = as_given(points, caller="convex_hulls")
     call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
-    return call.answer(points, _accepted_offsets(offsets, len(points), of=call.of))
+    return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
 
 
 @overload
@@ -165,7 +165,7 @@ def convex_hulls_by_label(
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
     ([3, 8], [0, 2, 3], [1, 4])
     """
-    points = as_given(points, of="convex_hulls_by_label")
+    points = as_given(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
     order, offsets, labels = _grouped(labels, points, call)
     return replace(call.answer(points, offsets, order), labels=labels)
@@ -174,26 +174,26 @@ def convex_hulls_by_label(
 # Arguments ------------------------------------------------------------------------------------------------------
 
 
-def _accepted_offsets(offsets, n, *, of):
+def _accepted_offsets(offsets, n, *, caller):
     """Offsets checked, as int64; those on a device as they are, for kernels check them."""
-    array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", of=of)
+    array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", caller=caller)
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
         raise InvalidInput(
-            f"The 'offsets' parameter of {of} must be integers of shape (m + 1,). "
+            f"The 'offsets' parameter of {caller} must be integers of shape (m + 1,). "
             f"Got {array.dtype} of shape {array.shape} instead."
         )
     if is_device_array(array) and array.dtype.itemsize >= 4:
         return array
-    return checked_offsets(fetched(array) if is_device_array(array) else array, n, of=of)
+    return checked_offsets(fetched(array) if is_device_array(array) else array, n, caller=caller)
 
 
-def _integers(values, name, shape, *, of):
+def _integers(values, name, shape, *, caller):
     """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
-    unmasked(values, name, caller=of)
+    unmasked(values, name, caller=caller)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise InvalidInput(f"The '{name}' parameter of {of} must be integers of shape {shape}. {error}") from error
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be integers of shape {shape}. {error}") from error
     if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -201,17 +201,18 @@ def _integers(values, name, shape, *, of):
 
 def _grouped(labels, points, call):
     """(order, offsets, labels): which points come in which group, None when they are grouped as they are."""
-    of, n = call.of, len(points)
+    caller, n = call.caller, len(points)
     on_device = is_device_array(labels)
-    array = labels if on_device else _integers(labels, "labels", "(n,)", of=of)
+    array = labels if on_device else _integers(labels, "labels", "(n,)", caller=caller)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InvalidInput(
-            f"The 'labels' parameter of {of} must be integers of shape (n,). "
+            f"The 'labels' parameter of {caller} must be integers of shape (n,). "
             f"Got {array.dtype} of shape {array.shape} instead."
         )
     if len(array) != n:
         raise InvalidInput(
-            f"The 'labels' parameter of {of} must have one label for each of the {n} points. Got {len(array)} instead."
+            f"The 'labels' parameter of {caller} must have one label for each of the {n} points. "
+            f"Got {len(array)} instead."
         )
     if on_device and n and is_device_array(points):
         found = _grouped_on_device(array, call)
@@ -220,7 +221,7 @@ def _grouped(labels, points, call):
     host = fetched(array) if on_device else array
     if host.dtype.kind == "i" and n and host.min() < 0:
         k = int(np.argmax(host < 0))
-        raise InvalidInput(f"The 'labels' parameter of {of} must not be negative. Got {host[k]} at [{k}] instead.")
+        raise InvalidInput(f"The 'labels' parameter of {caller} must not be negative. Got {host[k]} at [{k}] instead.")
     order = None
     if n and (host[1:] < host[:-1]).any():
         order = argsort(host, device=call.session)
@@ -233,29 +234,29 @@ def _grouped_on_device(labels, call):
     """`_grouped` for points and labels that are on the device: the order stays there. None if a label is negative."""
     session, n = call.session, len(labels)
     order = argsort(labels, device=session)
-    ordered = picked_on_device(session, labels, order, of=call.of)
+    ordered = picked_on_device(session, labels, order, caller=call.caller)
     if labels.dtype.kind == "i" and fetched(ordered[:1])[0] < 0:
         return None
     policy = select(session.profile, HEADS, labels.dtype, n)
-    values = as_device_values(session, ordered, of=call.of)
+    values = as_device_values(session, ordered, caller=call.caller)
     heads = Scratch("heads", np.uint8, n)
     params = {"value": c_name(labels.dtype)}
     moved = n * (1 + labels.dtype.itemsize)
     step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
     result = run(session, Plan(step), values=values)
     begins = compact(as_array(session, result[heads], n, np.uint8), device=session)
-    distinct = picked_on_device(session, ordered, begins.astype(np.uint32), of=call.of)
+    distinct = picked_on_device(session, ordered, begins.astype(np.uint32), caller=call.caller)
     return order, np.append(begins, n), fetched(distinct)
 
 
 class _Call:
     """What the public calls share: the checked choices, and the way from points and offsets to the batch."""
 
-    def __init__(self, of, points, collinear, nonfinite, device, profile):
-        self.of, self.nonfinite, self.profile = of, nonfinite, profile
-        one_of(collinear, ("drop", "keep"), "collinear", caller=of)
+    def __init__(self, caller, points, collinear, nonfinite, device, profile):
+        self.caller, self.nonfinite, self.profile = caller, nonfinite, profile
+        one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
         if points.ndim == 0:
-            raise InvalidInput(f"The 'points' parameter of {of} must have shape (n, 2). Got () instead.")
+            raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
         self.keep = collinear == "keep"
         self.session = session_of(points, device)
 
@@ -263,7 +264,7 @@ class _Call:
         """The hulls of groups of points. `order`: they are groups of ``points[order]`` rather."""
         on_device, sizes = is_device_array(points), offsets
         self.queue = (points.queue if on_device else None) or self.session.queue
-        left, kept = leave_out(points, nonfinite=self.nonfinite, of=self.of)
+        left, kept = leave_out(points, nonfinite=self.nonfinite, caller=self.caller)
         numbers = order  # of the points left, in groups; None for 0, 1, 2 ..
         if kept is None or len(kept) == len(points):
             left, kept = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points, None
@@ -279,7 +280,7 @@ class _Call:
                 offsets = np.append(0, np.cumsum(among >= 0))[offsets]
                 numbers, order = order[among >= 0], among[among >= 0]
         if not on_device:
-            left = canonical_points(left, of=self.of)
+            left = canonical_points(left, caller=self.caller)
         self.given = left
         if order is not None:
             left = self._ordered(left, order)
@@ -299,9 +300,9 @@ class _Call:
         """`_solve` for all groups, in parts that one allocation holds."""
         most_points, most_groups = _limits(self.session.profile, points.dtype)
         if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
-            return _solve(self, as_device_points(self.session, points, of=self.of), offsets, on_device)
+            return _solve(self, as_device_points(self.session, points, caller=self.caller), offsets, on_device)
         offsets = on_host(offsets)
-        checked_offsets(offsets, len(points), of=self.of)
+        checked_offsets(offsets, len(points), caller=self.caller)
         parts = _parts(offsets, most_points, most_groups)
         return _joined([_solve_part(self, points, offsets, *part) for part in parts])
 
@@ -311,7 +312,7 @@ class _Call:
             rows = points.view(np.complex128 if points.dtype.itemsize == 8 else np.complex64)
             return np.take(rows, order).view(points.dtype).reshape(-1, 2)
         order = order if is_device_array(order) else np.asarray(order, np.uint32)
-        return picked_on_device(self.session, points, order, of=self.of)
+        return picked_on_device(self.session, points, order, caller=self.caller)
 
     def _numbered(self, numbers, places):
         """numbers[places], where the places are."""
@@ -322,7 +323,7 @@ class _Call:
                 table = numbers.astype(np.int64)
         else:
             table = to_array(self.session, np.asarray(numbers, np.int64))
-        return picked_on_device(self.session, table, places.view(np.uint64), of=self.of)
+        return picked_on_device(self.session, table, places.view(np.uint64), caller=self.caller)
 
     def uploaded(self, *results):
         """Results as arrays on the device that the points came on."""
@@ -330,7 +331,7 @@ class _Call:
 
     def refuse(self):
         """Raise the error that names the first point that is not finite."""
-        refuse_nonfinite(as_device_points(self.session, self.given, of=self.of), of=self.of)
+        refuse_nonfinite(as_device_points(self.session, self.given, caller=self.caller), caller=self.caller)
 
 
 # Parts that one allocation holds --------------------------------------------------------------------------------
@@ -356,7 +357,7 @@ def _solve_part(call, points, offsets, first, last):
     """`_solve` for the groups from first to last; `convex_hull` for one that is too large."""
     begin, end = int(offsets[first]), int(offsets[last])
     if end - begin <= _limits(call.session.profile, points.dtype)[0]:
-        array = as_device_points(call.session, points[begin:end], of=call.of)
+        array = as_device_points(call.session, points[begin:end], caller=call.caller)
         places, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
         return places + begin, *rest
     collinear = "keep" if call.keep else "drop"
@@ -384,9 +385,9 @@ def _solve(call, array, offsets, on_device):
     """(places of vertices, their coordinates, offsets, areas, perimeters) of groups in one chunk of points."""
     groups = len(offsets) - 1
     if array.n > MOST_POINTS:
-        raise DeviceLimit(f"{call.of} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
+        raise DeviceLimit(f"{call.caller} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
     if array.n == 0 or groups == 0:
-        checked_offsets(on_host(offsets), array.n, of=call.of)
+        checked_offsets(on_host(offsets), array.n, caller=call.caller)
         zeros = np.zeros(groups)
         nothing = (
             np.empty(0, np.int64),

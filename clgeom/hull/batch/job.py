@@ -52,27 +52,27 @@ def on_host(offsets):
     return fetched(offsets).astype(np.int64) if is_device_array(offsets) else offsets
 
 
-def checked_offsets(offsets, n, *, of):
+def checked_offsets(offsets, n, *, caller):
     """Host offsets as int64 that start at 0, never descend and end at n; `InvalidInput` that names the first wrong."""
     if offsets.dtype == np.uint64 and (offsets > n).any():
-        raise _wrong_offset(offsets, int(np.argmax(offsets > n)), n, of=of)
+        raise _wrong_offset(offsets, int(np.argmax(offsets > n)), n, caller=caller)
     offsets = offsets.astype(np.int64, copy=False)
     descends = offsets[1:] < offsets[:-1]
     if offsets[0] != 0 or offsets[-1] != n or descends.any():
         wrong = 0 if offsets[0] != 0 else int(np.argmax(descends)) + 1 if descends.any() else len(offsets) - 1
-        raise _wrong_offset(offsets, wrong, n, of=of)
+        raise _wrong_offset(offsets, wrong, n, caller=caller)
     return offsets
 
 
-def _wrong_offset(offsets, k, n, *, of):
+def _wrong_offset(offsets, k, n, *, caller):
     """The error for offset k."""
     value = int(offsets[k])
     if k and value < int(offsets[k - 1]):
         return InvalidInput(
-            f"The 'offsets' parameter of {of} must never descend. Got {value} at [{k}] after {int(offsets[k - 1])}."
+            f"The 'offsets' parameter of {caller} must never descend. Got {value} at [{k}] after {int(offsets[k - 1])}."
         )
     return InvalidInput(
-        f"The 'offsets' parameter of {of} must begin with 0 and end with the number of points, {n}. "
+        f"The 'offsets' parameter of {caller} must begin with 0 and end with the number of points, {n}. "
         f"Got {value} at [{k}] instead."
     )
 
@@ -170,13 +170,13 @@ class Job:
         The first stay None where the order that groups have is as good: among serial jobs, or if all are about alike.
         """
         if self.serial:
-            self.offsets = checked_offsets(on_host(self.offsets), self.array.n, of=self.call.of)
+            self.offsets = checked_offsets(on_host(self.offsets), self.array.n, caller=self.call.caller)
             self.starts = self._given(self.offsets)
             large = np.flatnonzero(np.diff(self.offsets) > self.capacity)
             return None, self._given(large) if len(large) else None, len(large)
         wrong, seen, large = (int(word) for word in self._looked_at())
         if wrong <= self.groups:
-            checked_offsets(on_host(self.offsets), self.array.n, of=self.call.of)
+            checked_offsets(on_host(self.offsets), self.array.n, caller=self.call.caller)
         if seen & (seen - 1) == 0 and not large:
             return None, None, 0
         plan, _, listed = radix_plan(
@@ -189,7 +189,7 @@ class Job:
     def _looked_at(self):
         """The summary of batch_sizes."""
         types = (np.int32, np.int64, np.uint32, np.uint64)
-        offsets = as_device_values(self.session, self.offsets, of=self.call.of, name="offsets", types=types)
+        offsets = as_device_values(self.session, self.offsets, caller=self.call.caller, name="offsets", types=types)
         starts = Scratch("starts", np.uint32, self.groups + 1)
         classes, summary = Scratch("classes", np.uint8, self.groups), Scratch("summary", np.uint32, 3)
         step = Step.over(
@@ -485,6 +485,6 @@ class Job:
 
     def _given(self, values):
         """A buffer of these numbers as uint32, kept until all is done."""
-        array = to_device(self.session, np.ascontiguousarray(values, np.uint32), of=self.call.of)
+        array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.call.caller)
         self.held.append(array)
         return array.chunks[0].buffer

@@ -190,11 +190,15 @@ def _finite(number):
     return number if math.isfinite(number) else None
 
 
-def picked_on_device(session, table, picked, *, of):
+def picked_on_device(session, table, picked, *, caller):
     """table[picked] for a device array of points or numbers, as a device array."""
     width = 2 if table.ndim == 2 else 1
-    rows = as_device_points(session, table, of=of) if width == 2 else as_device_values(session, table, of=of)
-    wanted = as_device_values(session, picked, of=of)
+    rows = (
+        as_device_points(session, table, caller=caller)
+        if width == 2
+        else as_device_values(session, table, caller=caller)
+    )
+    wanted = as_device_values(session, picked, caller=caller)
     indices, out = Scratch("picked", wanted.dtype, wanted.n), Scratch("out", rows.dtype, width * wanted.n)
     shape = (wanted.n, 2)[:width]
     if wanted.n == 0:

@@ -160,19 +160,19 @@ def lower_hood(
     return _hood("lower_hood", LOWER, points, collinear, method, trace, device, profile)
 
 
-def _hood(of, side, points, collinear, method, trace, device, profile):
-    one_of(collinear, ("drop", "keep"), "collinear", caller=of)
-    one_of(method, ("auto", "published", "runs"), "method", caller=of)
+def _hood(caller, side, points, collinear, method, trace, device, profile):
+    one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
+    one_of(method, ("auto", "published", "runs"), "method", caller=caller)
     if trace and method == "runs":
         raise InvalidInput(
-            f"The 'method' parameter of {of} must be 'published' or 'auto' with trace. Got 'runs' instead."
+            f"The 'method' parameter of {caller} must be 'published' or 'auto' with trace. Got 'runs' instead."
         )
     session = session_of(points, device)
-    array = as_device_points(session, points, of=of)
+    array = as_device_points(session, points, caller=caller)
     if array.n and max(chunk.count for chunk in array.chunks) >= 1 << 31:
-        raise DeviceLimit(f"{of} takes fewer than 2**31 points in one allocation. Got {array.n:,}.")
+        raise DeviceLimit(f"{caller} takes fewer than 2**31 points in one allocation. Got {array.n:,}.")
     with recording(profile) as phases:
-        require_order(array, of=of)
+        require_order(array, caller=caller)
         if trace and len(array.chunks) > 1:
             raise DeviceLimit(
                 f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
@@ -217,7 +217,7 @@ def _hood_of_chunks(points, side, options):
             f"A hood has {len(ids):,} vertices so far, {points.nbytes:,} bytes, and one allocation of {profile.name} "
             f"holds {profile.max_alloc_bytes:,}."
         )
-    union = to_device(points.session, corners, of="hood")
+    union = to_device(points.session, corners, caller="hood")
     vertices, corners, _ = hood_of(union, side, **options)
     return ids[vertices], corners, None
 
@@ -243,13 +243,13 @@ def look_at_order(points):
     return int(least.min()), bool(nonfinite.any())
 
 
-def require_order(points, *, of):
+def require_order(points, *, caller):
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
     first, last = None, None
     for chunk, part in zip(points.chunks, points.split()):
         least, nonfinite = look_at_order(part)
         if nonfinite:
-            refuse_nonfinite(points, of=of)
+            refuse_nonfinite(points, caller=caller)
         if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
             rows = part.to_host()
             before, last = last, rows[-1].tolist()
@@ -260,7 +260,7 @@ def require_order(points, *, of):
     if first is not None:
         before, got = points.to_host()[first - 1 : first + 1].tolist()
         raise InvalidInput(
-            f"The 'points' parameter of {of} must be in lexicographic order, by x and where that is equal by y. "
+            f"The 'points' parameter of {caller} must be in lexicographic order, by x and where that is equal by y. "
             f"Got {tuple(got)} at index {first} after {tuple(before)} instead."
         )
 

@@ -159,9 +159,9 @@ def region_of(
         raise InvalidInput(
             f"The 'segments' parameter of {CALLER} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
         )
-    session, points = session_of(points, device), as_given(points, of=CALLER)
-    left, _ = leave_out(points, nonfinite=nonfinite, of=CALLER)
-    array = as_device_points(session, left, of=CALLER)
+    session, points = session_of(points, device), as_given(points, caller=CALLER)
+    left, _ = leave_out(points, nonfinite=nonfinite, caller=CALLER)
+    array = as_device_points(session, left, caller=CALLER)
     options = {"cuts": cuts, "join": join, "kernel": kernel}
     if axis != "both":
         return _region_along(array, segments, axis, len(points), assume_sorted, options, made, profile)
@@ -207,7 +207,7 @@ def _outline_along(points, segments, axis, assume_sorted, options):
         **bound,
     )
     if outline.disordered:
-        require_order(points, of=CALLER)
+        require_order(points, caller=CALLER)
     return outline
 
 
@@ -233,20 +233,20 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
     session, dtype = points.session, points.dtype
     rows = points.to_host()
     if dtype.kind == "f" and not np.isfinite(rows).all():
-        refuse_nonfinite(points, of=CALLER)
+        refuse_nonfinite(points, caller=CALLER)
     if assume_sorted:
-        require_order(points, of=CALLER)
+        require_order(points, caller=CALLER)
     if axis == "y":
         rows = rows[:, ::-1]
     if not assume_sorted:
         rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
-        points = to_device(session, rows, of=CALLER)
+        points = to_device(session, rows, caller=CALLER)
     cut = _cuts(rows[:, 0], segments, options["cuts"])
     corners, owners = [], []
     for chunk, part in zip(points.chunks, points.split()):
         begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
         some = np.flatnonzero(begins[1:] > begins[:-1])
-        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), of=CALLER)
+        begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), caller=CALLER)
         hulls = chains_of(
             session,
             dtype,
@@ -267,14 +267,14 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
         ]
     corners, owners = np.concatenate(corners), np.concatenate(owners)
     order = np.lexsort((corners[:, 1], corners[:, 0]))
-    corners = to_device(session, np.ascontiguousarray(corners[order]), of=CALLER)
+    corners = to_device(session, np.ascontiguousarray(corners[order]), caller=CALLER)
     if len(corners.chunks) > 1:
         raise DeviceLimit(
             f"The hulls of {CALLER}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one "
             f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
         )
     begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
-    begins = to_device(session, begins, of=CALLER)
+    begins = to_device(session, begins, caller=CALLER)
     return outline_of(
         session,
         dtype,
@@ -319,7 +319,7 @@ def _in_order(points):
     """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
     first, nonfinite_seen = look_at_order(points)
     if nonfinite_seen:
-        refuse_nonfinite(points, of=CALLER)
+        refuse_nonfinite(points, caller=CALLER)
     return first >= points.n
 
 

@@ -181,7 +181,7 @@ class Region:
         -------
         ndarray of bool, shape (m,), or one bool for a single point
         """
-        queries = canonical_queries(points, of="Region.contains")
+        queries = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
         chains = [chain.astype(dtype, copy=False) for chain in self._along]
         inside = _between(self._turned(queries.astype(dtype, copy=False)), *chains, self._session)

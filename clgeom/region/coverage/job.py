@@ -62,7 +62,7 @@ class Job:
 
     def sent(self, values: np.ndarray):
         """Memory for kernels that only read it."""
-        return to_device(self.session, np.ascontiguousarray(values), of=CALLER).chunks[0].buffer
+        return to_device(self.session, np.ascontiguousarray(values), caller=CALLER).chunks[0].buffer
 
     def written(self, values: np.ndarray):
         """Memory that kernels may write, with these values in it."""

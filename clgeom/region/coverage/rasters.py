@@ -96,7 +96,7 @@ class Stack:
                 yield Piece(self._sent(part, caller), above * self.columns, one, 1, first, last - first)
 
     def _sent(self, part, caller):
-        return to_device(self.session, part.reshape(-1), of=caller).chunks[0].buffer
+        return to_device(self.session, part.reshape(-1), caller=caller).chunks[0].buffer
 
 
 def as_stack(raster, device, *, caller) -> Stack:
@@ -145,8 +145,8 @@ def _adopted(session, raster, caller):
     _check_shape(raster.shape, caller)
     if raster.dtype.name not in THRESHOLDS:
         return as_stack(fetched(raster), session, caller=caller)
-    raster = native_array(session, raster, of=caller, name="raster")
-    flat = as_device_values(session, raster.reshape(-1), of=caller, name="raster", types=THRESHOLDS)
+    raster = native_array(session, raster, caller=caller, name="raster")
+    flat = as_device_values(session, raster.reshape(-1), caller=caller, name="raster", types=THRESHOLDS)
     maps = raster.shape[0] if raster.ndim == 3 else 1
     return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, flat.chunks[0].buffer)
 

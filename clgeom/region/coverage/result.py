@@ -250,7 +250,7 @@ class CoverageRegion:
         ----------
         points : array_like, shape (m, 2) or (2,)
         """
-        at = self.grid.to_cells(canonical_queries(points, of="CoverageRegion.contains"))
+        at = self.grid.to_cells(canonical_queries(points, caller="CoverageRegion.contains"))
         inside = np.array(self.outline.contains(at), bool)
         for rings in self.hole_rings:
             inside &= ~_strictly_in(rings, at)

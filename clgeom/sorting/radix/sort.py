@@ -270,7 +270,7 @@ def _bindings(call, keys_out, payload_out):
             buffers[name], moved[name] = output.buffer, Scratch(name, unsigned(output.dtype), n)
     if call.offsets is not None:
         offsets = call.offsets.astype(np.uint32)
-        buffers["offsets"] = as_device_values(session, offsets, of=call.caller, name="offsets")
+        buffers["offsets"] = as_device_values(session, offsets, caller=call.caller, name="offsets")
     return moved, buffers
 
 
