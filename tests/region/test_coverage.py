@@ -25,6 +25,7 @@ from clgeom.region.localize import localize, localize_masks
 from clgeom.region.metrics import compare, hull_of, measure
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.render import render
+from clgeom.runtime.sources import kernels
 from clgeom.runtime.tuning import override
 
 SHAPES = ("random", "comb", "spiral", "c", "pixels", "ring", "diagonal", "full")
@@ -306,6 +307,17 @@ def test_what_items_share_is_atomic_or_fenced():
     source = render("region/arc/arc_corners", variant="group", wg_size=64)
     read, written = source.index("= list[k];"), source.index("list[at] =")
     assert re.search(r"ARC_FENCE\(\)|CLK_GLOBAL_MEM_FENCE", source[read:written])
+
+
+PART_OF_VECTOR = re.compile(r"\]\s*\.(?:[xyzw]+|lo|hi|even|odd|s[0-9a-fA-F]+)\s*[-+*|&^]?=(?!=)")
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in kernels() if kernel.startswith("region/")])
+def test_vectors_in_arrays_are_stored_whole(kernel):
+    """To store a part of a vector a device may store all of it, over what another work-item stored in the rest."""
+    assert PART_OF_VECTOR.search("cells[lid].lo = own;") and not PART_OF_VECTOR.search("if (cells[lid].lo == own)")
+    source = render(kernel, variant="group", wg_size=64)
+    assert not [line for line in source.splitlines() if PART_OF_VECTOR.search(line)]
 
 
 # Types, levels, nodata ---------------------------------------------------------------------------------------------

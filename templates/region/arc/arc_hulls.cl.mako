@@ -33,9 +33,12 @@
 inline int item_in_order(global const real_t *points, uint first, uint count)
 {
     int ordered = 1;
-    for (uint k = first; k < first + count; ++k)
-        ordered &= arc_is_finite(CLGEOM_LOAD2(${real}, points, k)) &
-                   (k == 0 || arc_in_order(CLGEOM_LOAD2(${real}, points, k - (k > 0)), CLGEOM_LOAD2(${real}, points, k)));
+    point_t previous = CLGEOM_LOAD2(${real}, points, max(first, 1u) - 1);
+    for (uint k = first; k < first + count; ++k) {
+        const point_t p = CLGEOM_LOAD2(${real}, points, k);
+        ordered &= arc_is_finite(p) & arc_in_order(previous, p);
+        previous = p;
+    }
     return ordered;
 }
 % endif

@@ -63,15 +63,16 @@ inline void strip_extremes(global const real_t *strip, uint count, real_t *top, 
 inline uint strip_is_broken(global const real_t *points, uint first, uint count)
 {
     global const real_t *strip = points + 2 * (size_t)first;
-    uint broken = first == 0 && !arc_is_finite(POINT(points, 0));
+    uint broken = !arc_is_finite(POINT(points, first)) |
+                  (first > 0 && !arc_in_order(POINT(points, first - 1), POINT(points, first)));
     if (count == STRIP)
-        for (int k = first == 0; k < STRIP; ++k) {        // no branches
+        for (uint k = 1; k < STRIP; ++k) {        // no branches, and a constant length: it is vectorised
             const real_t ax = strip[2 * k - 2], ay = strip[2 * k - 1], bx = strip[2 * k], by = strip[2 * k + 1];
             broken |= !((ax < bx) | ((ax == bx) & (ay <= by)))${"" if real == "int" else " | !(bx - bx == 0) | !(by - by == 0)"};
         }
     else
-        for (uint k = first == 0; k < count; ++k)
-            broken |= !arc_is_finite(POINT(points, first + k)) || !arc_in_order(POINT(points, first + k - 1), POINT(points, first + k));
+        for (uint k = 1; k < count; ++k)
+            broken |= !arc_is_finite(POINT(strip, k)) || !arc_in_order(POINT(strip, k - 1), POINT(strip, k));
     return broken;
 }
 % endif
