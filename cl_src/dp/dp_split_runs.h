@@ -1,7 +1,7 @@
-// dp/dp_split_runs.h: the splits between two tiles, by one item: a product of matrices with "the better of" and +, rows of a
-// tile in vectors. Whoever includes it has defined TILE, LEFT, RIGHT and what dp/dp_split.h needs.
+// dp/dp_split_runs.h: the splits between two tiles, by one work-item: a product of matrices with "the better of" and +, rows
+// of a tile in vectors. The includer has TILE, LEFT, RIGHT and what dp/dp_split.h needs.
 
-// Columns are below 2^30. Compilers that see so need not ask in front of each loop whether numbers of columns wrap around:
+// Columns are below 2^30. A compiler that sees this needs no test in front of each loop for column numbers that wrap around:
 // the loops are a few vectors long.
 #define SPLIT_MOST 0x3fffffff
 

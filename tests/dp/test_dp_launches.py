@@ -84,14 +84,20 @@ def test_ways_back_in_parts(session, short):
     assert all(letter in picked for letter in found.subsequence)
 
 
-@pytest.mark.parametrize("equation, shape, values", (
-    (ways.LAS_VEGAS, (4, 40_001), {"p": 0.5}),
-    (ways.SHORTEST_PATHS, (40_000, 3), {"c": np.ones((1, 1)), "source": 0}),
-    (knapsacks.integer_knapsack_equation(), (3, 10**5), {"w": [1, 1000], "v": [1, 1]}),
-    ("int s = 0; for (int k = 0; k < j; ++k) { for (int q = 0; q < 9; ++q) s += M(i-1, k) ^ q; } return s;",
-     (3, 50_000), {}),
-    ("int s = 0, k = j; while (s < 5 && k > 0) s = M(i-1, --k); return s;", (3, 50_000), {}),
-))  # fmt: skip
+@pytest.mark.parametrize(
+    "equation, shape, values",
+    (
+        (ways.LAS_VEGAS, (4, 40_001), {"p": 0.5}),
+        (ways.SHORTEST_PATHS, (40_000, 3), {"c": np.ones((1, 1)), "source": 0}),
+        (knapsacks.integer_knapsack_equation(), (3, 10**5), {"w": [1, 1000], "v": [1, 1]}),
+        (
+            "int s = 0; for (int k = 0; k < j; ++k) { for (int q = 0; q < 9; ++q) s += M(i-1, k) ^ q; } return s;",
+            (3, 50_000),
+            {},
+        ),
+        ("int s = 0, k = j; while (s < 5 && k > 0) s = M(i-1, --k); return s;", (3, 50_000), {}),
+    ),
+)
 def test_no_launch_is_planned_long(session, equation, shape, values):
     """By what its cells cost: counted here in full, estimated there from a few."""
     equation = dp.Equation(equation, pattern="RUD") if isinstance(equation, str) else equation

@@ -180,7 +180,7 @@ FORMS = {
         (j == 5) | (j == i) | (j == 2 * i + 9) | (j == a[i - 1]) | (j == m - i), i, M[i - 1, j] + 1
     ),
     "beyond 32 bits": lambda M, i, j, m, a: dp.where(j <= 2147483647, M[i - 1, j] + j, 0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.settings("as_is", "as_gpu")

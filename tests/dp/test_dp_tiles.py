@@ -211,8 +211,12 @@ def test_one_launch(session):
 
 def test_one_launch_only_where_it_can_be(session, monkeypatch):
     given = words((9, 9))
-    for bad in ({"launches": "one"}, {"launches": None}, {"launches": "single", "path": "stages"},
-                {"launches": "single", "check": True}):  # fmt: skip
+    for bad in (
+        {"launches": "one"},
+        {"launches": None},
+        {"launches": "single", "path": "stages"},
+        {"launches": "single", "check": True},
+    ):
         with pytest.raises(InvalidInput, match="'launches'"):
             dp.fill(lcs, (9, 9), device=session, **bad, **given)
     with override({"dp/paths/tile_sweep": SMALL["dp/paths/tile_sweep"]}), pytest.raises(DeviceLimit, match="one each"):
@@ -346,8 +350,12 @@ def test_simple_c_is_read_as_nodes(session, body, read):
     if read:
         shape = (7, 9)
         r = np.random.default_rng(3)
-        given = {"x": r.integers(0, 99, 9).astype(np.uint8), "k": 3, "long_one": 1,
-                 "c": r.integers(-9, 9, shape).astype(np.int16)}  # fmt: skip
+        given = {
+            "x": r.integers(0, 99, 9).astype(np.uint8),
+            "k": 3,
+            "long_one": 1,
+            "c": r.integers(-9, 9, shape).astype(np.int16),
+        }
         again = dp.Equation(twin.source.split("{")[1].split("}")[0], parameters=parameters, pattern="RUD")
         one, other = (dp.fill(e, shape, path="stages", device=session, **given).numpy() for e in (equation, again))
         np.testing.assert_array_equal(one, other)

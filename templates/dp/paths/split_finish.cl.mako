@@ -172,7 +172,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                 SPLIT_JOIN(best_here[s][r], at_here[s][r], best, at);
             if (product)
                 SPLIT_JOIN(cells[r * PITCH + c], at_product, best, at);
-            cells[r * PITCH + c] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision));
+            cells[r * PITCH + c] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

@@ -103,7 +103,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                 SPLIT_ROW(j - 1 - LEFT, row[j - 1]);
             if (i + FIRST >= j + LAST)
                 continue;
-            row[j] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision));
+            row[j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

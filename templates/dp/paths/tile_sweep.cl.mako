@@ -217,7 +217,7 @@ ${block(False)}\
             flush_cells(table, pitch, stage, at, begin, bottom, blocks, n, whole, lid);
 % endif
 % if bits:
-            flush_decisions(decisions, decision_pitch, won_stage, at, begin, top, bottom, blocks, whole, lid);
+            flush_choices(decisions, decision_pitch, won_stage, at, begin, top, bottom, blocks, whole, lid);
 % endif
             barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
 % endif

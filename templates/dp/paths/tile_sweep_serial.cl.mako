@@ -43,7 +43,7 @@ ${elements}
 #define BITS ${bits}
 typedef ${cell}${vector} cells_t;
 % if bits:
-typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;   // decisions of a row of a block
+typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;   // choices of a row of a block
 % endif
 #include "dp/dp_tile.h"
 <%def name="block(inner)">\
