@@ -320,11 +320,14 @@ def _depths(offsets):
     return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
 
 
-def fill(job: Job) -> Filled:
-    """Fill the table of a job."""
+def fill(job: Job, *, waited=False) -> Filled:
+    """Fill the table of a job. `waited`: groups of one launch have waited in vain, so take many."""
     n, m = job.shape
     dtype = job.equation.dtype
     sweep = Sweep.of(job, flips_for(job))
+    wanted = sweep.policy.launches == "single" and sweep.policy.wg_size > 1 and not waited
+    if wanted and not job.single and tickets.are_safe(job.session):
+        job = replace(job, single=True)
     flip_rows, flip_columns = sweep.flips
     buffers, kept = {}, Scratch("last", dtype, sweep.edge_pitch)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
@@ -364,7 +367,7 @@ def fill(job: Job) -> Filled:
             DeviceWarning,
             stacklevel=4,
         )
-        return fill(replace(job, single=False))
+        return fill(replace(job, single=False), waited=True)
     if stages.is_declared(job):
         stages.raise_undeclared(job, buffers["undeclared"])
     last = None if sweep.table else sweep.in_order(result.read(kept))
