@@ -6,8 +6,8 @@
 #define SPLIT_MOST 0x3fffffff
 
 // Splits begin .. end - 1, a run of TILE at a time, whose right operands stay in the cache for all rows.
-inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int first_column, const int begin, const int end, const int n, const int m,
-                        global const cell_t *table, const int pitch DP_KERNEL_PARAMETERS)
+inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int first_column, const int begin, const int end,
+                        const int n, const int m, global const cell_t *table, const int pitch DP_KERNEL_PARAMETERS)
 {
     const int j0 = first_column & SPLIT_MOST;
     const int width = min(TILE, m - j0);

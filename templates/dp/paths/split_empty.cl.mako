@@ -37,7 +37,8 @@ void split_empty(const int n, const int m, const int from, const int to, global 
 #if DP_HAS_DECISION
             uint decision;
 #endif
-            table[(size_t)i * pitch + j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
+            table[(size_t)i * pitch + j] =
+                dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

@@ -53,8 +53,8 @@ ${equation}
     } while (0)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table, const int pitch,
-                  global const cell_t *restrict best_of, global int *restrict k_of
+void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
+                  const int pitch, global const cell_t *restrict best_of, global int *restrict k_of
 % if decided:
                   , global ${decided} *restrict decisions
 % endif
