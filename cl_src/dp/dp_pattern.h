@@ -13,12 +13,12 @@ inline ulong dp_before(const long d, const long n, const long m)
     return (ulong)(n * m - rest * (rest + 1) / 2);
 }
 
-// The row, column or diagonal of a cell, and the cell's place on it.
+// The row, column or diagonal of a cell, and the cell's index on it.
 inline int dp_line(const int kind, const int a, const int b, const int n)
 {
     return kind == DP_ROWS ? a : kind == DP_COLUMNS ? b : kind == DP_DIAGS_NOSE ? a + b : n - 1 - a + b;
 }
-inline int dp_place(const int kind, const int a, const int b, const int n, const int m)
+inline int dp_index_on(const int kind, const int a, const int b, const int n, const int m)
 {
     if (kind == DP_ROWS) return b;
     if (kind == DP_COLUMNS) return a;
@@ -29,13 +29,13 @@ inline ulong dp_offset(const int layout, const int a, const int b, const int n, 
 {
     if (layout == DP_ROWS) return (ulong)a * m + b;
     if (layout == DP_COLUMNS) return (ulong)b * n + a;
-    return dp_before(dp_line(layout, a, b, n), n, m) + dp_place(layout, a, b, n, m);
+    return dp_before(dp_line(layout, a, b, n), n, m) + dp_index_on(layout, a, b, n, m);
 }
 // Offset in memory that holds the last `ring` lines only.
 inline ulong dp_ring_offset(const int kind, const int ring, const int a, const int b, const int n, const int m)
 {
     const int width = kind == DP_ROWS ? m : kind == DP_COLUMNS ? n : min(n, m);
-    return (ulong)(dp_line(kind, a, b, n) % ring) * width + dp_place(kind, a, b, n, m);
+    return (ulong)(dp_line(kind, a, b, n) % ring) * width + dp_index_on(kind, a, b, n, m);
 }
 
 inline int dp_stages(const int kind, const int n, const int m)

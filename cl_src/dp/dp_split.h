@@ -1,18 +1,18 @@
-// dp/dp_split.h: the best of several sums, ties to the lowest k. Whoever includes it has defined cell_t, SPLIT_TRACK
+// dp/dp_split.h: the best of several sums, ties to the lowest k. The includer has cell_t, SPLIT_TRACK
 // (whether k is wanted), SPLIT_NAN (cells may be NaN), SPLIT_BETTER(a, b), SPLIT_TURNED and, unless SPLIT_BARE,
 // dp_split_term.
 
 // Kernels see the table of pattern SONE; that of NESO is its mirror image, with rows for columns.
 #if SPLIT_TURNED
-#define SPLIT_PLACE(i, j) (j), (i)
+#define SPLIT_CELL(i, j) (j), (i)
 #define SPLIT_SHAPE m, n
 #else
-#define SPLIT_PLACE(i, j) (i), (j)
+#define SPLIT_CELL(i, j) (i), (j)
 #define SPLIT_SHAPE n, m
 #endif
 
 // Take candidate v of k: candidates come in the order of k. The first equal to the start is taken for its k; without
-// NaN that is the first of all, so the k to begin with is that one, SPLIT_FIRST, and nothing more is asked.
+// NaN that is the first of all, so the k to begin with is that one, SPLIT_FIRST, and no other test is needed.
 #define SPLIT_FIRST(k) (SPLIT_NAN ? -1 : (k))
 #if SPLIT_TRACK && SPLIT_NAN
 #define SPLIT_TAKE(v, k, best, at) do { \
@@ -52,5 +52,5 @@
 #if SPLIT_BARE
 #define SPLIT_SUM(i, j, k, a, b) DP_SUM(a, b)
 #else
-#define SPLIT_SUM(i, j, k, a, b) DP_SUM(DP_SUM(a, b), dp_split_term(SPLIT_PLACE(i, j), k, SPLIT_SHAPE DP_ARGUMENTS))
+#define SPLIT_SUM(i, j, k, a, b) DP_SUM(DP_SUM(a, b), dp_split_term(SPLIT_CELL(i, j), k, SPLIT_SHAPE DP_ARGUMENTS))
 #endif

@@ -1,13 +1,13 @@
-// dp/dp_split_runs.h: the splits between two tiles, by one item: a product of matrices with "the better of" and +, rows of a
-// tile in vectors. Whoever includes it has defined TILE, LEFT, RIGHT and what dp/dp_split.h needs.
+// dp/dp_split_runs.h: the splits between two tiles, by one work-item: a product of matrices with "the better of" and +, rows
+// of a tile in vectors. The includer has TILE, LEFT, RIGHT and what dp/dp_split.h needs.
 
-// Columns are below 2^30. Compilers that see so need not ask in front of each loop whether numbers of columns wrap around:
+// Columns are below 2^30. A compiler that sees this needs no test in front of each loop for column numbers that wrap around:
 // the loops are a few vectors long.
 #define SPLIT_MOST 0x3fffffff
 
 // Splits begin .. end - 1, a run of TILE at a time, whose right operands stay in the cache for all rows.
-inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int first_column, const int begin, const int end, const int n, const int m,
-                        global const cell_t *table, const int pitch DP_KERNEL_PARAMETERS)
+inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int first_column, const int begin, const int end,
+                        const int n, const int m, global const cell_t *table, const int pitch DP_KERNEL_PARAMETERS)
 {
     const int j0 = first_column & SPLIT_MOST;
     const int width = min(TILE, m - j0);

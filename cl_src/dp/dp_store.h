@@ -1,6 +1,6 @@
 // dp/dp_store.h: fills one cell of a stage. Included after the equation.
 //
-// Needs DP_KEEP (1: one row is kept besides, 2: one column), DP_DECISIONS (type of what is kept of decisions, if it is)
+// Needs DP_KEEP (1: one row is kept besides, 2: one column), DP_DECISIONS (the type of choices that are kept, if any)
 // with DP_DECISION_CHUNKS and DP_DECISION_SHIFT, or DP_DECISION_BITS when they are packed.
 #ifdef DP_DECISIONS
 #if DP_DECISION_BITS
@@ -47,7 +47,7 @@ DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
 #define DP_KEEP_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES
 #define DP_STAGE_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES, n, m DP_FAULTS_NAMES DP_ARGUMENTS
 
-// Keep the value and the decision of cell (i, j).
+// Keep the value and the choice of cell (i, j).
 inline void dp_keep_cell(const int i, const int j, const cell_t value, const uint decision,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m)
 {
@@ -63,13 +63,13 @@ inline void dp_keep_cell(const int i, const int j, const cell_t value, const uin
 }
 
 #ifndef DP_WIDE_TYPE
-// Compute cell (i, j), which is at this place of its stage. Checked stages go one by one, so that the first has the fault.
-inline void dp_fill_cell(const int i, const int j, const int stage, const int place,
+// Compute cell (i, j), which has this index in its stage. Checked stages go one by one, so that the first has the fault.
+inline void dp_fill_cell(const int i, const int j, const int stage, const int index,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m DP_FAULTS DP_KERNEL_PARAMETERS)
 {
     uint decision = 0;
 #if DP_CHECK
-    if (only >= 0 && place != only) return;
+    if (only >= 0 && index != only) return;
     int fault[3] = {0, 0, 0};
 #endif
     const cell_t value = dp_cell(i, j, n, m DP_PASS DP_ARGUMENTS DP_DECISION(&decision));
@@ -80,15 +80,15 @@ inline void dp_fill_cell(const int i, const int j, const int stage, const int pl
 #if DP_HAS_DECISION
     if (DP_BAD_DECISION(decision)) dp_note(fault, DP_FAULT_DECISION, (int)decision, 0);
 #endif
-    if (only >= 0) {  // asked what went wrong in this cell: say so, and store nothing
+    if (only >= 0) {  // what went wrong in this cell? note it, and store nothing
         faults[2] = fault[0];
         faults[3] = fault[1];
         faults[4] = fault[2];
         return;
     }
-    if (fault[0] > 0) {  // the first stage with a fault, and its first place
+    if (fault[0] > 0) {  // the first stage with a fault, and its first index
         const int before = atomic_cmpxchg(faults, 0, stage + 1);
-        if (before == 0 || before == stage + 1) atomic_min(faults + 1, place);
+        if (before == 0 || before == stage + 1) atomic_min(faults + 1, index);
     }
     if (!known) return;
 #endif

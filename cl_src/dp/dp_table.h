@@ -3,7 +3,7 @@
 // Needs DP_CELL, DP_KIND (of the stages), DP_REVERSE, DP_LAYOUT, DP_RING (lines held, 0: the whole table), DP_CHUNKS and
 // DP_SHIFT (a table in several buffers of 2^DP_SHIFT cells), DP_CHECK: 1 traps all that check=True does; 2 is the trial of
 // a few cells, which knows what is before the stage `start` (zeros), and of the stages from there on what is in memory, if
-// `known`; a cell that reads of others is asked nothing more.
+// `known`; what follows from reading others is no fault.
 #include "dp/dp_pattern.h"
 #include "dp/dp_pointers.h"
 

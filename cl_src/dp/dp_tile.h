@@ -10,7 +10,7 @@
 // The includer has the equation with cell_t; WG_SIZE, ROWS, COLUMNS, UP, LEFT; FLIP_ROWS and FLIP_COLUMNS (0 or 1): rows and
 // columns are counted in the order of filling; VECTOR, the cells that are stored at once, with their type cells_t: the table
 // is our own memory, and its rows are aligned for that; and for FILL_BLOCK the macros NEAR_OF(r, c) and HELD_OF(r, c), what a
-// cell's function takes besides, HELD (1: elements of parameters are held) and BITS, with packed_t (0: no decision is kept).
+// cell's function takes besides, HELD (1: elements of parameters are held) and BITS of a choice, with packed_t (0: none is kept).
 // All loops unroll, so that windows are registers.
 #define WIDE (LEFT + COLUMNS)          // columns of a window
 #define STRIP (WG_SIZE * ROWS)         // rows of a strip of tiles
@@ -122,19 +122,19 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
 }
 
 // Compute those cells of a block that meet `guard`, column after column, where a kernel has row, column, n, m, a window w,
-// `decision`, and the decisions of each row, won. What is known of the first row and column, which are 0, makes conditions
+// `decision`, and the choices of each row, won. What is known of the first row and column, which are 0, makes conditions
 // fall away: an `inner` block has neither, and of others only the first cells may.
 #define FILL_BLOCK(inner, guard)                                                    \
     _Pragma("unroll") for (int c = 0; c < COLUMNS; ++c)                             \
         _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                            \
             if (guard) {                                                            \
                 w[UP + r][LEFT + c] = CELL(inner, r, c);                            \
-                KEEP_DECISION(r, c);                                                \
+                KEEP_CHOICE(r, c);                                                \
             }
 #if BITS
-#define KEEP_DECISION(r, c) won[r] |= (packed_t)decision << (c * BITS)
+#define KEEP_CHOICE(r, c) won[r] |= (packed_t)decision << (c * BITS)
 #else
-#define KEEP_DECISION(r, c)
+#define KEEP_CHOICE(r, c)
 #endif
 #if HELD
 #define AT(inner, r, c) TABLE_ROW(row + r), TABLE_COLUMN(column + c), n, m

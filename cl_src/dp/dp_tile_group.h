@@ -4,9 +4,10 @@
 //   item 1   passed -> block s - 1   which has left it in `passed` one step before; the first item takes it from `above`, the
 //   item 2   passed -> block s - 2   lower edge of the strip above, and the last one leaves its own in `below`
 //
-// The includer has STEPS, WIDTH and CHUNK (columns whose elements the group loads, and so many an item at once), EDGE (how edges are read: memory that groups of one launch share is volatile), and FLUSH: so many
-// steps the group gathers what it stores, to write it in runs of a row (0: items write their own), with TABLE (1: cells are
-// stored), and BITS of each decision with packed_t, the decisions of a row of a block.
+// The includer has STEPS; WIDTH and CHUNK, the columns whose elements the group loads, and so many an item at once; EDGE and
+// EDGE_VECTOR, how edges are read: memory that groups of one launch share is volatile; FLUSH: so many steps the group gathers
+// what it stores, to write it in runs of a row (0: items write their own); TABLE (1: cells are stored); and BITS of each
+// choice with packed_t, the choices of a row of a block.
 #define SHIFT (WG_SIZE - 1)      // steps that the last item is late
 #if STEPS * UP * COLUMNS <= WG_SIZE * VECTOR
 #define EACH_VECTOR(v, lid) const int v = lid; if (v < STEPS * PARTS)
@@ -130,11 +131,12 @@ inline void flush_cells(global cell_t *table, const int pitch, local const cells
 }
 #endif
 #if FLUSH && BITS
-#define WON (ROWS * FLUSH + (BITS * COLUMNS < 32 ? 32 / (BITS * COLUMNS) : 1))   // decisions of an item, in other banks than the next one's
+// Choices of an item, in other banks than the next one's.
+#define WON (ROWS * FLUSH + (BITS * COLUMNS < 32 ? 32 / (BITS * COLUMNS) : 1))
 #define WON_APART (WG_SIZE / FLUSH / ROWS)
 
-// The same for decisions: FLUSH items write those of a row.
-inline void flush_decisions(global packed_t *decisions, const int pitch, local const packed_t *stage, const int at,
+// The same for choices: FLUSH items write those of a row.
+inline void flush_choices(global packed_t *decisions, const int pitch, local const packed_t *stage, const int at,
                             const int begin, const int top, const int bottom, const int blocks, const bool whole, const int lid)
 {
     int block = at - FLUSH - lid / FLUSH / ROWS + lid % FLUSH, r = begin + lid / FLUSH;

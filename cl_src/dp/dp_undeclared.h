@@ -1,5 +1,5 @@
-// dp/dp_undeclared.h: undeclared reads, of cells that an equation's declared reach does not have. The first one found is
-// noted as (1, i, j, row read, column read).
+// dp/dp_undeclared.h: undeclared reads: of cells that are at none of an equation's declared dependence offsets. The first one
+// found is noted as (1, i, j, row read, column read).
 inline int dp_note_undeclared(global int *undeclared, const int i, const int j, const long a, const long b)
 {
     if (atomic_cmpxchg(undeclared, 0, 1) == 0) {

@@ -54,7 +54,7 @@ class Policy:
 
     def parameters(self) -> dict[str, Any]:
         """The template parameters of the policy."""
-        hidden = ("groups_per_unit",)
+        hidden = ("groups_per_unit", "launches")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
 
 
@@ -68,12 +68,22 @@ class TilePolicy(Policy):
         Cells of a block.
     strips : int
         How many strips of blocks, one below the other, a group does ("serial" variant).
+    launches : {"many", "single"}
+        "many": a launch for each diagonal of tiles. "single" is opt-in: one launch, whose groups wait for each other
+        ("group" variant). It is quicker where launches take long, but it cannot be cancelled and shows no progress.
+        Where a probe finds that groups do not see each other's writes, tiles go by many launches all the same.
     """
 
     block_rows: int = 4
     block_columns: int = 4
     steps: int = 64
     strips: int = 1
+    launches: str = "many"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.launches not in ("many", "single"):
+            raise ValueError(f"launches must be 'many' or 'single', not {self.launches!r}")
 
 
 @dataclass(frozen=True)

@@ -332,7 +332,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=256, items_per_thread=4),
     },
     "dp/paths/ticket_probe": {"any": Policy("group", wg_size=64)},
-    "dp/table/walk_back": {"any": Policy("group", wg_size=1)},
+    "dp/table/traceback": {"any": Policy("group", wg_size=1)},
     # Splits. PoCL, 2 cores of an EPYC, chains of 1000 and 2048, tiles of 32 and 64: 10.4 9.5 ms, 170 128 ms.
     "dp/paths/split_empty": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
     "dp/paths/split_product": {

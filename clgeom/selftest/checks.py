@@ -451,7 +451,7 @@ def _recover(session):
 
 @checks(
     "dp/paths: tile_sweep rows_fused rows_direct split_empty split_product split_finish ticket_probe",
-    "dp/table: walk_back",
+    "dp/table: traceback",
 )
 def _paths(session):
     from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max

@@ -10,7 +10,7 @@ from clgeom import dp
 from clgeom.dp.language.plain_c import as_traced
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.tiles import Sweep, flips_of
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, DeviceWarning, InvalidInput
 from clgeom.runtime.policies import TilePolicy
 from clgeom.runtime.tuning import override
 
@@ -207,6 +207,32 @@ def test_one_launch(session):
                 if keep == "table":
                     np.testing.assert_array_equal(found.numpy(), expected.numpy())
                     np.testing.assert_array_equal(found.decisions.numpy(), expected.decisions.numpy())
+
+
+def test_one_launch_by_the_policy(session, monkeypatch):
+    """Opt-in, and many launches where groups do not see each other's writes, or wait in vain."""
+    policy = TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3, launches="single")
+    given = words((67, 519))
+    expected = dp.fill(lcs, (67, 519), path="stages", device=session, **given).numpy()
+
+    def launches():
+        with override({"dp/paths/tile_sweep": policy}):
+            found = dp.fill(lcs, (67, 519), path="tiles", profile=True, device=session, **given)
+        np.testing.assert_array_equal(found.numpy(), expected)
+        return [phase.launches for phase in found.phases]
+
+    if tickets.are_safe(session):
+        assert launches() == [1]
+        with monkeypatch.context() as patch:
+            patch.setattr(tickets, "PATIENCE", {"cpu": 0, "gpu": 0})
+            with pytest.warns(DeviceWarning, match="waited too long"):
+                first, second = launches()
+            assert first == 1 and second > 1
+    monkeypatch.setattr(session, "tickets_are_safe", False, raising=False)
+    (many,) = launches()
+    assert many > 1
+    with pytest.raises(ValueError, match="launches must be"):
+        TilePolicy(launches="one")
 
 
 def test_one_launch_only_where_it_can_be(session, monkeypatch):

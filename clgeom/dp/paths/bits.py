@@ -18,19 +18,19 @@ from clgeom.runtime.tuning import select
 PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}
 #: Columns of a tile, in blocks of 32.
 BLOCKS = {"group": 32, "serial": 64}
-#: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
+#: Steps of the traceback in a launch: one after the other, each up to a microsecond on a GPU.
 STEPS = 1 << 17
 #: Masks of up to so many bytes are held in local memory, where neighbours read different banks.
 LOCAL_BYTES = 16384
-#: Bytes of kept words of a piece of the table, for finding the way back: wide pieces keep GPUs busy, and CPUs are
-#: quicker with memory that they have touched before (PoCL, 150,000 x 170,000: 64 MiB 1.5 s, 1 GiB 1.3 to 10 s).
+#: Most bytes of kept words of a piece of the table, for the traceback: wide pieces keep GPUs busy, and CPUs are quicker
+#: with memory that they have touched before (PoCL, 150,000 x 170,000: 64 MiB 1.5 s, 1 GiB 1.3 to 10 s).
 MOST_KEPT = {"group": 1 << 30, "serial": 1 << 26}
 
 
 def as_codes(a, b):
     """Two sequences as numbers 0, 1 .. of the narrowest type, and how many there are.
 
-    Of many symbols, those that one sequence alone has need no number of their own: they match nothing.
+    Symbols that only one sequence has need no number of their own: they match nothing.
     """
     if a.dtype == b.dtype and a.dtype.itemsize == 1:  # letters: count instead of sort
         both = np.bincount(a.view(np.uint8), minlength=256) + np.bincount(b.view(np.uint8), minlength=256)
@@ -40,9 +40,9 @@ def as_codes(a, b):
     count = len(common)
 
     def coded(sequence, lone):
-        places = np.minimum(np.searchsorted(common, sequence), max(count - 1, 0))
-        found = common[places] == sequence if count else np.zeros(len(sequence), bool)
-        return np.where(found, places, lone).astype(np.min_scalar_type(count + 1))
+        indices = np.minimum(np.searchsorted(common, sequence), max(count - 1, 0))
+        found = common[indices] == sequence if count else np.zeros(len(sequence), bool)
+        return np.where(found, indices, lone).astype(np.min_scalar_type(count + 1))
 
     return coded(a, count), coded(b, count + 1), count + 2
 
@@ -115,7 +115,7 @@ class Pair:
         return buffers["state"], buffers["kept"], buffers["columns"]
 
     def kept_bytes(self, m) -> int:
-        """What keeping so many columns takes."""
+        """Bytes of memory for keeping so many columns."""
         return len(PROBLEMS[self.problem][0]) * self.words * m * self.word.itemsize
 
     def read_state(self, buffer) -> np.ndarray:
@@ -123,7 +123,7 @@ class Pair:
         return read(self.session, buffer, self.word, len(PROBLEMS[self.problem][0]) * self.words)
 
     def bits(self, words) -> tuple[np.ndarray, ...]:
-        """Words as an array of bool for the rows, one or two of them."""
+        """Words as arrays of bool over the rows: one for lcs, two for edit."""
         bits = np.unpackbits(words.astype(self.word.newbyteorder("<")).view(np.uint8), bitorder="little")
         return tuple(part[: self.n].astype(bool) for part in np.split(bits, len(PROBLEMS[self.problem][0])))
 
@@ -139,7 +139,7 @@ class Pair:
         return self.value(self.read_state(self.columns(0, self.m, self.start)[0]))
 
     def steps(self, most_bytes=None) -> tuple[int, np.ndarray]:
-        """The value, and the way through the table from its first cell to its last.
+        """The value, and the path through the table from its first cell to its last.
 
         The table is kept in pieces of `most_bytes` at most: the first pass leaves the column before each piece, and the
         pieces are computed again, from the last to the first, with every column kept.
@@ -165,7 +165,7 @@ class Pair:
             state, kept, columns = self.columns(first, stop, start, rows=row, keep=True)
             if value is None:
                 value = self.value(self.read_state(state))
-            place = self._upload(np.array([row, stop - first, at], np.uint32))
+            cursor = self._upload(np.array([row, stop - first, at], np.uint32))
             policy = select(session.profile, "dp/paths/bits_traceback")
             args = (
                 "rows",
@@ -173,7 +173,7 @@ class Pair:
                 np.uint32(stop - first),
                 np.uint32(self.words),
                 "kept",
-                "place",
+                "cursor",
                 "steps",
                 np.uint32(STEPS),
             )
@@ -186,10 +186,10 @@ class Pair:
                 rows=self.rows,
                 columns=columns,
                 kept=kept,
-                place=place,
+                cursor=cursor,
                 steps=steps,
             )
-            row, left, at = (int(number) for number in read(session, place, np.uint32, 3))
+            row, left, at = (int(number) for number in read(session, cursor, np.uint32, 3))
             column = first + left
         way = read(session, steps, np.uint8, self.n + self.m - at, at)
         return value, np.concatenate([np.repeat(np.array([2, 3], np.uint8), [row, column]), way])

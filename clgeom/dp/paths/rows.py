@@ -1,7 +1,7 @@
-"""The path of equations that read the row before only: several rows a launch, from local memory or caches.
+"""The path for equations that read only the row before: several rows a launch, from local memory or caches.
 
-How far each row reads to either side is known before the fill, from constants or from the data (weights, say). A tile
-that is that much wider on each side, summed over the rows of a launch, needs nothing of its neighbours.
+The dependence offsets of each row are known before the fill, from constants or from the data (weights, for instance). A
+tile with margins of their sums over the rows of a launch needs nothing of its neighbours.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from clgeom.runtime.tuning import select
 
 NAME = "rows"
 FUSED, DIRECT = "dp/paths/rows_fused", "dp/paths/rows_direct"
-#: Columns of tiles and of their margins are multiples of this, so that words of decisions have one writer.
+#: Columns of tiles and of their margins are multiples of this, so that words of choices have one writer.
 ALIGN = 32
-#: A margin of a tile is at most one part in so many of it, a launch at most so many rows.
+#: A margin is at most 1 / MARGIN of a tile; a launch has at most MOST_ROWS rows.
 MARGIN, MOST_ROWS = 2, 64
 #: How much faster rows are here than cell by cell, see `work.OPERATIONS`.
 RATE = 4
-#: For a row that may read all others' columns.
+#: For a row that may read any column.
 UNBOUNDED = 1 << 30
-#: Sizes of what tiles read and do not compute on a side: few, for each costs a build.
+#: Columns on each side that tiles read and do not compute: few sizes, for each costs a build.
 GUARDS = (0, 64, 1024)
 #: Bytes of local memory that a tile may fill.
 LOCAL_BYTES = 48 << 10
-#: Columns that an item of a CPU takes at once: two rows of them stay in its cache.
+#: Columns that a work-item of a CPU takes at once: two rows of them stay in its cache.
 MOST_COLUMNS = 1 << 16
-#: What an item of a CPU fills in vectors and cell by cell, what a launch of several costs there (PoCL), cells of one
-#: that is alone.
+#: Cells that a work-item of a CPU fills in a second, in vectors and one by one; seconds of a launch of several (PoCL);
+#: most cells of a launch of one.
 CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = (8e9, 2e9), 40e-6, 1 << 23
-#: Seconds of a launch, of a row of a tile, and of a column of that, on an H200: 5 us a launch; 134 launches of 1001
+#: Seconds of a launch, of a row of a tile, and of a cell of that row, on an H200: 5 us a launch; 134 launches of 1001
 #: rows of 222 tiles of 8192 columns took 2.3 ms.
 LAUNCH_GPU, ROW_GPU, ITEM_GPU = 5e-6, 2e-7, 1e-10
 
@@ -79,8 +79,10 @@ def _pitch(m):
 
 
 class Launches(NamedTuple):
-    """Launches in their order, as arrays: each has the rows row .. row + count - 1 in the order of filling, with
-    margins of so many columns; `direct` says which kernel."""
+    """Launches in their order, as arrays: the rows row .. row + count - 1 in the order of filling, and the margins.
+
+    `direct`: the kernel is rows_direct, else rows_fused.
+    """
 
     direct: np.ndarray
     row: np.ndarray
@@ -90,14 +92,14 @@ class Launches(NamedTuple):
 
     @classmethod
     def of_rows(cls, n: int, each: int = 1):
-        """So many whole rows a launch, without margins."""
+        """Launches of `each` whole rows, without margins."""
         row = np.arange(0, n, each)
         none = np.zeros(len(row), np.int64)
         return cls(np.ones(len(row), bool), row, np.minimum(each, n - row), none, none)
 
 
 def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
-    """How many columns each row reads beyond its own to the left and right, in the order of filling."""
+    """Farthest column offsets that each row reads to the left and to the right, in the order of filling."""
     n, m = job.shape
     reach = job.equation.reach
     if isinstance(reach, Near):
@@ -112,7 +114,7 @@ def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_parts(groups, most: int):
-    """Launches of so many groups in parts of at most `most`: (which launch, its first group, its groups) of each."""
+    """Launches cut into parts of at most `most` groups: (index of launch, first group, groups) of each."""
     parts = -(-groups // most)
     which = np.repeat(np.arange(len(groups)), parts)
     first = (np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)) * most
@@ -120,23 +122,22 @@ def in_parts(groups, most: int):
 
 
 def launches(left, right, margin: int, guards, most: int = MOST_ROWS) -> Launches:
-    """As many rows a launch as the margins allow, `most` at the most; rows that read farther than the guards go one by
-    one, directly."""
+    """Launches of as many rows as the margins allow, at most `most`; rows that read beyond the guards go one by one."""
     n = len(left)
     rows = np.arange(n)
     is_far = (left > guards[0]) | (right > guards[1])
     far = np.append(np.flatnonzero(is_far), n)
     ends = np.minimum(rows + min(most, MOST_ROWS), far[np.searchsorted(far, rows)])
     sums = [np.append(0, np.cumsum(side)) for side in (left, right)]
-    for of in sums:
-        ends = np.minimum(ends, np.searchsorted(of, of[:-1] + margin, "right") - 1)
+    for total in sums:
+        ends = np.minimum(ends, np.searchsorted(total, total[:-1] + margin, "right") - 1)
     ends = np.maximum(ends, rows + 1).tolist()
     starts = [0]
     while starts[-1] < n:
         starts.append(ends[starts[-1]])
     row, end = np.array(starts[:-1]), np.array(starts[1:])
     direct = is_far[row]
-    sides = [np.where(direct, 0, -((of[row] - of[end]) // ALIGN) * ALIGN) for of in sums]
+    sides = [np.where(direct, 0, -((total[row] - total[end]) // ALIGN) * ALIGN) for total in sums]
     return Launches(direct, row, end - row, *sides)
 
 
@@ -207,7 +208,7 @@ class Rows:
         self.params = {**job.params, "equation": job.equation.text(), "flip_rows": flip, "bits": self.bits}
 
     def slots(self, parts: Launches):
-        """Where each launch reads the row before, and leaves its last row: its place in the table, or in two rows."""
+        """Slots of the row that each launch reads and of the last one that it fills: in the table, or in two rows."""
         if not self.keep:
             at = np.arange(len(parts.row))
             self.last_slot = len(at) % 2
@@ -216,7 +217,7 @@ class Rows:
         return tuple(self.job.shape[0] - 1 - at for at in places) if self.flip else places
 
     def step(self, kernel, policy, args, params, rows):
-        """A step whose decisions and parameters are the job's."""
+        """A step with the job's choices and parameters."""
         n, m = self.job.shape
         if self.trapped:
             args += ("reaches", "undeclared")
@@ -229,11 +230,11 @@ class Rows:
         return Step(kernel, policy, (*args, *self.job.arguments), 1, params, moved, self.job.options)
 
     def on_gpu(self, direct, fused):
-        """Fused rows in local memory where they do not read too far."""
+        """Launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
         most = most_cells(self.job, rate=RATE)
-        # cells of a margin, which may hold anything, would seem to read what is not declared
+        # cells of a margin may hold anything, and would seem to have undeclared reads
         parts = (
             Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards, max(most // m, 1))
         )
@@ -241,14 +242,14 @@ class Rows:
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
         for begin, end in zip([0, *changes.tolist()], [*changes.tolist(), len(parts.row)]):
-            direct_, row, count, left, right = (of[begin:end] for of in parts)
-            places = [of[begin:end] for of in slots]
+            direct_, row, count, left, right = (values[begin:end] for values in parts)
+            places = [slot[begin:end] for slot in slots]
             if direct_[0]:
                 args = (np.int32(n), np.int32(m), *(zero,) * 4, "cells", "cells", np.int32(self.pitch))
                 step = self.step(DIRECT, direct, args, {}, len(row))
                 groups = np.full(len(row), ceil_div(m, direct.tile))
                 which, first, groups = in_parts(groups, max(most // direct.tile, 1))
-                values = np.stack([first, *(of[which] for of in (row, *places))], axis=1)
+                values = np.stack([first, *(number[which] for number in (row, *places))], axis=1)
             else:
                 args = (np.int32(n), np.int32(m), *(zero,) * 6, "cells", np.int32(self.pitch))
                 params = {"table": self.keep, "guard_left": guards[0], "guard_right": guards[1]}
@@ -260,7 +261,7 @@ class Rows:
         return series
 
     def on_cpu(self, policy):
-        """A few items, each with a share of the columns, several rows a launch; or one item, where that is sooner."""
+        """Launches for CPUs: several rows each, by work-items that share the columns, or by one if that is sooner."""
         job, (n, m) = self.job, self.job.shape
         items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
         most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
@@ -304,10 +305,10 @@ class Rows:
 
 
 def shape_of(job, policy, left, right):
-    """A policy whose tiles fit in local memory, columns to read on each side of a tile, and the most of a margin.
+    """A policy whose tiles fit in local memory, the columns to read on each side of a tile, and the largest margin.
 
-    Of tiles that fit, those that are soonest done by a rough account: small tiles for narrow tables, so that all of the
-    device works, large ones where they save launches or columns computed twice.
+    Of the tiles that fit, those with the least estimated time: small ones for narrow tables, so that the whole device
+    works; large ones where they save launches or columns computed twice.
     """
     n, m = job.shape
     each = job.equation.dtype.itemsize + (1 if bits_of(job) else 0)

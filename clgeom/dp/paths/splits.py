@@ -1,7 +1,7 @@
-"""The path of equations that split (i, j) at the best k: M(i, k) + M(k + 1, j), as in chains of matrices.
+"""The path for equations that split (i, j) at the best k: M(i, k) + M(k + 1, j), as in chains of matrices.
 
-Splits at a k between two tiles are a product of matrices, with min and + in place of + and *: all the work but that of
-the tiles on the diagonal, which go cell after cell.
+Splits at a k between two tiles are a product of matrices, with min and + in place of + and *: all of the work but the
+tiles on the diagonal, which go cell after cell.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ LOCAL_BYTES, PRIVATE_BYTES = 48 << 10, 32 << 10
 PITCH = 32
 #: Rows so far apart, or a multiple, fall on the same lines of a CPU's cache.
 ALIASED = 1024
-#: Splits of a launch for each compute unit that it keeps busy, as `work.OPERATIONS`: PoCL, a core of an EPYC, does 5e9
-#: a second. And how much faster cells without splits are than any others.
+#: Most splits of a launch for each compute unit that it keeps busy, as `work.OPERATIONS` (PoCL, a core of an EPYC: 5e9
+#: a second), and how many times faster cells without splits are than others.
 SPLITS, RATE = 1 << 28, 8
 #: As SPLIT_MOST in dp/dp_split_runs.h.
 MOST_COLUMNS = 1 << 30
@@ -115,7 +115,7 @@ def _offset(expr, axis):
 
 
 def applies(job: Job) -> bool:
-    """Whether the equation is such a reduction, of the pattern's reads, and its table fits in one buffer."""
+    """Whether the equation is such a reduction over reads that the pattern has, and its table fits in one buffer."""
     frame, reach = Frame.of(job), job.equation.reach
     if frame is None or reach.outer or not job.whole or job.layout not in (None, frame.layout):
         return False
@@ -153,7 +153,7 @@ def shapes_of(job: Job):
 
 
 def finish_bytes(job: Job, tile: int, finish) -> int:
-    """Local memory that `split_finish` takes with both triangles beside a tile."""
+    """Bytes of local memory that `split_finish` needs with both triangles beside a tile."""
     itemsize = job.equation.dtype.itemsize
     return 2 * tile * (tile + 1) * itemsize + max(finish.wg_size, tile) * (itemsize + 4)
 
@@ -208,7 +208,7 @@ def fill(job: Job) -> Filled:
     steps = [Series(empty, (2, 3), ends, np.full(len(rows), groups))]
     ending = {**sums, **kind, "tile": tile, "near": near}
     for diagonal, (tiles, parts) in enumerate(diagonals):
-        place = (*cells, np.int32(diagonal), np.int32(parts), np.int32(0), *memory, best, ks)
+        where = (*cells, np.int32(diagonal), np.int32(parts), np.int32(0), *memory, best, ks)
         moved = tiles * tile * tile * dtype.itemsize
         _, first, count = in_parts(np.array([tiles]), most_tiles(job, diagonal, tile))
         for kernel, shape, more, params, bytes_moved, each in (
@@ -216,7 +216,7 @@ def fill(job: Job) -> Filled:
             (FINISH, finish, kept, ending, 4 * moved, 1),
         ):
             if each:
-                args = (*place, *more, *job.arguments)
+                args = (*where, *more, *job.arguments)
                 step = Step(kernel, shape, args, 1, params, bytes_moved, job.options)
                 steps.append(Series(step, (4,), first[:, None], count * each))
     job.run(Plan(*steps), **buffers)
@@ -247,14 +247,14 @@ def diagonals_of(job: Job, shape, tile: int, serial: bool) -> list[tuple[int, in
 
 
 def most_tiles(job: Job, diagonal: int, tile: int) -> int:
-    """Tiles of a diagonal that one launch does, so that it does not take long."""
+    """Most tiles of a diagonal for one launch, so that it does not take long."""
     term = job.equation.reach.term
     each = (diagonal + 1) * tile**3 * (1 if term is None else 1 + sum(1 for _ in walk(term)) / 8)
     return max(int(SPLITS * job.session.profile.compute_units / each), 1)
 
 
 def leaves_parameters(job: Job, frame: Frame) -> bool:
-    """Whether the term may index a parameter outside, where no cell is asked for it: then indices are clamped."""
+    """Whether the term may index a parameter out of range where no cell needs it: then indices are clamped."""
     term = job.equation.reach.term
     if term is None:
         return False

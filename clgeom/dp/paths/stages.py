@@ -1,4 +1,4 @@
-"""The path of every equation: stage after stage, all cells of a stage in parallel. The reference of the fast paths."""
+"""The path for every equation: stage after stage, all cells of a stage in parallel. The reference for all paths."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from clgeom.runtime.tuning import select
 
 NAME = "stages"
 KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
-#: High enough for the last place of every stage.
-ALL_PLACES = np.uint32(2**32 - 1)
-#: What `faults` holds: first stage with a fault + 1, its first place, then of that cell: kind, row, column.
+#: Above the last index of every stage.
+ALL_CELLS = np.uint32(2**32 - 1)
+#: Numbers in `faults`: first stage with a fault + 1, first index in it, and of that cell the kind of fault and (a, b).
 FAULTS = 5
 #: What is noted of an undeclared read: whether there was one, then row and column of the cell, and of what it read.
 UNDECLARED = 5
@@ -37,7 +37,7 @@ def applies(job: Job) -> bool:
 
 
 def is_quickest(job: Job) -> bool:
-    """Whether one group does all rows (or columns) in one launch or few: nothing else starts as fast.
+    """Whether one group fills all rows (or columns) in one launch or a few: nothing else starts as fast.
 
     H200, in ms: knapsack of 1000 x 999 0.9, as fused rows 2.9; 1000^2 binomial coefficients 0.6 and 1.2. PoCL: 1.1
     and 0.7, 0.5 and 0.35, for rows go in vectors there.
@@ -92,7 +92,7 @@ def fill(job: Job) -> Filled:
 
 
 def _new_decisions(job: Job, layout):
-    """Memory for decisions: a type of integers for each, or a few bits where they would need more than one buffer."""
+    """Memory for choices: an integer for each, or a few bits where integers would need more than one buffer."""
     n, m = job.shape
     kind, bits = job.equation.decision_dtype(job.shape), bits_of(job)
     if job.keep == "decisions" and bits in (1, 2, 4) and n * m > job.session.profile.max_alloc_bytes:
@@ -106,13 +106,13 @@ def _new_decisions(job: Job, layout):
 
 
 def ring_of(job: Job) -> int:
-    """How many lines must be held when the table need not be kept; 0 for all of them."""
+    """Number of lines to hold when the table need not be kept; 0 for all of them."""
     reach, pattern = job.equation.reach, job.pattern
     if job.keep == "table" or job.check or not job.equation.reach_proven:
         return 0
     profile = job.session.profile
     if profile.is_cpu and job.shape[0] * job.shape[1] * job.equation.dtype.itemsize <= profile.max_alloc_bytes // 8:
-        return 0  # a table that is there costs less than finding the line
+        return 0  # a whole table costs less than finding the line
     if isinstance(reach, Near):
         depth = max((abs(_stages_between(pattern, di, dj)) for di, dj in reach.offsets), default=0)
     elif isinstance(reach, Row) and pattern.kind == "rows":
@@ -163,7 +163,7 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
 
 
 class OneStep(NamedTuple):
-    """A step that fills stages; where its arguments first, last, low, high are; and its memory for faults."""
+    """A step that fills stages; the indices of its arguments first, last, low, high; and its memory for faults."""
 
     step: Step
     places: tuple[int, ...]
@@ -171,7 +171,7 @@ class OneStep(NamedTuple):
 
 
 def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True) -> OneStep:
-    """The step of a job's stages, whose memory goes to `buffers`. `trial`: traps as the check before a fill has."""
+    """The step that fills a job's stages, its memory bound in `buffers`. `trial`: trap as the check before a fill."""
     n, m = job.shape
     checked = "trial" if trial else job.check
     params = {
@@ -205,7 +205,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
         launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
     args += [np.int32(n), np.int32(m)]
     places = tuple(range(len(args), len(args) + 4))
-    args += [np.int32(0), np.int32(0), np.uint32(0), ALL_PLACES]
+    args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
     if checked:
         args += [np.int32(job.start), np.int32(1), np.int32(-1), faults]
@@ -217,15 +217,15 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
 
 
 def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
-    """Raise the error for the first fault that checked stages have left, if there is one."""
-    stage, place = result.read(whole.faults)[:2].tolist()
+    """Raise the error for the first fault that checked stages have noted, if there is one."""
+    stage, index = result.read(whole.faults)[:2].tolist()
     if stage:
         only, first = [*whole.step.args], whole.places[0]
-        only[first : first + 4] = np.int32(stage - 1), np.int32(stage), np.uint32(place), np.uint32(place + 1)
-        only[first + 5 : first + 7] = np.int32(known), np.int32(place)
+        only[first : first + 4] = np.int32(stage - 1), np.int32(stage), np.uint32(index), np.uint32(index + 1)
+        only[first + 5 : first + 7] = np.int32(known), np.int32(index)
         again = replace(whole.step, args=tuple(only))
         kind, a, b = job.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
-        raise fault(job, job.pattern.cell(stage - 1, place, *job.shape), kind, a, b)
+        raise fault(job, job.pattern.cell(stage - 1, index, *job.shape), kind, a, b)
 
 
 def is_declared(job: Job) -> bool:
@@ -259,7 +259,7 @@ def _chunking(store, chunks, shift):
 
 
 def _pointers(store, stem, buffers):
-    """Names for the pointers of a store, bound in `buffers`; those that are not needed repeat the first."""
+    """Names of the pointers of a store, bound in `buffers`; those beyond its buffers repeat the first."""
     count = 1 if len(store.buffers) == 1 else MOST_CHUNKS
     names = [f"{stem}{i}" for i in range(count)]
     buffers.update({name: store.buffers[i if i < len(store.buffers) else 0] for i, name in enumerate(names)})
@@ -276,7 +276,7 @@ def counts_of(job: Job, begin, end):
 
 
 def shares(job: Job, group):
-    """(wide, begin, end) of ranges of stages: those of few cells go to groups that reduce together, if they can."""
+    """(wide, begin, end) of ranges of stages. Wide: a group reduces each cell, for stages of few cells."""
     if group.variant != "group" or job.check or job.equation.wide is None:
         return [(False, job.start, job.stop)]
     _, counts = counts_of(job, job.start, job.stop)
@@ -286,8 +286,10 @@ def shares(job: Job, group):
 
 
 class Launches(NamedTuple):
-    """Launches in their order, as arrays: each fills the stages first <= s < last, and of one stage that takes long the
-    places low <= place < high only; by so many groups."""
+    """Launches in their order, as arrays: each fills the stages first <= s < last with so many groups.
+
+    Of one stage that takes long, a launch fills the cells low <= index < high only.
+    """
 
     first: np.ndarray
     last: np.ndarray
@@ -297,12 +299,12 @@ class Launches(NamedTuple):
 
     @property
     def numbers(self) -> np.ndarray:
-        """What launches take: a row of four numbers for each."""
+        """The arguments of each launch: a row of four numbers."""
         return np.stack(self[:4], axis=1)
 
 
 def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
-    """The launches of stages: each by all groups, several small ones together by one group, long ones in parts."""
+    """Launches that fill stages: a stage each, several small ones together by one group, or long ones in parts."""
     stages, counts = counts_of(job, begin, end)
     units = job.session.profile.compute_units
     if wide:
@@ -328,17 +330,17 @@ def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
     first = stages[begins]
     last, parts, counts, groups = np.append(first[1:], end), parts[begins], counts[begins], groups[begins]
     if parts.max() == 1:
-        return Launches(first, last, np.zeros_like(first), np.full_like(first, ALL_PLACES), groups)
+        return Launches(first, last, np.zeros_like(first), np.full_like(first, ALL_CELLS), groups)
     # the parts of a stage are as long as each other, but for rounding
     which = np.repeat(np.arange(len(first)), parts)
     part = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
     low, high = (counts[which] * at // parts[which] for at in (part, part + 1))
     groups = np.minimum(groups[which], np.clip(-(-(high - low) // tile), 1, cap))
-    return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_PLACES, high), groups)
+    return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high), groups)
 
 
 def fault(job: Job, cell, kind, a, b):
-    """The error for what a checked cell did: `a` and `b` are what it read, or an index and the size."""
+    """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
     name, pattern = job.equation.name, job.pattern
     where = f"Cell {cell} of {name}"
     if kind in (RANGE, PATTERN, START):

@@ -1,7 +1,7 @@
-"""Groups of one launch that wait for each other: found safe by a probe, once for each session.
+"""Whether groups of one launch may wait for each other on a device: probed once for each session.
 
-A group takes the next piece of work by a ticket, and waits only for pieces that were taken before: whoever took those
-is running. What is left to find out is whether groups see what others have written while both run.
+A group takes the next piece of work by a ticket, and waits only for pieces that were taken before, by groups that run.
+The probe finds out whether groups see what others have written while both run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clgeom.runtime.launch import Plan, Step
 from clgeom.runtime.tuning import select
 
 KERNEL = "dp/paths/ticket_probe"
-#: How often the groups of the probe hand on what they have.
+#: Rounds of the probe: in each, every group reads what another has written.
 ROUNDS = 64
 #: How often a group looks before it gives up: 0.1 to 0.5 s. A look is an atomic operation on global memory, which takes
 #: up to a microsecond on a GPU, and some 20 ns on a CPU, where a group may lose its core for as long as others want it.
@@ -23,14 +23,14 @@ PATIENCE = {"cpu": 1 << 24, "gpu": 1 << 18}
 
 
 def new_counters(session, count: int):
-    """Zeros: the next ticket, and how far each piece is."""
+    """Memory of `count` zeros: the next ticket, and how far each piece is."""
     counters = launch.allocate(session, 4 * count)
     launch.fill(session, counters, np.int32(0), count)
     return counters
 
 
 def patience(session) -> np.int32:
-    """How often a group of this device looks before it gives up."""
+    """Number of looks after which a group of this device gives up."""
     return np.int32(PATIENCE.get(session.profile.kind, PATIENCE["gpu"]))
 
 
@@ -56,7 +56,7 @@ def _probe(session) -> bool:
 
 
 def require(session, policy) -> None:
-    """Raise `DeviceLimit` unless one launch can do."""
+    """Raise `DeviceLimit` unless the groups of one launch may wait for each other."""
     name = session.profile.name
     if policy.wg_size == 1:
         raise DeviceLimit(

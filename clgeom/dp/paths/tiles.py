@@ -1,7 +1,7 @@
-"""The path of equations that read near cells only: slanted tiles along a wavefront, cells in registers.
+"""The path for equations with near dependences: slanted tiles along a wavefront, cells in registers.
 
-What a tile leaves to its neighbours is its lower edge and the right edge of each work-item's rows. So a table that need
-not be kept costs no memory but two rows and a few columns, and one that is kept is written once and never read.
+A tile hands to its neighbours its lower edge and the right edge of each work-item's rows. So a table that need not be
+kept costs no memory but two rows and a few columns, and one that is kept is written once and never read.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ NAME = "tiles"
 KERNEL = "dp/paths/tile_sweep"
 #: Rows of a kept table begin at multiples of so many cells, for wide stores.
 PITCH = 16
-#: Most items of a group that writes cells or decisions, and gathers them before: two groups then share a compute unit.
-#: H200, LCS 65536 x 65536: table kept 64 15.8 ms, 128 20.0; decisions 32 29 ms, 64 17.0, in blocks of 4 x 4 20.9.
+#: Most items of a group that stores cells or choices, and gathers them before: two groups then share a compute unit.
+#: H200, LCS 65536 x 65536: table kept 64 15.8 ms, 128 20.0; choices 32 29 ms, 64 17.0, in blocks of 4 x 4 20.9.
 WRITERS = 64
 #: How much faster tiles are than cell by cell, see `work.OPERATIONS`.
 RATE = 8
@@ -39,7 +39,7 @@ SPARE_BYTES = 512
 
 
 def flips_of(offsets, wanted=(False, False)):
-    """(flip_rows, flip_columns) that turn all offsets to up and left, None when none do; of several those wanted."""
+    """(flip_rows, flip_columns) that turn all offsets to up and left, or None; of several those wanted."""
     for rows in (wanted[0], not wanted[0]):
         for columns in (wanted[1], not wanted[1]):
             if all(
@@ -51,16 +51,16 @@ def flips_of(offsets, wanted=(False, False)):
 
 
 def flips_for(job: Job, moves=()):
-    """The flips of a job whose reads are near: those that fill the pattern's corner last, if the reads allow them.
+    """The flips of a job with near dependences: those that fill the pattern's corner last, if its offsets allow them.
 
-    `moves` are offsets that shall lead up and left, too.
+    `moves` are offsets that must lead up and left, too.
     """
     i, j = job.pattern.corner(2, 2)
     return flips_of((*job.equation.reach.offsets, *moves), (i == 0, j == 0))
 
 
 def applies(job: Job) -> bool:
-    """Whether all reads are near, in one quadrant, and what is kept fits in one buffer."""
+    """Whether all dependences are near, in one quadrant, and what is kept fits in one buffer."""
     reach = job.equation.reach
     if not (isinstance(reach, Near) and reach.offsets and job.whole):
         return False
@@ -92,7 +92,7 @@ class Sweep:
 
     @classmethod
     def of(cls, job: Job, flips) -> Sweep | None:
-        """The sweep of a job, None when its reads are too far for a block."""
+        """The sweep of a job, None when its dependence offsets are too large for a block."""
         n, m = job.shape
         reach = job.equation.reach
         offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
@@ -192,7 +192,7 @@ class Sweep:
         return max(sizes)
 
     def numbers(self, top=0, bottom=None, entry=0, every=0):
-        """The first arguments of the kernel: rows top to bottom, which places hold edges. See there."""
+        """The first arguments of the kernel: the rows top .. bottom - 1, and which slots hold edges. See there."""
         n, m = self.shape
         bottom = n if bottom is None else bottom
         return tuple(
@@ -203,8 +203,10 @@ class Sweep:
         )
 
     def flush(self, room) -> int:
-        """Steps whose cells and decisions a group gathers in `room` bytes before it writes them, a row's side by side;
-        0: items write their own."""
+        """Number of steps whose cells and choices a group gathers in `room` bytes, to write them in runs of a row.
+
+        0: items write their own.
+        """
         p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize)
         if p.wg_size == 1 or self.table and self.flips[1] or not (self.table or self.bits):
             return 0
@@ -264,7 +266,7 @@ class Sweep:
         first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
         last = np.minimum(self.rows - 1, launches // self.lag)
         some = last >= first  # a short row of tiles leaves gaps
-        launches, first, count = (of[some] for of in (launches, first, last - first + 1))
+        launches, first, count = (number[some] for number in (launches, first, last - first + 1))
         which, more, count = in_parts(count, self.together)
         return np.stack([launches[which], first[which] + more], axis=1), count
 
@@ -296,7 +298,7 @@ def reads_text(offsets, flips, trapped) -> str:
 def elements_text(held, kinds) -> str:
     """The functions of a cell whose elements of parameters `tile_sweep` holds, and HELD_OF(r, c), what it passes them.
 
-    Elements are read once for all cells that share them, and where no cell asks for them.
+    Elements are read once for all cells that share them, and also where no cell needs them.
     """
     context = "".join(f", const {type_name} dp_held{q}" for q, (_, type_name) in enumerate(kinds))
     given = {"row": "held{q}[r]", "column": "held{q}[c]", "cell": "dp_load{q}(AT(0, r, c) DP_ARGUMENTS)"}
@@ -313,15 +315,18 @@ def elements_text(held, kinds) -> str:
 
 
 def _depths(offsets):
-    """How many rows up and columns left a cell reads, at least one."""
+    """Rows above and columns to the left that a cell reads, at least one of each."""
     return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
 
 
-def fill(job: Job) -> Filled:
-    """Fill the table of a job."""
+def fill(job: Job, *, waited=False) -> Filled:
+    """Fill the table of a job. `waited`: groups of one launch have waited in vain, so take many."""
     n, m = job.shape
     dtype = job.equation.dtype
     sweep = Sweep.of(job, flips_for(job))
+    wanted = sweep.policy.launches == "single" and sweep.policy.wg_size > 1 and not waited
+    if wanted and not job.single and tickets.are_safe(job.session):
+        job = replace(job, single=True)
     flip_rows, flip_columns = sweep.flips
     buffers, kept = {}, Scratch("last", dtype, sweep.edge_pitch)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
@@ -360,7 +365,7 @@ def fill(job: Job) -> Filled:
             f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
             DeviceWarning,
         )
-        return fill(replace(job, single=False))
+        return fill(replace(job, single=False), waited=True)
     if stages.is_declared(job):
         stages.raise_undeclared(job, buffers["undeclared"])
     last = None if sweep.table else sweep.in_order(result.read(kept))

@@ -185,7 +185,7 @@ def _traced(job, moves, band_bytes) -> Traceback:
     # cells are counted in the order of filling, where the pattern's corner need not be the last
     cursor = np.append(np.where(forward.flips, np.array([n, m]) - 1 - start, start), 0).astype(np.int32)
     launch.write(session, buffers["cursor"], cursor)
-    walker = select(session.profile, "dp/table/walk_back")
+    walker = select(session.profile, "dp/table/traceback")
     canonical = tuple(None if move is None else tuple(abs(by) for by in move) for move in moves)
     columns = np.int32(pitch * 8 // (again.bits * again.policy.block_columns))
     while min(cursor[:2]) >= 0:
@@ -205,7 +205,7 @@ def _traced(job, moves, band_bytes) -> Traceback:
             "cursor",
             "steps",
         )
-        follow = Step("dp/table/walk_back", walker, args, 1, {"bits": again.bits, "moves": canonical})
+        follow = Step("dp/table/traceback", walker, args, 1, {"bits": again.bits, "moves": canonical})
         times = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
         job.run(Plan(Series(fill, (2, 3), launches, groups), *[follow] * times), **buffers)
         cursor = launch.read(session, buffers["cursor"], np.int32, 3)

@@ -76,8 +76,8 @@ void bits_tiles(global const word_t *masks, const uint words, const uint symbols
 % if local_symbols:
     local word_t local_masks[LOCAL_SYMBOLS * WG_SIZE * WORDS];
     for (uint k = lid; k < symbols * WG_SIZE * WORDS; k += WG_SIZE) {
-        const uint which = k / (WG_SIZE * WORDS), place = k % (WG_SIZE * WORDS);
-        local_masks[k] = masks[(ulong)which * words + strip * WG_SIZE * WORDS + place];
+        const uint which = k / (WG_SIZE * WORDS), index = k % (WG_SIZE * WORDS);
+        local_masks[k] = masks[(ulong)which * words + strip * WG_SIZE * WORDS + index];
     }
     #define MASK(which, w) local_masks[(which) * WG_SIZE * WORDS + lid * WORDS + (w)]
     barrier(CLK_LOCAL_MEM_FENCE);

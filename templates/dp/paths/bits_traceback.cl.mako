@@ -1,20 +1,21 @@
 <%page args="problem='lcs', symbol='uchar', word='uint', variant='group', wg_size=1, items_per_thread=1"/>\
-// bits_traceback: the way from a cell back to column 0 or row 0, from the kept words of bits_tiles.
+// bits_traceback: the traceback from a cell to column 0 or row 0, from the kept words of bits_tiles.
 //
 //   steps  [ .. unused .. | last written .. first written ]     0 match, 1 change, 2 up (delete), 3 left (insert)
-//   place  [ row, column, where steps begin ]                   in: where to start; out: where it ended
+//   cursor [ row, column, where steps begin ]                   in: where to start; out: where it ended
 //
-// A launch takes `limit` steps at the most, the next one goes on. One work-item: each step depends on the one before. Up to n + m steps, each reads a word or two, mostly from a cache.
+// A launch takes `limit` steps at the most, and the next one goes on. One work-item: each step depends on the one before.
+// Up to n + m steps; each reads a word or two, mostly from a cache.
 #define WORD_BITS ${64 if word == "ulong" else 32}
 #define BIT(base, i, j) ((uint)(kept[((ulong)(base) + (i) / WORD_BITS) * m + (j)] >> ((i) % WORD_BITS)) & 1)
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void bits_traceback(global const ${symbol} *rows, global const ${symbol} *columns, const uint m, const uint words,
-                    global const ${word} *kept, global uint *place, global uchar *steps, const uint limit)
+                    global const ${word} *kept, global uint *cursor, global uchar *steps, const uint limit)
 {
     if (get_global_id(0) > 0)
         return;
-    uint i = place[0], j = place[1], at = place[2];
+    uint i = cursor[0], j = cursor[1], at = cursor[2];
     for (uint taken = 0; taken < limit && i > 0 && j > 0; ++taken) {
         uchar step;
 % if problem == "lcs":
@@ -34,7 +35,7 @@ void bits_traceback(global const ${symbol} *rows, global const ${symbol} *column
         j -= step != 2;
         steps[--at] = step;
     }
-    place[0] = i;
-    place[1] = j;
-    place[2] = at;
+    cursor[0] = i;
+    cursor[1] = j;
+    cursor[2] = at;
 }

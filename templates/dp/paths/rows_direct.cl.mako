@@ -69,6 +69,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
         won[x] = (uchar)decision;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    group_pack(decisions + (size_t)row * decision_pitch + first / PER_BYTE, won, min(ITEMS * WG_SIZE, m - first), get_local_id(0));
+    group_pack(decisions + (size_t)row * decision_pitch + first / PER_BYTE, won, min(ITEMS * WG_SIZE, m - first),
+               get_local_id(0));
 % endif
 }

@@ -113,14 +113,16 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
         // with no neighbours the rows of a kept table are the memory
         const bool straight = keep && core >= m;
         global const cell_t *source = r == row ? above + (size_t)from * pitch + base
-                                    : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base : rows[(r + 1) & 1];
+                                    : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base
+                                               : rows[(r + 1) & 1];
         global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
 % if loops:
         if (r)
             fill_loops(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
         else
 % endif
-            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m${passed.replace('reach', 'reaches[r]')} DP_ARGUMENTS);
+            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n,
+                     m${passed.replace('reach', 'reaches[r]')} DP_ARGUMENTS);
         if (keep && target != kept)
             for (int j = first; j < stop; ++j)
                 kept[j - base] = target[j - base];

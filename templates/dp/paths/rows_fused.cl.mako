@@ -43,8 +43,8 @@ ${held}
 
 // Rows row .. row + count - 1 in the order of filling; cells of row r lie from slot r modulo slots of the memory.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void rows_fused(const int n, const int m, const int row, const int count, const int left, const int right, const int from, const int to,
-                global cell_t *restrict cells, const int pitch
+void rows_fused(const int n, const int m, const int row, const int count, const int left, const int right, const int from,
+                const int to, global cell_t *restrict cells, const int pitch
 % if bits:
                 , global uchar *restrict decisions, const int decision_pitch
 % endif

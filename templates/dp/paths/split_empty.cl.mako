@@ -1,8 +1,8 @@
 <%page args="equation='', rounded=False, turned=False, start='INT_MAX', decided=None, first=0, last=0, variant='group', wg_size=256, items_per_thread=1"/>\
-// split_empty: the cells that no split reaches (i + first >= j + last): a row of them after the other, rows from .. to - 1.
+// split_empty: the cells that have no split (i + first >= j + last), in the rows from .. to - 1: a group takes whole rows.
 //
 //   x . . .
-//   x x . .    x: computed here, all at once, for they read no cell
+//   x x . .    x: computed here, all at once: they read no cell
 //   x x x .
 % if rounded:
 #define DP_ROUNDED_DIVIDE
@@ -37,7 +37,8 @@ void split_empty(const int n, const int m, const int from, const int to, global 
 #if DP_HAS_DECISION
             uint decision;
 #endif
-            table[(size_t)i * pitch + j] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
+            table[(size_t)i * pitch + j] =
+                dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

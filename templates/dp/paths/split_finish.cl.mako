@@ -39,8 +39,8 @@ ${equation}
 #define HAS_SPLIT(i, j) ((i) + FIRST < (j) + LAST)
 
 // The tile's cells to local memory: what the product's parts have found best, with its k in `k_of`, and cells without splits.
-inline void join_parts(local cell_t *cells, global const cell_t *table, const int pitch, global const cell_t *best_of, global int *k_of,
-                       const int parts, const int i0, const int j0, const int n, const int m, const int lid)
+inline void join_parts(local cell_t *cells, global const cell_t *table, const int pitch, global const cell_t *best_of,
+                       global int *k_of, const int parts, const int i0, const int j0, const int n, const int m, const int lid)
 {
     for (int q = lid; q < TILE * TILE; q += WG_SIZE) {
         const int x = q / TILE, y = q % TILE;
@@ -61,8 +61,8 @@ inline void join_parts(local cell_t *cells, global const cell_t *table, const in
 % if near:
 // Operands in the tiles on the diagonal, both in one square: the left one's row x from column x on, and, before it, the right
 // one's column x, turned over so that neighbours in memory are neighbouring items here, too.
-inline void load_beside(local cell_t *beside, global const cell_t *table, const int pitch, const int i0, const int j0, const int k_last,
-                        const int n, const int m, const int lid)
+inline void load_beside(local cell_t *beside, global const cell_t *table, const int pitch, const int i0, const int j0,
+                        const int k_last, const int n, const int m, const int lid)
 {
     for (int q = lid; q < TILE * TILE; q += WG_SIZE) {
         const int x = q / TILE, y = q % TILE;
@@ -75,9 +75,9 @@ inline void load_beside(local cell_t *beside, global const cell_t *table, const 
 }
 
 // The best of this item's share of the splits before the product's, low .. k_first - 1, and after, k_last .. high - 1.
-inline cell_t take_near(int *found, local const cell_t *cells, local const cell_t *beside, const int low, const int k_first, const int k_last,
-                        const int high, const int share, const int i, const int j, const int i0, const int j0, const int n, const int m
-                        DP_KERNEL_PARAMETERS)
+inline cell_t take_near(int *found, local const cell_t *cells, local const cell_t *beside, const int low, const int k_first,
+                        const int k_last, const int high, const int share, const int i, const int j, const int i0,
+                        const int j0, const int n, const int m DP_KERNEL_PARAMETERS)
 {
     const int r = i - i0, c = j - j0;
     cell_t best = SPLIT_START;
@@ -94,9 +94,10 @@ inline cell_t take_near(int *found, local const cell_t *cells, local const cell_
 
 % endif
 // The same where operands in other tiles are read from the table; without a product of all splits low .. high - 1.
-inline cell_t take_far(int *found, local const cell_t *cells, global const cell_t *table, const int pitch, const bool product, const int low,
-                       const int k_first, const int k_last, const int high, const int share, const int i, const int j, const int i0,
-                       const int j0, const int n, const int m DP_KERNEL_PARAMETERS)
+inline cell_t take_far(int *found, local const cell_t *cells, global const cell_t *table, const int pitch,
+                       const bool product, const int low, const int k_first, const int k_last, const int high,
+                       const int share, const int i, const int j, const int i0, const int j0, const int n, const int m
+                       DP_KERNEL_PARAMETERS)
 {
     const int before = min(k_first, high) - low;                       // splits before the product's
     const int all = product ? before + max(high - k_last, 0) : high - low;
@@ -114,8 +115,8 @@ inline cell_t take_far(int *found, local const cell_t *cells, global const cell_
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table, const int pitch,
-                  global const cell_t *restrict best_of, global int *restrict k_of
+void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
+                  const int pitch, global const cell_t *restrict best_of, global int *restrict k_of
 % if decided:
                   , global ${decided} *restrict decisions
 % endif
@@ -156,7 +157,8 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
         if (here) {
 % if near:
             if (product)
-                best = take_near(&at, cells, beside, i + FIRST, k_first, k_last, j + LAST, share, i, j, i0, j0, n, m DP_ARGUMENTS);
+                best = take_near(&at, cells, beside, i + FIRST, k_first, k_last, j + LAST, share, i, j, i0, j0, n, m
+                                 DP_ARGUMENTS);
             else
 % endif
                 best = take_far(&at, cells, table, pitch, product, i + FIRST, k_first, k_last, j + LAST, share, i, j, i0, j0, n, m
@@ -172,7 +174,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                 SPLIT_JOIN(best_here[s][r], at_here[s][r], best, at);
             if (product)
                 SPLIT_JOIN(cells[r * PITCH + c], at_product, best, at);
-            cells[r * PITCH + c] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision));
+            cells[r * PITCH + c] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

@@ -53,8 +53,8 @@ ${equation}
     } while (0)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table, const int pitch,
-                  global const cell_t *restrict best_of, global int *restrict k_of
+void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
+                  const int pitch, global const cell_t *restrict best_of, global int *restrict k_of
 % if decided:
                   , global ${decided} *restrict decisions
 % endif
@@ -103,7 +103,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                 SPLIT_ROW(j - 1 - LEFT, row[j - 1]);
             if (i + FIRST >= j + LAST)
                 continue;
-            row[j] = dp_cell(SPLIT_PLACE(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision));
+            row[j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision));
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

@@ -45,8 +45,8 @@ ${equation}
 #define RUN 16              // splits in local memory at once
 
 // Both operands of the splits run .. run + count - 1 to local memory, the left one turned over.
-inline void load_run(local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE], global const cell_t *restrict table, const int pitch,
-                     const int run, const int count, const int i0, const int j0, const int n, const int m, const int lid)
+inline void load_run(local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE], global const cell_t *restrict table,
+                     const int pitch, const int run, const int count, const int i0, const int j0, const int n, const int m, const int lid)
 {
     for (int q = lid; q < RUN * TILE; q += WG_SIZE) {
         const int k = q % RUN, r = q / RUN;
@@ -62,8 +62,8 @@ inline void load_run(local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE]
 
 // Split k of a run for the ITEMS x ITEMS cells (is[a], js[b]) of item (x, y).
 inline void take_split(cell_t (*best)[ITEMS], int (*at)[ITEMS], local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE],
-                       const int run, const int k, const int *is, const int *js, const int x, const int y, const int n, const int m
-                       DP_KERNEL_PARAMETERS)
+                       const int run, const int k, const int *is, const int *js, const int x, const int y, const int n,
+                       const int m DP_KERNEL_PARAMETERS)
 {
     cell_t from_left[ITEMS], from_right[ITEMS];
     #pragma unroll

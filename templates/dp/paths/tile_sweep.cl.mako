@@ -131,13 +131,14 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_colum
             }
 </%def>\
 
-// Rows top .. bottom - 1; the edge above them is in slot `entry`.
+// Rows top .. bottom - 1; the edge above them is in slot `entry`. The last row is in whole blocks, in the order of filling.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
-                const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *${"" if single else "restrict"} edges,
+                const int bottom, const int entry, const int every, const int edge_pitch,
+                global cell_t *${"" if single else "restrict"} edges,
                 ${"volatile global int *progress, const int patience" if single else "global cell_t *restrict state"}
                 ${", global int *undeclared" if trapped else ""}${", global cell_t *restrict table, const int pitch" if table else ""}
-                ${", global cell_t *restrict last_row" if last else ""}   // in whole blocks, in the order of filling
+                ${", global cell_t *restrict last_row" if last else ""}
                 ${", global packed_t *restrict decisions, const int decision_pitch" if bits else ""} DP_KERNEL_PARAMETERS)
 {
     const int lid = get_local_id(0), blocks = (m + COLUMNS - 1) / COLUMNS;
@@ -217,7 +218,7 @@ ${block(False)}\
             flush_cells(table, pitch, stage, at, begin, bottom, blocks, n, whole, lid);
 % endif
 % if bits:
-            flush_decisions(decisions, decision_pitch, won_stage, at, begin, top, bottom, blocks, whole, lid);
+            flush_choices(decisions, decision_pitch, won_stage, at, begin, top, bottom, blocks, whole, lid);
 % endif
             barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
 % endif

@@ -8,9 +8,9 @@
 %>\
 // tile_sweep: tiles of a table whose cells read only near cells above and to the left; one work-item fills a tile alone.
 //
-//   strip 0   |s=0|s=1|s=2| .. |     a tile is STEPS blocks of ROWS x COLUMNS cells in each of several strips, one below the
-//   strip 1   |s=0|s=1|s=2| .. |     other; its cells never leave the registers: only the lower edge of each strip and the
-//   ..                               left columns of the next block go on to other tiles
+//   strip 0   |s=0|s=1|s=2| .. |     a tile is STEPS blocks of ROWS x COLUMNS cells in each of several strips, one below
+//   strip 1   |s=0|s=1|s=2| .. |     the other; its cells never leave the registers: only the lower edge of each strip and
+//   ..                               the left columns of the next block go on to other tiles
 //
 // Tile (I, J) is computed by launch J + lag * I, when the tile above it is done; left columns wait in `state`. Rows and
 // columns are counted in the order of filling; flip_rows and flip_columns turn that into the table's.
@@ -43,7 +43,7 @@ ${elements}
 #define BITS ${bits}
 typedef ${cell}${vector} cells_t;
 % if bits:
-typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;   // decisions of a row of a block
+typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;   // choices of a row of a block
 % endif
 #include "dp/dp_tile.h"
 <%def name="block(inner)">\
@@ -96,13 +96,13 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_colum
             }
 </%def>\
 
-// Rows top .. bottom - 1; the edge above them is in slot `entry`.
+// Rows top .. bottom - 1; the edge above them is in slot `entry`. The last row is in whole blocks, in the order of filling.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
                 const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *restrict edges,
                 global cell_t *restrict state
                 ${", global int *undeclared" if trapped else ""}${", global cell_t *restrict table, const int pitch" if table else ""}
-                ${", global cell_t *restrict last_row" if last else ""}   // in whole blocks, in the order of filling
+                ${", global cell_t *restrict last_row" if last else ""}
                 ${", global packed_t *restrict decisions, const int decision_pitch" if bits else ""} DP_KERNEL_PARAMETERS)
 {
     const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;

@@ -5,7 +5,8 @@
 //   local   (best value, its k) of each work-item       halved until one is left: the best, at its lowest k
 //   cell    the rest of the equation, by work-item 0
 //
-// Any pattern (kind, reverse); places from `low` on. Stages of one cell are filled by one group, several to a launch, with a barrier between.
+// Any pattern (kind, reverse); cells of a stage from index `low` on. Stages of one cell are filled by one group, several to a
+// launch, with a barrier between.
 // Work: one call of the reduction's body per cell and k.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -47,7 +48,7 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void wide_stage(DP_STAGE_PARAMETERS)
 {
     local wide_t values[WG_SIZE];
-    local int places[WG_SIZE];   // offsets of k from lo; -1 for none
+    local int offsets[WG_SIZE];   // of k from lo; -1 for none
     const int lid = get_local_id(0);
     for (int stage = first; stage < last; ++stage) {
         const int line = DP_REVERSE ? dp_stages(DP_KIND, n, m) - 1 - stage : stage;
@@ -64,14 +65,14 @@ void wide_stage(DP_STAGE_PARAMETERS)
             }
         }
         values[lid] = best;
-        places[lid] = at;
-        GROUP_REDUCE(lid, other, if (goes_before(values[other], places[other], values[lid], places[lid])) {
+        offsets[lid] = at;
+        GROUP_REDUCE(lid, other, if (goes_before(values[other], offsets[other], values[lid], offsets[lid])) {
             values[lid] = values[other];
-            places[lid] = places[other];
+            offsets[lid] = offsets[other];
         });
         if (lid == 0) {
             uint decision = 0;
-            const int k = places[0] < 0 ? -1 : lo + places[0];
+            const int k = offsets[0] < 0 ? -1 : lo + offsets[0];
             const cell_t value = dp_cell(i, j, n, m DP_PASS, values[0], k DP_ARGUMENTS DP_DECISION(&decision));
             dp_keep_cell(i, j, value, decision, DP_KEEP_NAMES, n, m);
         }

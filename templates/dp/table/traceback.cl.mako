@@ -1,19 +1,19 @@
 <%page args="bits=2, moves=((1, 1), (1, 0), (0, 1)), variant='group', wg_size=1, items_per_thread=1"/>\
-// walk_back: follows decisions from a cell upwards and to the left, through the rows top and below that are held.
+// traceback: follows the choices of cells upwards and to the left, through the rows top and below that are held.
 //
 //   decisions   | row top | row top + 1 | ..    packed, ${bits} bits each, in the order of filling
-//   cursor      [ row, column, steps taken ]    taken up and left there: a walk goes on in the next rows above
-//   steps       [ decision at the first cell | at the second | .. ]
+//   cursor      [ row, column, steps taken ]    taken from there and left there: the next rows above go on with it
+//   steps       [ choice at the first cell | at the second | .. ]
 //
-// The walk ends where it leaves the table, and at a decision that moves nowhere; there is room for so many steps. A launch
-// takes `limit` steps at the most, the next one goes on. One work-item: each step needs the last.
+// It ends where it leaves the table, and at a choice that moves nowhere; `steps` has `room` for so many. A launch takes
+// `limit` steps at the most, and the next one goes on. One work-item: each step needs the one before.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define BITS ${bits}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void walk_back(const int top, const int room, const int limit, global const uchar *restrict decisions, const int pitch, global int *cursor,
-               global uchar *restrict steps)
+void traceback(const int top, const int room, const int limit, global const uchar *restrict decisions, const int pitch,
+               global int *cursor, global uchar *restrict steps)
 {
     const int up[] = {${", ".join(str(move[0]) if move else "0" for move in moves)}};
     const int left[] = {${", ".join(str(move[1]) if move else "0" for move in moves)}};
