@@ -2,12 +2,12 @@
 // geometry/orient2d.h, KEEP, hood/hood.h, and these:
 //
 //   chain_t                what the macros need of the group, `c`
-//   CHAIN_ENTRY(c, k)      the point in place k of the sorted ones, distinct in position, as a number
+//   CHAIN_ENTRY(c, k)      point k of the sorted ones, all different, as a number
 //   CHAIN_POINT(c, e)      its coordinates
-//   CHAIN_GET(c, s), CHAIN_SET(c, s, e)          place s of the lower hood's stack
+//   CHAIN_GET(c, s), CHAIN_SET(c, s, e)          entry s of the lower hood's stack
 //   CHAIN_GET_UPPER(c, n, s), CHAIN_SET_UPPER    of the upper one's, for n points; may be that of point n - 1 - s, for
 //                                                points are only read from right to left then
-// The lower stack has as many places as there are points.
+// The lower stack has as many entries as there are points.
 #include "hood/chain.h"
 
 // Andrew's monotone chain: from left to right the lower hood, from right to left the upper one. The hull's corners are

@@ -7,7 +7,7 @@
 //                                                                each time; serial: one work-item, one block
 //   corners  [ lower: block 0, left-justified .. | block 1 .. ][ upper: .. ]        positions of points
 //   state    [ runs: lower 0 1 2 .. | upper 0 1 2 .. ][ runs_of: 1 1 1 .. ]         for hood_merge, then
-//            [ ranges: lower (first, last) of block 0 .. | upper .. ]               places in corners of the side
+//            [ ranges: lower (first, last) of block 0 .. | upper .. ]               indices in corners of the side
 //
 // Of equal points the first is kept. A strip is Andrew's monotone chain; how two are merged is in hood/hood_group.h. Reads
 // every point twice (once a side), writes the corners.
