@@ -11,8 +11,9 @@
 #include "hood/chain.h"
 
 // Andrew's monotone chain: from left to right the lower hood, from right to left the upper one. The hull's corners are
-// left in the lower stack, counter-clockwise from the first point; returns how many. `flat`: they are on one line.
-inline uint item_chain(const chain_t c, uint count, int *flat)
+// left in the lower stack, counter-clockwise from the first point; returns how many. `flat`: they are on one line. Inlined:
+// called, it reads the pointers of `c` again for every point, and batches of 64 points take 7 % longer on PoCL.
+inline __attribute__((always_inline)) uint item_chain(const chain_t c, uint count, int *flat)
 {
 #define CHAIN_CORNER(k) CHAIN_POINT(c, up ? CHAIN_GET_UPPER(c, count, k) : CHAIN_GET(c, k))
     const uint steps = 2 * count - 1;              // the last one comes back to the first point, and only takes away
