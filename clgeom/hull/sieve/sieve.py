@@ -72,7 +72,7 @@ def sieved_hull(points, *, keep, sieve=True, profile=False) -> Sieved:
 
 
 def _launches(points, keep):
-    """The policy of the sieve, and the steps around it (Polygons or Tiles); kept for later calls."""
+    """The shape of the sieve, and what makes it: found once for all calls."""
     known, key = points.session.__dict__.setdefault("sieves", {}), (points.dtype, keep)
     if key in known and not overridden():
         return known[key]
@@ -131,7 +131,7 @@ def _read_hoods(result, plan):
 
 
 def _what_is_left(points, launches, plan, lists, result, profile):
-    """Result of launches that made no hoods: once more with enough room, or the shortest complete list."""
+    """When the launches made no hoods: once more with room for all that is kept, if that was it; the shortest list."""
     session, n, phases = points.session, points.n, result.phases
     sizes = read(session, result["sizes"], np.uint32, SIZES)
     kept = int(sizes[KEPT])
