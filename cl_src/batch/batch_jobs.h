@@ -1,9 +1,9 @@
 // batch/batch_jobs.h: the jobs of batch_hulls and batch_tiles: which points, and where their hull goes.
 //
 //   begin, end    rows of points
-//   place         of the first vertex, in slots
+//   slot          where the first vertex goes
 //   target        the entry of counts: a group, or behind all groups a piece of one
-typedef struct { uint begin, end, place, target; } job_t;
+typedef struct { uint begin, end, slot, target; } job_t;
 
 // What jobs are: all groups in order (`jobs`: where each begins, and where the last ends), some groups (`list`: their
 // numbers), or pieces of groups (`jobs`: a job_t each).

@@ -1,5 +1,5 @@
-// batch/batch_measures.h: area and perimeter of a hull, by one work-item, for devices that compute in double. The includer has
-// portable.h, point_t and, as batch/batch_chain.h says, chain_t, CHAIN_POINT and CHAIN_GET.
+// batch/batch_measures.h: area and perimeter of a hull, by one work-item, for devices that compute in double. The includer
+// has geometry/points.h and, as batch/batch_chain.h says, chain_t, CHAIN_POINT and CHAIN_GET.
 
 // Area and perimeter of the hull on the stack, in one fixed order on every device: edges in runs of 1024, each summed in
 // order, then the runs. Areas are of triangles with the first corner: differences of neighbours are nearly always exact,

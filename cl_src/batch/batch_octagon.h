@@ -15,7 +15,7 @@
         key[c] = found > key[c] ? found : key[c];                                                  \
     }
 
-// Extreme points to the E, NE, N, NW, W, SW, S, SE of this work-item's: how far, and their places. Returns whether a
+// Extreme points to the E, NE, N, NW, W, SW, S, SE of this work-item's: how far, and their indices. Returns whether a
 // coordinate is NaN or infinite.
 inline int item_extremes(global const real_t *xy, uint count, point_t origin, uint lid, filter_t *key, uint *at)
 {
@@ -45,21 +45,21 @@ inline int item_extremes(global const real_t *xy, uint count, point_t origin, ui
 }
 
 // Where the other's point is farther in a direction, that.
-inline void take_farther(local filter_t *keys, local uint *places, uint mine, uint other)
+inline void take_farther(local filter_t *keys, local uint *indices, uint mine, uint other)
 {
     for (uint c = 0; c < SIEVE_EDGES * WG_SIZE; c += WG_SIZE)
         if (keys[c + other] > keys[c + mine]) {
             keys[c + mine] = keys[c + other];
-            places[c + mine] = places[c + other];
+            indices[c + mine] = indices[c + other];
         }
 }
 
 // The sieve of the extreme points of all; returns whether there is one.
-inline int item_octagon(global const real_t *xy, point_t origin, local const uint *places, local sieve_t *sieve)
+inline int item_octagon(global const real_t *xy, point_t origin, local const uint *indices, local sieve_t *sieve)
 {
     filter_t u[SIEVE_EDGES], v[SIEVE_EDGES];
     for (uint c = 0; c < SIEVE_EDGES; ++c) {
-        const point_t p = CLGEOM_POINT(xy, places[c * WG_SIZE]);
+        const point_t p = CLGEOM_POINT(xy, indices[c * WG_SIZE]);
         u[c] = FROM(p.x, origin.x);
         v[c] = FROM(p.y, origin.y);
     }
@@ -83,10 +83,10 @@ inline void append_step(const list_t list, global const real_t *xy, uint from, u
         int inside = is_sieved;
         SIEVE_TEST(inside, *sieve, u, v)
         if (k < count && !inside) {
-            const uint place = atomic_inc(list.held);
-            list.x[place] = p.x;
-            list.y[place] = p.y;
-            list.number[place] = k;
+            const uint index = atomic_inc(list.held);
+            list.x[index] = p.x;
+            list.y[index] = p.y;
+            list.number[index] = k;
         }
     }
 }

@@ -4,7 +4,7 @@
 // every edge that is longer than zero is seen to turn one way only while it looks along the polygon, all around at least
 // once; so it is strictly inside the corners' hull, whether they were the true extremes or not.
 //
-// u and v are coordinates from a place in the group, a point or its lower left, each with a relative error of at most
+// u and v are offsets from an origin in the group, a point or its lower left, each with a relative error of at most
 // e = 2^-24 and a little; U and V are the group's width and height. A difference of corners, ex = bu - au, is off by 3 e U
 // at most, so the product ex v by 5 e U V, rounding included; so is each of the four products of
 // (ex v - ey u) - (ex av - ey au); both differences are rounded by 2 e U V, and the sum of one and the bound below by

@@ -11,7 +11,7 @@ typedef int mask_t;
         key = is_better ? found : key;                                                             \
         at = is_better ? now : at;                                                                 \
     }
-// The place of the point with the best key of all lanes.
+// The index of the point with the best key of all lanes.
 #define BEST(corner, key, at, better)                                                              \
     {                                                                                              \
         const int8 places8 = at * LANES + (int8)(0, 1, 2, 3, 4, 5, 6, 7);                          \
@@ -24,7 +24,7 @@ typedef int mask_t;
         corner = key2.y better key2.x ? places2.y : places2.x;                                     \
     }
 
-// Places of the extreme points to the E, NE, N, NW, W, SW, S, SE.
+// Indices of the extreme points to the E, NE, N, NW, W, SW, S, SE.
 inline void item_extremes(const filter_v *x, const filter_v *y, uint vectors, uint *corner)
 {
     {
@@ -59,7 +59,7 @@ inline void item_extremes(const filter_v *x, const filter_v *y, uint vectors, ui
     }
 }
 
-// Places of the points that are not certainly inside, in order; returns how many. x and y are filled up to whole vectors;
+// Indices of the points that are not certainly inside, in order; returns how many. x and y are filled up to whole vectors;
 // `inside` has room for as many.
 inline uint item_sieve(const filter_v *x, const filter_v *y, uint count, mask_v *inside, ushort *left)
 {

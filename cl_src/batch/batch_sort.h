@@ -17,33 +17,33 @@ typedef CLGEOM_PASTE(REAL, SORT_LANES) sort_v;
 
 typedef struct { real_t x[CAPACITY], y[CAPACITY]; ushort number[CAPACITY]; } row_t;
 
-// Up to RUN points from `begin` on: each goes to the place that is the number of those before it.
+// Up to RUN points from `begin` on: each moves to where so many are before it.
 inline void sort_run(const row_t *row, row_t *to, uint begin, uint count)
 {
     const real_t *x = row->x + begin, *y = row->y + begin;
     sort_v xs[RUN / SORT_LANES], ys[RUN / SORT_LANES];
-    rank_v ranks[RUN / SORT_LANES], places;
+    rank_v ranks[RUN / SORT_LANES], indices;
     for (uint k = 0; k < count; ++k) {
         ((real_t *)xs)[k] = x[k];
         ((real_t *)ys)[k] = y[k];
     }
     for (uint k = 0; k < SORT_LANES; ++k)
-        ((rank_t *)&places)[k] = k;
+        ((rank_t *)&indices)[k] = k;
     for (uint k = 0; k * SORT_LANES < count; ++k) {
         const sort_v xk = xs[k], yk = ys[k];
         rank_v rank = 0;
         for (uint j = 0; j < count; ++j) {
             const sort_v xj = x[j], yj = y[j];
-            rank -= (xj < xk) | ((xj == xk) & ((yj < yk) | ((yj == yk) & ((rank_t)j < places))));
+            rank -= (xj < xk) | ((xj == xk) & ((yj < yk) | ((yj == yk) & ((rank_t)j < indices))));
         }
         ranks[k] = rank;
-        places += SORT_LANES;
+        indices += SORT_LANES;
     }
     for (uint k = 0; k < count; ++k) {
-        const uint place = begin + ((const rank_t *)ranks)[k];
-        to->x[place] = x[k];
-        to->y[place] = y[k];
-        to->number[place] = row->number[begin + k];
+        const uint index = begin + ((const rank_t *)ranks)[k];
+        to->x[index] = x[k];
+        to->y[index] = y[k];
+        to->number[index] = row->number[begin + k];
     }
 }
 

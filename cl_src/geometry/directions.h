@@ -46,17 +46,17 @@ inline uint ordered(float far)
 // The last corner of a polygon that is right of the way from corner 0 to a point, as far as floating point can tell: the
 // point is left of it and right of the next. Offsets from corner 0. Of corners equal to corner 0 the first count as right
 // of all points, the last ones as left.
-inline uint fan_place(local const float2 *fan, uint corners, float2 to)
+inline uint fan_index(local const float2 *fan, uint corners, float2 to)
 {
-    uint place = 0, end = corners;
-    while (place + 1 < end) {
-        const uint mid = (place + end) / 2;
+    uint index = 0, end = corners;
+    while (index + 1 < end) {
+        const uint mid = (index + end) / 2;
         const float2 side = fan[mid];
         const int same = side.x == 0 && side.y == 0 && mid < corners / 2;
         if (same || side.x * to.y - side.y * to.x > 0)
-            place = mid;
+            index = mid;
         else
             end = mid;
     }
-    return place;
+    return index;
 }

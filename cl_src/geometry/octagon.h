@@ -1,5 +1,5 @@
-// geometry/octagon.h: the queue of a point by the eight edges of heaphull's octagon. The includer has geometry/orient2d.h and
-// APPROX, the type of the edges' lines: float for int.
+// geometry/octagon.h: the queue of a point by the eight edges of heaphull's octagon. The includer has geometry/orient2d.h
+// and APPROX, the type of the edges' lines: float for int.
 #define EDGES 8                  // and one more record for the box
 typedef APPROX approx_t;
 typedef struct {

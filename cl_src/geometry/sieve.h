@@ -1,4 +1,5 @@
-// geometry/sieve.h: the table of what is certainly inside a hull, and coordinates in its units. The includer has REAL and BINS.
+// geometry/sieve.h: the table of what is certainly inside a hull, and coordinates in its units. The includer has REAL and
+// BINS.
 //
 //   bounds[b]   (L, U): a point in bin b whose height is above L and below U is strictly inside the hull
 //   frame       where bins and heights begin, bins and heights a unit; a box that is inside the hull, too

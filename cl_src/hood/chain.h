@@ -5,7 +5,7 @@
 //
 //   POINT_AT(k)    the coordinates of entry k of the stack: a macro of the includer's
 //
-// For each point p: CHAIN_TRIM, then the includer writes p's entry to place stack.size, then chain_push.
+// For each point p: CHAIN_TRIM, then the includer writes entry stack.size of its stack, then chain_push.
 typedef struct { point_t below, top; uint size; } stack_t;
 
 // Takes the entry on top off.

@@ -1,4 +1,4 @@
-// hood/hood.h: what merging hoods needs. The includer has geometry/orient2d.h, real_t, and KEEP: 1 when points on an edge count as
+// hood/hood.h: what merging hoods needs. The includer has geometry/orient2d.h and KEEP: 1 when points on an edge count as
 // corners.
 //
 // A hood is the lower (side 0) or upper (side 1) half of a convex hull, from left to right. Points are in lexicographic

@@ -13,7 +13,7 @@
 #endif
 #define UNKNOWN 0xffff
 typedef struct { local const real_t *x, *y; local const ushort *hood; uint side; } hood_t;
-typedef struct { local ushort *sizes, *tangent_p, *tangent_q, *tried_p, *tried_q; } merge_t;      // one for each item that calls
+typedef struct { local ushort *sizes, *tangent_p, *tangent_q, *tried_p, *tried_q; } merge_t;     // an entry for each caller
 
 inline point_t corner(const hood_t *hoods, uint k)
 {
@@ -35,7 +35,7 @@ inline uint touch(const hood_t *hoods, point_t p, uint lo, uint hi)
     return lo;
 }
 
-// Called by all of the group with the same `count`. Places of the corners go to `hood`, which holds HOOD_ITEMS * STRIP;
+// Called by all of the group with the same `count`. Indices of the corners go to `hood`, which holds HOOD_ITEMS * STRIP;
 // returns how many. Of equal points the first is kept.
 inline uint group_hood(local const real_t *x, local const real_t *y, local const ushort *sorted, uint count,
                        local ushort *hood, const merge_t merge, uint item, uint side)
@@ -133,7 +133,7 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        // What remains of Q moves to what remains of P: each work-item moves the places of its strip.
+        // What remains of Q moves to what remains of P: each work-item moves the indices of its strip.
         const uint keeps = merge.tangent_p[pair] + 1, from = merge.tangent_q[pair];
         ushort moved[STRIP];
         for (uint k = 0; k < STRIP; ++k)

@@ -1,16 +1,16 @@
-// hood/hood_tile.h: the hoods of a tile of points in any order, by one work-item. The includer has geometry/orient2d.h, KEEP,
-// hood/hood.h, TILE, and
+// hood/hood_tile.h: the hoods of a tile of points in any order, by one work-item. The includer has geometry/orient2d.h,
+// KEEP, hood/hood.h, TILE, and
 //
-//   tile_t         x, y, order, hoods: local memory for TILE coordinates, TILE places, and two hoods of TILE places
-//   TILE_ID(t, k)  the number of the point in place k
+//   tile_t         x, y, order, hoods: local memory for TILE coordinates, TILE indices, and two hoods of TILE indices
+//   TILE_ID(t, k)  the id of point k
 #include "hood/chain.h"
 #include "geometry/diagonals.h"
 
 #define TILE_POINT(t, k) ((point_t)((t).x[k], (t).y[k]))
-// Whether the point in place a comes before that in place b, by x, y and number.
+// Whether point a comes before point b by x, y and id.
 #define TILE_BEFORE(t, a, b) CLGEOM_BEFORE((t).x[a], (t).y[a], (t).x[b], (t).y[b], TILE_ID(t, a) < TILE_ID(t, b))
 
-// Leaves in `order` the places of all points but those strictly inside the box between the outermost on the diagonals,
+// Leaves in `order` the indices of all points but those strictly inside the box between the outermost on the diagonals,
 // which lies in the hull; returns how many.
 inline uint item_unboxed(const tile_t tile, uint count)
 {
@@ -27,7 +27,7 @@ inline uint item_unboxed(const tile_t tile, uint count)
     return rest;
 }
 
-// Sorts the first `count` places in `order`: by insertion within runs of 8, then runs merged two by two. Writes to `hoods`.
+// Sorts the first `count` indices in `order`: by insertion within runs of 8, then runs merged two by two. Writes to `hoods`.
 inline void item_sort(const tile_t tile, uint count)
 {
     local ushort *from = tile.order, *to = tile.hoods;
@@ -64,7 +64,7 @@ inline void item_sort(const tile_t tile, uint count)
             tile.order[i] = from[i];
 }
 
-// Places of the corners of a side, from left to right, go to its part of `hoods`; returns how many.
+// Indices of the corners of a side, from left to right, go to its part of `hoods`; returns how many.
 inline uint item_hood(const tile_t tile, uint count, uint side)
 {
     local ushort *hood = tile.hoods + side * TILE;

@@ -1,7 +1,7 @@
 // hood/tile_bounds.h: what lies inside the hull of a tile for certain, by one work-item. The includer has geometry/sieve.h,
 // hood/hood_tile.h and tile_t.
 
-// A hood in units of the frame: places of its corners.
+// A hood in units of the frame: indices of its corners.
 typedef struct { local const ushort *corners; uint count; frame_t frame; } scaled_hood_t;
 
 inline float2 scaled_corner(const tile_t tile, const scaled_hood_t *hood, uint k)

@@ -1,22 +1,22 @@
-// hood/tile_sort.h: places of points in local memory sorted by x, y and id, by a work-group. The includer has
+// hood/tile_sort.h: indices of points in local memory sorted by x, y and id, by a work-group. The includer has
 // geometry/points.h, WG_SIZE, RUN, a power of two, and
 //
 //   source_t              where the points come from
-//   id_of(source, k)      the id of the point in place k
+//   id_of(source, k)      the id of point k
 //
 // rank_runs, then merge_runs: O(RUN) comparisons for each point, then O(log n) for each of log2(n / RUN) passes.
 
-// What is in local memory: coordinates, and places in order; `to` is where the next order is written.
+// What is in local memory: coordinates, and indices in order; `to` is where the next order is written.
 typedef struct { local real_t *x, *y; local ushort *sorted, *to; } tile_t;
 
-inline void swap_places(tile_t *tile)
+inline void swap_orders(tile_t *tile)
 {
     local ushort *const swap = tile->sorted;
     tile->sorted = tile->to;
     tile->to = swap;
 }
 
-// Within a run a place moves to where so many are before it.
+// Within a run an index moves to where so many are before it.
 inline void rank_runs(const tile_t *tile, const source_t *source, uint count, uint lid)
 {
     local const real_t *x = tile->x, *y = tile->y;
@@ -30,13 +30,13 @@ inline void rank_runs(const tile_t *tile, const source_t *source, uint count, ui
             rank += (x[k] < own_x) | (same_x & (y[k] < own_y));
             equal += same_x & (y[k] == own_y);
         }
-        for (uint k = run; k < end && equal > 1; ++k)      // other points in the same place
+        for (uint k = run; k < end && equal > 1; ++k)      // equal points
             rank += x[k] == own_x && y[k] == own_y && id_of(source, k) < id_of(source, i);
         tile->sorted[rank] = i;
     }
 }
 
-// Runs become runs twice as long, until there is one: a place moves on by how many of the other run are before it. The loop
+// Runs become runs twice as long, until there is one: an index moves on by how many of the other run are before it. The loop
 // ends as in hood/hood_group.h.
 inline void merge_runs(tile_t *tile, const source_t *source, uint count, uint lid)
 {
@@ -46,17 +46,17 @@ inline void merge_runs(tile_t *tile, const source_t *source, uint count, uint li
         if (width >= count)
             break;
         for (uint i = lid; i < count; i += WG_SIZE) {
-            const uint place = tile->sorted[i], run = i & ~(width - 1), other = min(run ^ width, count);
+            const uint index = tile->sorted[i], run = i & ~(width - 1), other = min(run ^ width, count);
             uint lo = other, hi = min(other + width, count);
             while (lo < hi) {
                 const uint mid = (lo + hi) / 2, at = tile->sorted[mid];
-                if (CLGEOM_BEFORE(x[at], y[at], x[place], y[place], id_of(source, at) < id_of(source, place)))
+                if (CLGEOM_BEFORE(x[at], y[at], x[index], y[index], id_of(source, at) < id_of(source, index)))
                     lo = mid + 1;
                 else
                     hi = mid;
             }
-            tile->to[(run & ~width) + (i - run) + (lo - other)] = place;
+            tile->to[(run & ~width) + (i - run) + (lo - other)] = index;
         }
-        swap_places(tile);
+        swap_orders(tile);
     }
 }

@@ -3,7 +3,7 @@
 //
 //   points   | tile 0       | tile 1       | ..      a tile of ${tile} points to a group
 //   labels   | 0 0 1 0 4 .. | 0 0 0 ..     | ..
-//   counts   [ label 1: tile 0, tile 1 .. | label 2: .. | 3 | 4 ]     for the scan that gives each queue its places
+//   counts   [ label 1: tile 0, tile 1 .. | label 2: .. | 3 | 4 ]     for the scan that gives each queue its offsets
 //
 // Most points are strictly inside a box between the diagonal extreme points, which lies in the octagon. The others get the
 // label of the first edge, in the order of quadrants, which they are not strictly left of (geometry/octagon.h).

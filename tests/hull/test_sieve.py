@@ -272,8 +272,8 @@ def test_not_finite_in_one_tile(session, shape):
 
 
 @pytest.mark.parametrize("value", (np.nan, np.inf))
-def test_tile_hoods_orders_nothing_that_is_not_finite(session, value):
-    """NaN is before nothing and after nothing: places counted by comparisons would be no permutation."""
+def test_tile_hoods_orders_no_nonfinite_points(session, value):
+    """NaN is before nothing and after nothing: indices counted by comparisons would be no permutation."""
     points = cloud("normal", 100, np.float32)
     points[::7] = value
     array = to_device(session, points, caller="test")

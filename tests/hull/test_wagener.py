@@ -1,4 +1,4 @@
-"""Hoods by blocks and merges (hull/wagener.py), through convex_hull without the filter, in many shapes of the work.
+"""Hoods by blocks and merges (hull/wagener/merge.py), through convex_hull without the filter, in many shapes.
 
 Small blocks make many merges of few points; those of GPUs merge within the block first. None may change a hull.
 """

@@ -23,7 +23,7 @@ HEADER = 4
 
 @dataclass(frozen=True)
 class List:
-    """Room for ids of points; how many there are is on the device, in a slot of sizes."""
+    """A list of ids of points: its room. Its length is on the device, in a slot of sizes."""
 
     name: str
     room: int
@@ -35,15 +35,15 @@ class List:
 
     @property
     def arguments(self) -> tuple:
-        """What kernels take that read a list."""
+        """Arguments of kernels that read the list."""
         return self.ids, np.uint32(self.slot), np.uint32(self.room)
 
 
 def sieve_memory() -> tuple[Scratch, Scratch]:
-    """The frame of a sieve, and bounds by bins."""
+    """Memory for the frame of a sieve and for the bounds of its bins."""
     return Scratch("frame", np.uint64, 16), Scratch("bounds", np.float32, 2 * BINS)
 
 
 def vertex_type(dtype) -> np.dtype:
-    """The record that kernels write for a vertex."""
+    """Type of the record that kernels write for a vertex."""
     return np.dtype([("x", dtype), ("y", dtype), ("id", np.uint32)], align=True)

@@ -1,4 +1,4 @@
-"""What a sieve is made of and what becomes of what it leaves, on GPUs: polygons of extreme points.
+"""Steps before and after the sieve on GPUs: polygons of extreme points.
 
     sample  -> extreme points in 128 directions -> what is certainly inside this polygon
     list    -> extreme points in up to 1024 directions -> what is not inside that polygon -> lower hood, upper hood
@@ -38,7 +38,7 @@ MOST = 4
 
 
 def hoods_memory(shape, dtype) -> int:
-    """Bytes of local memory of tile_hoods: coordinates, two lists of places, what merging needs."""
+    """Bytes of local memory of tile_hoods: coordinates, two lists of indices, what merging needs."""
     return 2 * dtype.itemsize * shape.tile + 4 * max(shape.tile, 2 * shape.wg_size) + 6 * shape.wg_size + 64
 
 
@@ -66,15 +66,15 @@ class Polygons:
 
     @property
     def size(self) -> int:
-        """Points whose hoods one launch makes."""
+        """Most points whose hoods one launch makes."""
         return dict(self.shapes)["tile_hoods"].tile
 
     def hull(self, n):
-        """The hoods of all of `n` points, no more than a tile."""
+        """The step that makes the hoods of `n` points, no more than a tile."""
         return self._hoods(np.uint32(n))
 
     def sample(self, n):
-        """Steps that find out what is certainly inside the hull of `n` points, and where they write it."""
+        """Steps that make the table of what is certainly inside the hull of `n` points, and the memory they write."""
         chunk = dict(self.shapes)["sample_extremes"].tile
         count = max(min(n // (64 * chunk), 128), 1)
         stride = max(n // (count * chunk), 1)
@@ -100,7 +100,7 @@ class Polygons:
         return (extremes, polygon), inside
 
     def finish(self, kept):
-        """Steps from a list to its hoods, and the lists on the way; after those of `sample`."""
+        """Steps from a list to its hoods, after those of `sample`, and the intermediate lists."""
         room, units = max(kept.room // 4, MOST * self.size), self.device.compute_units
         lower, upper = List("lower", room, LOWER), List("upper", room, UPPER)
         caps, cut = dict(self.shapes)["cap_extremes"], dict(self.shapes)["polygon_cut"]

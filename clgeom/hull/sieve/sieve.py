@@ -4,7 +4,7 @@
     points  -> sieve: one read, the ids of those that are not certainly inside
     list    -> fewer and fewer -> lower hood, upper hood
 
-How the first and the last is done is the matter of `sieve_polygons` on GPUs and of `sieve_tiles` on CPUs. All launches
+The first and the last part are those of `Polygons` on GPUs and of `Tiles` on CPUs. All launches
 go out at once: the lengths of lists stay on the device, and the host reads once, at the end. A list that overran its
 room, or that is too long to make hoods of at once, is left to `clgeom.hull.convex`.
 """
@@ -30,7 +30,7 @@ GLANCE = 2048
 
 @dataclass(frozen=True)
 class Sieved:
-    """What is known after the launches: the hull itself, or a list of ids that has all its vertices.
+    """Result of the launches: the hull, or a list of ids that has all its vertices.
 
     `vertices` is None when there is no hull yet. `ids` is None when the list is all points; `n` is its length.
     """
@@ -81,7 +81,7 @@ def _launches(points, keep):
 
 @functools.lru_cache(maxsize=64)
 def hull_plan(launches, shape, n):
-    """All launches for `n` points, and the lists they make. Pure: needs no device."""
+    """Plan of all launches for `n` points, and the lists they make. Pure: needs no device."""
     if n <= launches.size:
         return Plan(launches.hull(n)), ()
     sample, inside = launches.sample(n)
@@ -106,7 +106,7 @@ def _sieve(launches, shape, n, inside, kept):
 
 
 def _read_hoods(result, plan):
-    """The hull, when its hoods were made; else None."""
+    """Read the hull; None when the launches made no hoods."""
     records = plan[-1].args[-1]
     hoods = result.read(records, min(GLANCE, records.count))
     lower, upper, nonfinite = hoods["id"][:3].tolist()

@@ -1,4 +1,4 @@
-"""What a sieve is made of and what becomes of what it leaves, on CPUs: hulls of tiles, one to a work-item.
+"""Steps before and after the sieve on CPUs: hulls of tiles, one to a work-item.
 
 sample  -> hulls of tiles -> hull of some of these -> what is certainly inside
 list    -> hulls of tiles -> hulls of tiles -> the hoods of the last tile
@@ -53,15 +53,15 @@ class Tiles:
 
     @property
     def size(self) -> int:
-        """Points that are one tile."""
+        """Most points of a tile."""
         return self.shape.tile
 
     def hull(self, n):
-        """The hoods of all of `n` points, no more than a tile."""
+        """The step that makes the hoods of `n` points, no more than a tile."""
         return self._hoods((1, n))
 
     def sample(self, n):
-        """Steps that find out what is certainly inside the hull of `n` points, and where they write it.
+        """Steps that make the table of what is certainly inside the hull of `n` points, and the memory they write.
 
         Hulls of `m` of `n` points leave about `n * h / m` points outside, h being vertices: sorting the sample should
         take as long as sorting what it leaves. Compute units have one tile each, or equally many.
@@ -75,7 +75,7 @@ class Tiles:
         return steps, inside
 
     def finish(self, kept):
-        """Steps from a list to its hoods, and the lists on the way."""
+        """Steps from a list to its hoods, and the intermediate lists."""
         hulls = List("hulls", max(kept.room // 4, 2 * self.size), HULLS)
         last = List("hulls_of_hulls", max(kept.room // 16, 2 * self.size), HULLS_OF_HULLS)
         return (self._list(kept, hulls), self._list(hulls, last), self._hoods(last)), ((hulls,), (last,))

@@ -20,7 +20,7 @@ from clgeom.runtime.tuning import select
 
 @dataclass(frozen=True)
 class Hoods:
-    """Memory that describes the lower and the upper hood: corners of blocks, and `state`, which says what is left.
+    """Device memory of the lower and the upper hood: `corners` of blocks, and `state`, which says which remain.
 
     `state` is, side by side: the lists of runs (numbers of blocks) of both sides, the lengths of these lists, and the
     range (first, last) of corners of each block.
@@ -40,7 +40,7 @@ class Hoods:
 
 
 def hoods_plan(session, rows, n, dtype, *, keep):
-    """Lower and upper hood of `n` sorted points.
+    """Plan that makes the lower and the upper hood of `n` sorted points.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
 
 
 def emit_plan(profile, hoods, n, order):
-    """The hull's vertices from both hoods, counter-clockwise from the leftmost. Pure: needs no device.
+    """Plan that lists the hull's vertices from both hoods, counter-clockwise from the leftmost. Pure: needs no device.
 
     Parameters
     ----------

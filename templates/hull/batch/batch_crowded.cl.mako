@@ -3,10 +3,10 @@
 //
 //   stalled  [ k k k .. ]                           one work-item to a group
 //   rows     .. | p p p p p p p p | ..              sizes[k] points from begins[k] on, of numbers ids[..]
-//   slots    .. | a a a a a a a a . . | ..          places in the group, by turns with `other` merged by x, y, place;
+//   slots    .. | a a a a a a a a . . | ..          indices in the group, by turns with `other` merged by x, y, index;
 //   other    .. | b b b b b b b b . . | ..          then b has them in order, and a gets the chain
 //
-// A merge sort of places in global memory and a monotone chain, serial both: it is many such groups that need no more than
+// A merge sort of indices in global memory and a monotone chain, serial both: it is many such groups that need no more than
 // this. Groups of more than `most` points are left to others. Reads n log n points, mostly from caches.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
@@ -53,9 +53,9 @@ void batch_crowded(global const real_t *rows, global const uint *ids, global con
             const uint middle = min(first + run, count), end = min(middle + run, count);
             uint i = first, j = middle;
             point_t p = CLGEOM_POINT(xy, from[i]), q = CLGEOM_POINT(xy, from[min(j, count - 1)]);
-            for (uint place = first; place < end; ++place) {
+            for (uint index = first; index < end; ++index) {
                 const int second = i == middle || (j < end && CLGEOM_BEFORE(q.x, q.y, p.x, p.y, 0));
-                to[place] = second ? from[j] : from[i];
+                to[index] = second ? from[j] : from[i];
                 if (second) {
                     ++j;
                     q = CLGEOM_POINT(xy, from[min(j, count - 1)]);
@@ -73,10 +73,10 @@ void batch_crowded(global const real_t *rows, global const uint *ids, global con
     uint distinct = 0;
     point_t last = 0;
     for (uint i = 0; i < count; ++i) {             // of equal points the first
-        const uint place = from[i];
-        const point_t p = CLGEOM_POINT(xy, place);
+        const uint index = from[i];
+        const point_t p = CLGEOM_POINT(xy, index);
         if (distinct == 0 || p.x != last.x || p.y != last.y)
-            order[distinct++] = place;
+            order[distinct++] = index;
         last = p;
     }
     const chain_t chain = {xy, order, stack};

@@ -1,13 +1,13 @@
 <%page args="number='ulong', variant='group', wg_size=256, items_per_thread=8"/>\
-// batch_emit: what each group left at the beginning of its place, one after another.
+// batch_emit: what each group left at the beginning of its slots, one after another.
 //
 //   slots    | a b c . . . . . | d e . | f g h i . . | ..       group k begins at starts[k]
 //   before     0                 3       5                      values of the groups before it
 //   values   | a b c d e f g h i ..
 //   offsets    0     3   5       9 ..                           as the caller wants them, for `groups` groups and the end
 //
-// A tile of the values to a work-group, which finds the groups that the tile's ends belong to; a CPU's item walks on
-// from the first, a GPU's items search between both. Values go to their places plus `first`. Moves 4 and
+// A tile of the values to a work-group, which finds the groups that the tile's ends belong to; a CPU's item goes
+// through the groups from the first on, a GPU's items search between both. Value i goes to values[first + i]. Moves 4 and
 // sizeof(number_t) bytes for each value.
 #include "portable.h"
 #include "batch/batch_find.h"

@@ -4,7 +4,7 @@
 //   values   3 3 3 5 8 8 ..         sorted
 //   heads    1 0 0 1 1 0 ..
 //
-// One work-item to ${items_per_thread} values. Reads each value twice, the second time from near, writes a byte.
+// One work-item to ${items_per_thread} values. Reads each value twice, the second time from a cache, writes a byte.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SHARE ${items_per_thread}

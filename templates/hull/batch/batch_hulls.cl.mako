@@ -11,8 +11,8 @@
 // What jobs are says batch/batch_jobs.h. `ids` has the numbers of the points if `mapped`, which else are their rows.
 //
 // A job: an octagon of extreme points sieves out what is certainly inside; the rest is sorted by x, y, number, by insertion
-// of places in local memory, one byte each; and a monotone chain. Reads every point twice, and again those that the sieve
-// leaves, from near.
+// of indices in local memory, one byte each; and a monotone chain. Reads every point twice, and again those that the sieve
+// leaves, from a cache.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -24,7 +24,7 @@
 #include "batch/batch_jobs.h"
 #include "batch/batch_sieve.h"
 
-// `order` has the places of this work-item: every WG_SIZE-th byte.
+// `order` has the indices of this work-item: every WG_SIZE-th byte.
 typedef struct { global const real_t *points; local uchar *order; global uint *slots; } chain_t;
 #define CHAIN_ENTRY(c, k) ((uint)(c).order[(k) * WG_SIZE])
 #define CHAIN_POINT(c, e) CLGEOM_POINT((c).points, e)
@@ -84,7 +84,7 @@ inline int item_octagon(global const real_t *xy, uint count, point_t origin, sie
     return count >= SIEVE_FROM && sieve_edges(sieve, u, v);
 }
 
-// Places of the points that are not certainly inside, in order of x, y, number, and of equal points the first; returns how
+// Indices of the points that are not certainly inside, in order of x, y, number, and of equal points the first; returns how
 // many.
 inline uint item_order(global const real_t *xy, uint count, point_t origin, int sieved, const sieve_t *sieve,
                        local uchar *order)
@@ -99,7 +99,7 @@ inline uint item_order(global const real_t *xy, uint count, point_t origin, int 
         }
         if (inside)
             continue;
-        uint low = 0, high = left;                 // the place after all that are before p
+        uint low = 0, high = left;                 // where p goes: after all that are before it
         while (low < high) {
             const uint middle = (low + high) / 2;
             const point_t q = CLGEOM_POINT(xy, order[middle * WG_SIZE]);
@@ -112,8 +112,8 @@ inline uint item_order(global const real_t *xy, uint count, point_t origin, int 
             if (p.x == q.x && p.y == q.y)
                 continue;
         }
-        for (uint place = left; place > low; --place)
-            order[place * WG_SIZE] = order[(place - 1) * WG_SIZE];
+        for (uint index = left; index > low; --index)
+            order[index * WG_SIZE] = order[(index - 1) * WG_SIZE];
         order[low * WG_SIZE] = k;
         ++left;
     }
@@ -137,7 +137,7 @@ void batch_hulls(global const real_t *points, const uint kind, global const uint
     if (count > CAPACITY)
         return;
     global const real_t *xy = points + 2 * (size_t)job.begin;
-    global uint *out = slots + job.place;
+    global uint *out = slots + job.slot;
     const chain_t chain = {xy, orders + get_local_id(0), out};
     uint size = 0;
     int flat = 1;

@@ -11,7 +11,7 @@
 // What jobs are says batch/batch_jobs.h. `ids` has the numbers of the points if `mapped`, which else are their rows.
 //
 // A job: an octagon of extreme points sieves out what is certainly inside, 32 bytes at a time; the rest is sorted by x, y,
-// number, and goes through a monotone chain. Reads every point once, or twice from near.
+// number, and goes through a monotone chain. Reads every point once, or twice from a cache.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -92,13 +92,13 @@ void batch_hulls(global const real_t *points, const uint kind, global const uint
             rows[0].x[k] = xy[2 * rows[0].number[k]];
             rows[0].y[k] = xy[2 * rows[0].number[k] + 1];
         }
-        const row_t *row = item_sort(rows, &left);
-        const chain_t chain = {row->x, row->y, stack, upper};
+        const row_t *sorted = item_sort(rows, &left);
+        const chain_t chain = {sorted->x, sorted->y, stack, upper};
         if (left > 0)
             size = item_chain(chain, left, &flat);
         for (uint k = 0; k < size; ++k) {
-            const uint place = job.begin + row->number[stack[k]];
-            slots[job.place + k] = mapped ? ids[place] : place;
+            const uint row = job.begin + sorted->number[stack[k]];
+            slots[job.slot + k] = mapped ? ids[row] : row;
         }
         counts[job.target] = size;
 #if MEASURES

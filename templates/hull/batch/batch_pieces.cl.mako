@@ -4,7 +4,7 @@
 //   first    | 0 . . | 3 . . . | 7          piece i is number i - first[k] of group k's parts, all about equally large
 //   jobs     as batch/batch_jobs.h has them, for `most` pieces, those beyond the last one empty
 //
-// Pieces leave their vertices inside the group's own places. Of a group in one piece the target is the group; if that solves
+// Pieces leave their vertices inside the group's own slots. Of a group in one piece the target is the group; if that solves
 // it, the piece counts for nothing. Otherwise the target is piece i, behind all groups. One work-item to a piece.
 #include "portable.h"
 #include "batch/batch_find.h"
@@ -14,7 +14,7 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_pieces(global const uint *large, const uint groups, global const uint *starts, global const uint *first,
                   const uint most, global const uint *begins, global const uint *sizes, const uint all_groups,
-                  global job_t *jobs, global uint *places, global uint *counts)
+                  global job_t *jobs, global uint *slots, global uint *counts)
 {
     const uint i = get_global_id(0);
     if (i > most)
@@ -25,13 +25,13 @@ void batch_pieces(global const uint *large, const uint groups, global const uint
         const uint low = (uint)((ulong)sizes[k] * number / parts);
         job.begin = begins[k] + low;
         job.end = begins[k] + (uint)((ulong)sizes[k] * (number + 1) / parts);
-        job.place = starts[large[k]] + low;
+        job.slot = starts[large[k]] + low;
         if (parts == 1)
             job.target = large[k];
     }
     counts[all_groups + i] = 0;                    // stays so at the end of the scan
     if (i == most)
         return;
-    places[i] = job.place;
+    slots[i] = job.slot;
     jobs[i] = job;
 }

@@ -3,7 +3,7 @@
 //
 //   offsets   0   3   3   9 ..  n            starts    the same as uint
 //   group       0   1   2 ..                 classes   3   1   4 ..      1 + bits of the size; LARGE for more than ${capacity}
-//   summary   [ lowest k whose offset is below the one before, or no place of a point; classes that occur, a bit each;
+//   summary   [ lowest k whose offset is below the one before, or not the number of a point; classes that occur, a bit each;
 //               groups of class LARGE ]
 //
 // One read of the offsets. The summary comes from atomics, one to a work-item that has something to add.

@@ -1,7 +1,7 @@
 <%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=64, items_per_thread=128"/>\
 // batch_tiles: the convex hull of each of many larger groups of points, or of pieces of them.
 //
-//   jobs     [ begin, end, place in slots, target | .. ]      of at most ${min(wg_size * items_per_thread, 65536)} points, a work-group to each
+//   jobs     [ begin, end, slot, target | .. ]      of at most ${min(wg_size * items_per_thread, 65536)} points, a work-group to each
 //   points   .. | p p p p p p p p p p p p p p | ..
 //                   |         |       | |  |         what an octagon of extreme points does not sieve out
 //   x, y         [  p         p       p p  p   ]     ${8 * wg_size} of them at most: sorted, two hoods
@@ -14,7 +14,7 @@
 // A target below `groups` is a group that is in one piece. Unless its points filled several lists it is solved: counts and
 // measures are the group's. In all other cases the vertices are counted for the job, behind the groups.
 //
-// Reads every point twice, the second time from near.
+// Reads every point twice, the second time from a cache.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -48,7 +48,7 @@ typedef struct { local const real_t *x, *y; local const ushort *hoods; uint lowe
 #include "batch/batch_measures.h"
 #endif
 
-// Both hoods of a list, `hoods` and MOST places on, and how many corners they have. `merging` has room for 10 numbers to a
+// Both hoods of a list, `hoods` and MOST entries on, and how many corners they have. `merging` has room for 10 numbers to a
 // work-item of HOOD_ITEMS.
 inline uint2 group_hoods(const list_t list, local const ushort *order, uint held, local ushort *hoods, local ushort *merging,
                          uint lid)
@@ -97,18 +97,18 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
     origin = (point_t)(x[0], y[0]);
 #endif
     local filter_t *const keys = (local filter_t *)memory;
-    local uint *const places = memory + SIEVE_EDGES * WG_SIZE;
+    local uint *const indices = memory + SIEVE_EDGES * WG_SIZE;
     filter_t key[SIEVE_EDGES];
     uint at[SIEVE_EDGES];
     if (item_extremes(xy, count, origin, lid, key, at))
         status[0] = 1;
     for (uint c = 0; c < SIEVE_EDGES; ++c) {
         keys[c * WG_SIZE + lid] = key[c];
-        places[c * WG_SIZE + lid] = at[c];
+        indices[c * WG_SIZE + lid] = at[c];
     }
-    GROUP_REDUCE(lid, other, take_farther(keys, places, lid, other));
+    GROUP_REDUCE(lid, other, take_farther(keys, indices, lid, other));
     if (lid == 0) {
-        is_sieved = item_octagon(xy, origin, places, &sieve);
+        is_sieved = item_octagon(xy, origin, indices, &sieve);
         waiting = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);                      // from here on the memory holds other things
@@ -144,8 +144,8 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
         const chain_t chain = {x, y, hoods, sizes.x, sizes.y};
         const uint found = is_open ? min(sizes.x + sizes.y - 2, held) : sizes.x;      // NaN may be in both hoods
         for (uint s = lid; s < found; s += WG_SIZE) {
-            const uint place = job.begin + number[CHAIN_GET(chain, s)];
-            slots[job.place + emitted + s] = mapped ? ids[place] : place;
+            const uint row = job.begin + number[CHAIN_GET(chain, s)];
+            slots[job.slot + emitted + s] = mapped ? ids[row] : row;
         }
 #if MEASURES
         if (lid == 0 && job.target < groups) {         // of the only list, or else of no use

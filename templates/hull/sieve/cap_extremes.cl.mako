@@ -34,7 +34,8 @@
 inline float2 reach_about(const affine_t map, local const cap_t *caps, uint before, uint corner, point_t p)
 {
     const float2 here = WAY_TO(p, corner);
-    return (float2)(here.x * caps[before].out_x + here.y * caps[before].out_y, here.x * caps[corner].out_x + here.y * caps[corner].out_y);
+    return (float2)(here.x * caps[before].out_x + here.y * caps[before].out_y,
+                    here.x * caps[corner].out_x + here.y * caps[corner].out_y);
 }
 #define REACH(p, corner) reach_about(map, caps, AHEAD_OF(corner), corner, p)
 
@@ -68,7 +69,7 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
 % endif
         const uint row = list[i];
         const point_t p = CLGEOM_POINT(points, (size_t)row);
-        uint corner = fan_place(fan, corners, WAY_TO(p, 0));
+        uint corner = fan_index(fan, corners, WAY_TO(p, 0));
         float2 reach = REACH(p, corner);
         for (uint steps = 1; steps < corners && reach.x > 0; ++steps) {
             corner = AHEAD_OF(corner);

@@ -104,14 +104,14 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
             is_new[k] = k == 0 || ((x[k] != x[k - 1] || y[k] != y[k - 1]) && (x[k] != x[0] || y[k] != y[0]));
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint k = lid; k < DIRECTIONS; k += WG_SIZE) {
-            uint place = 0;
+            uint index = 0;
 #pragma unroll 8
             for (uint i = 0; i < k; ++i)
-                place += is_new[i];
+                index += is_new[i];
             if (is_new[k])
-                chosen[place] = k;
+                chosen[index] = k;
             if (k == DIRECTIONS - 1)
-                different = place + is_new[k];
+                different = index + is_new[k];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint k = lid; k < different; k += WG_SIZE) {

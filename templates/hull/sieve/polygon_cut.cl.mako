@@ -45,19 +45,20 @@ void polygon_cut(global const real_t *points, global const uint *list, const uin
     for (uint i = get_global_id(0); i < total; i += get_global_size(0)) {
         const uint row = list[i];
         const point_t p = CLGEOM_POINT(points, (size_t)row);
-        const uint before = fan_place(fan, corners, (float2)(OFFSET(start.x, p.x), OFFSET(start.y, p.y))), after = before + 1 < corners ? before + 1 : 0;
+        const uint before = fan_index(fan, corners, (float2)(OFFSET(start.x, p.x), OFFSET(start.y, p.y)));
+        const uint after = before + 1 < corners ? before + 1 : 0;
         if (SIDE(before, after, p) > 0 && SIDE(0, before, p) > 0 && SIDE(after, 0, p) > 0)
             continue;
         const int above = x[a] < p.x && p.x < x[b] ? SIDE(a, b, p) : 0;
         if (above <= 0) {
-            const uint place = atomic_inc(&sizes[out]);
-            if (place < room)
-                lower[place] = row;
+            const uint index = atomic_inc(&sizes[out]);
+            if (index < room)
+                lower[index] = row;
         }
         if (above >= 0) {
-            const uint place = atomic_inc(&sizes[out + 1]);
-            if (place < room)
-                upper[place] = row;
+            const uint index = atomic_inc(&sizes[out + 1]);
+            if (index < room)
+                upper[index] = row;
         }
     }
 }

@@ -37,7 +37,8 @@ void sample_extremes(global const real_t *points, const ulong stride, const uint
     const uint lid = get_local_id(0), begin = get_group_id(0) * CHUNK;
 
     // All reads go out at once: they are far apart.
-    const point_t origin = CLGEOM_POINT(points, 0), some = CLGEOM_POINT(points, (size_t)samples * lid / WG_SIZE * stride);
+    const point_t origin = CLGEOM_POINT(points, 0);
+    const point_t some = CLGEOM_POINT(points, (size_t)samples * lid / WG_SIZE * stride);
     point_t sample[ITEMS];
 #pragma unroll
     for (uint k = 0; k < ITEMS; ++k) {

@@ -59,7 +59,7 @@ void sieve(global const real_t *points, const ulong n, global const frame_t *fra
     const frame_t frame = *frames;
     local float2 bounds[BINS];
     local uint waiting[TILE + MANY];         // ids to append
-    local uint waits, place;
+    local uint waits, index;
     const uint lid = get_local_id(0);
     for (uint b = lid; b < BINS; b += WG_SIZE)
         bounds[b] = table[b];
@@ -89,11 +89,11 @@ void sieve(global const real_t *points, const ulong n, global const frame_t *fra
         const uint count = waits;
         if (count > MANY || (count && number + get_num_groups(0) >= tiles)) {      // the same for all
             if (lid == 0)
-                place = atomic_add(sizes, count);
+                index = atomic_add(sizes, count);
             barrier(CLK_LOCAL_MEM_FENCE);
             for (uint k = lid; k < count; k += WG_SIZE)
-                if (place + k < room)
-                    list[place + k] = waiting[k];
+                if (index + k < room)
+                    list[index + k] = waiting[k];
             if (lid == 0)
                 waits = 0;
         }

@@ -76,15 +76,15 @@ void sieve(global const real_t *points, const ulong n, global const frame_t *fra
         const uint waits = item_stay(points, begin, min(begin + STRETCH, end), frame, table, waiting);
         if (waits == 0)
             continue;
-        const uint place = atomic_add(sizes, waits);
+        const uint index = atomic_add(sizes, waits);
         for (uint k = 0; k < waits; ++k) {
 % if real != "int":
             const ulong row = waiting[k];
             if (!(isfinite(points[2 * row]) && isfinite(points[2 * row + 1])))
                 sizes[NONFINITE] = 1;
 % endif
-            if (place + k < room)
-                list[place + k] = waiting[k];
+            if (index + k < room)
+                list[index + k] = waiting[k];
         }
     }
 }

@@ -3,7 +3,7 @@
 //
 //   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}
 //            work-group 0 makes the lower hood, work-group 1 the upper one, in local memory:
-//            places sorted by x, y, id: runs of ${run} by counting, then merged two by two; points beyond a chord of others
+//            indices sorted by x, y, id: runs of ${run} by counting, then merged two by two; points beyond a chord of others
 //            go; hoods of strips, merged two by two${"; then the corners and more of the list, until it ends" if picked else ""}
 //   hull     records (x, y, id): counts in the first ${header}, then corners from left to right, lower and upper by turns
 //
@@ -23,7 +23,7 @@
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
 #define RUN ${run}
-#define ROOM ${max(2 * wg_size, tile)}             // for what the places' memory is lent to, too
+#define ROOM ${max(2 * wg_size, tile)}             // for what the indices' memory is lent to, too
 #define FEW 32
 #define STRIP ${tile // hood_items}
 #define HOOD_ITEMS ${hood_items}
@@ -89,7 +89,7 @@ inline uint thin_out(tile_t *tile, uint count, local ushort *counts, uint lid, u
     for (uint k = 0; k < ITEMS; ++k)
         if (stays >> k & 1)
             tile->to[end++] = tile->sorted[lid * ITEMS + k];
-    swap_places(tile);
+    swap_orders(tile);
     barrier(CLK_LOCAL_MEM_FENCE);
     return rest;
 }
@@ -133,9 +133,9 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
 % endif
 {
     local real_t x[TILE], y[TILE];
-    local ushort places[ROOM], others[ROOM], merging[3 * WG_SIZE];
+    local ushort indices[ROOM], others[ROOM], merging[3 * WG_SIZE];
     const uint lid = get_local_id(0), side = get_group_id(0);
-    const tile_t tile = {x, y, places, others};
+    const tile_t tile = {x, y, indices, others};
 % if picked:
     const uint nonfinite = sizes[NONFINITE], listed = sizes[in + side];
     const uint total = nonfinite || listed > ${most} * TILE ? 0 : listed;

@@ -100,16 +100,16 @@ void tile_hull(global const real_t *points, const ulong stride, const uint sampl
         tile.begin = min(number * share, total);
         const uint2 corners = item_hoods(points, tile, min(share, total - (uint)tile.begin), sizes);
         // the hoods share their ends
-        const uint found = corners.x + (corners.y > 2 ? corners.y - 2 : 0), place = atomic_add(&sizes[out], found);
+        const uint found = corners.x + (corners.y > 2 ? corners.y - 2 : 0), index = atomic_add(&sizes[out], found);
         for (uint k = 0; k < found; ++k)
-            if (place + k < room)
-                list[place + k] = TILE_ID(tile, hoods[k < corners.x ? k : TILE + k - corners.x + 1]);
+            if (index + k < room)
+                list[index + k] = TILE_ID(tile, hoods[k < corners.x ? k : TILE + k - corners.x + 1]);
     }
 % elif result == "hull":
     const uint2 corners = item_hoods(points, tile, total > TILE ? 0 : total, sizes);
     for (uint k = 0; k < corners.x + corners.y; ++k) {
-        const uint side = k >= corners.x, at = side ? k - corners.x : k, place = hoods[side * TILE + at];
-        const vertex_t vertex = {x[place], y[place], TILE_ID(tile, place)};
+        const uint side = k >= corners.x, at = side ? k - corners.x : k, index = hoods[side * TILE + at];
+        const vertex_t vertex = {x[index], y[index], TILE_ID(tile, index)};
         hull[HEADER + 2 * at + side] = vertex;
     }
     hull[0].id = corners.x;

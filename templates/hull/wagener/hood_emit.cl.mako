@@ -12,12 +12,12 @@ void hood_emit(global const uint *corners, const uint n, global const uint *stat
                global const uint *offsets, global const uint *shape, global const uint *ids, global uint *vertices)
 {
     const uint total = shape[0], turn_at = shape[1] < 2 ? total : shape[2] - 1;
-    for (uint place = get_group_id(0); place < 2 * blocks; place += get_num_groups(0)) {
-        const int upper = place >= blocks;
-        if (place - upper * blocks >= state[2 * blocks + upper * blocks])
+    for (uint index = get_group_id(0); index < 2 * blocks; index += get_num_groups(0)) {
+        const int upper = index >= blocks;
+        if (index - upper * blocks >= state[2 * blocks + upper * blocks])
             continue;
-        const uint2 range = vload2(upper * blocks + state[place], state + 4 * blocks);
-        const uint offset = offsets[place];
+        const uint2 range = vload2(upper * blocks + state[index], state + 4 * blocks);
+        const uint offset = offsets[index];
         global const uint *const side = corners + (upper ? (ulong)n : 0);
         for (uint k = range.x + get_local_id(0); k <= range.y; k += ${wg_size}) {
             const uint corner = offset + (k - range.x), at = upper ? total - corner : corner;

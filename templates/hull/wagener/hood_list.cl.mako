@@ -1,7 +1,7 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
 // hood_list: the corners of one hood from its runs, left to right; a work-group to a run.
 //
-//   runs      [ (first, last) place in corners | .. ]      offsets   [ the number of each run's first corner | .. ]
+//   runs      [ (first, last) index in corners | .. ]      offsets   [ the number of each run's first corner | .. ]
 //   vertices  [ corners of run 0 | of run 1 | .. ]
 //
 // Reads and writes each corner once.

@@ -20,9 +20,9 @@
 
 typedef struct { global const real_t *points; global const uint *corners; global const uint *ranges; uint side; } hood_t;
 #define SAMPLE(t) (lo + (uint)((ulong)(hi - lo) * ((t) + 1) / (WG_SIZE + 1)))
-typedef struct { uint run, k; } place_t;     // corner k, in run number `run` of a hood
+typedef struct { uint run, k; } position_t;     // corner k, in run number `run` of a hood
 
-inline place_t lower(place_t a, place_t b)
+inline position_t lower(position_t a, position_t b)
 {
     return a.run < b.run || (a.run == b.run && a.k < b.k) ? a : b;
 }
@@ -33,7 +33,7 @@ inline point_t corner(const hood_t *hoods, uint k)
 }
 
 // The corner of the hood with these runs, of those from lo to hi, on the tangent from p.
-inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, place_t lo, place_t hi)
+inline position_t touch(const hood_t *hoods, global const uint *runs, point_t p, position_t lo, position_t hi)
 {
     uint a = lo.run, b = hi.run;
     while (a < b) {
@@ -45,7 +45,7 @@ inline place_t touch(const hood_t *hoods, global const uint *runs, point_t p, pl
         else
             b = mid;
     }
-    place_t found = {a, a == lo.run ? lo.k : hoods->ranges[2 * runs[a]]};
+    position_t found = {a, a == lo.run ? lo.k : hoods->ranges[2 * runs[a]]};
     uint last = a == hi.run ? hi.k : hoods->ranges[2 * runs[a] + 1];
     while (found.k < last) {
         const uint mid = (found.k + last) / 2;
@@ -65,7 +65,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     global uint *runs = state, *runs_of = state + 2 * blocks;
     global uint *ranges = state + 4 * blocks;
     local uint local_beyond[WG_SIZE + 1];
-    local place_t local_touch[WG_SIZE], bracket_touch[2];
+    local position_t local_touch[WG_SIZE], bracket_touch[2];
     local uint2 bracket;
     const uint lid = get_local_id(0), side = get_group_id(0) & 1;
     const uint p_base = get_group_id(0) / 2 * 2 * span, q_base = p_base + span;     // q_base < blocks
@@ -74,7 +74,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     const uint p_count = runs_of[side * blocks + p_base], q_count = runs_of[side * blocks + q_base];
 
     // Where Q begins: not at a point equal to the last of P, whose index is lower.
-    place_t q_lo = {0, hoods.ranges[2 * q_runs[0]]}, q_hi = {q_count - 1, hoods.ranges[2 * q_runs[q_count - 1] + 1]};
+    position_t q_lo = {0, hoods.ranges[2 * q_runs[0]]}, q_hi = {q_count - 1, hoods.ranges[2 * q_runs[q_count - 1] + 1]};
     const point_t end = corner(&hoods, hoods.ranges[2 * p_runs[p_count - 1] + 1]), start = corner(&hoods, q_lo.k);
     if (end.x == start.x && end.y == start.y) {
         if (q_lo.k < hoods.ranges[2 * q_runs[0] + 1])
@@ -88,7 +88,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
 
     // Where the tangents from the corners at both ends of the bracket touch Q. Tangents from P touch Q ever further to
     // the right up to the common one, then ever further to the left.
-    place_t from_lo = q_lo, from_hi = q_lo;
+    position_t from_lo = q_lo, from_hi = q_lo;
     uint lo = 0, hi = q_is_empty ? 0 : p_count - 1, p_run = 0;
     for (int within_run = 0;;) {                     // the same for the whole group; ends as in hood/hood_group.h
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -103,7 +103,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
         const uint mid = SAMPLE(lid);
         const point_t from = corner(&hoods, within_run ? mid : hoods.ranges[2 * p_runs[mid] + 1]);
         const point_t next = corner(&hoods, within_run ? mid + 1 : hoods.ranges[2 * p_runs[mid + 1]]);
-        const place_t at = touch(&hoods, q_runs, from, lower(from_lo, from_hi), q_hi);
+        const position_t at = touch(&hoods, q_runs, from, lower(from_lo, from_hi), q_hi);
         const int turn = hood_turn(side, from, corner(&hoods, at.k), next);
         local_touch[lid] = at;
         local_beyond[lid] = BEYOND_P(turn);
@@ -127,7 +127,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
         from_hi = bracket_touch[1];
     }
     const uint p = lo;
-    const place_t q = q_is_empty ? q_lo : touch(&hoods, q_runs, corner(&hoods, p), lower(from_lo, from_hi), q_hi);
+    const position_t q = q_is_empty ? q_lo : touch(&hoods, q_runs, corner(&hoods, p), lower(from_lo, from_hi), q_hi);
     const uint moved = q_count - q.run, keeps = p_run + 1;
     const uint p_block = p_runs[p_run], q_block = moved ? q_runs[q.run] : 0;
     // The runs of Q move down to those of P, WG_SIZE at a time, from left to right: none is overwritten unread.

@@ -47,7 +47,8 @@ void hood_order(global const ${real} *points, const uint n, global uint2 *found)
 % endif
     local_first[lid] = first;
     local_nonfinite[lid] = nonfinite;
-    GROUP_REDUCE(lid, other, local_first[lid] = min(local_first[lid], local_first[other]); local_nonfinite[lid] |= local_nonfinite[other]);
+    GROUP_REDUCE(lid, other, local_first[lid] = min(local_first[lid], local_first[other]);
+                             local_nonfinite[lid] |= local_nonfinite[other]);
     if (lid == 0)
         found[get_group_id(0)] = (uint2)(local_first[0], local_nonfinite[0]);
 }
