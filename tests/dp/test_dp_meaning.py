@@ -571,3 +571,45 @@ def test_the_place_of_a_best_may_be_below_none():
         return dp.where(i == 0, w[0], M[i - 1, j + (2**31 - 6 + dp.argmin_over("k", w[0], 3, lambda k: k))])
 
     assert not indices_fit(reads, (2, 9), {"w": np.array([-(2**31)], np.int32)})
+
+
+@pytest.mark.parametrize("by", (-7, 3, 10))
+def test_bits_of_quotients_on_every_path(any_session, by):
+    """A floored quotient has a condition in it, which compilers may merge with what comes after: no path may differ."""
+
+    def cell(M, i, j, n, m):
+        quotient, rest, near = j // by, j % by, dp.where((i >= 1) & (j >= 1), M[i - 1, j - 1], j)
+        made = (quotient ^ i, quotient + i, quotient | i, quotient & i, rest ^ i, ~quotient - i, (quotient - 1) ^ j)
+        found = dp.where((i >= 1) & (j < 1), i, near)
+        for number in made:
+            found = dp.maximum(dp.minimum(number, 40 + i), found)
+        return found
+
+    def xor(M, i, j, n, m):
+        inside = dp.where((j - 1 < 0) | (j - 1 >= m), 1, M[i - 1, j - 1])
+        return dp.maximum((0 * i + (0 * i + j * 1) // by) ^ i, dp.where((i - 1 >= 0) & (i - 1 < n), inside, j)) % 1009
+
+    for function in (cell, xor):
+        equation = dp.Equation(function, pattern="RUD")
+        for shape in ((7, 8), (20, 33)):
+            expected = np.zeros(shape, np.int64)
+            for i, j in np.ndindex(shape):
+                quotient, rest = j // by, j % by
+                if function is xor:
+                    before = j if i < 1 else 1 if j < 1 else expected[i - 1, j - 1]
+                    expected[i, j] = max(quotient ^ i, before) % 1009
+                    continue
+                made = (
+                    quotient ^ i,
+                    quotient + i,
+                    quotient | i,
+                    quotient & i,
+                    rest ^ i,
+                    ~quotient - i,
+                    (quotient - 1) ^ j,
+                )
+                before = expected[i - 1, j - 1] if i and j else i if i else j
+                expected[i, j] = max(before, *(min(number, 40 + i) for number in made))
+            for path in ("stages", "tiles", "rows"):
+                found = dp.fill(equation, shape, path=path, device=any_session)
+                np.testing.assert_array_equal(found.numpy(), expected, err_msg=path)
