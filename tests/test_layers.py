@@ -30,7 +30,7 @@ NOT_CODE = {"cl_src", "templates"}
 
 
 def level(module):
-    """Where a module stands, None for what is no module of ours (a public name of the package)."""
+    """Where a module stands, None for what is not a module of clgeom (a public name of the package)."""
     return LEVEL.get(module.split(".")[0])
 
 

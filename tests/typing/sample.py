@@ -60,6 +60,7 @@ def regions() -> None:
 
 def tables() -> None:
     @dp.equation(pattern="RUD")
+    # as users write equations: without annotations
     def binomial(M, i, j):  # type: ignore[no-untyped-def]
         return dp.where((j == 0) | (j == i), 1, dp.where(j > i, 0, M[i - 1, j - 1] + M[i - 1, j]))
 

@@ -158,6 +158,7 @@ class Expr:
     def __ge__(self, other: Operand) -> Expr:
         return compare("ge", self, other)
 
+    # comparisons of expressions are expressions: checkers expect bool
     def __eq__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("eq", self, other)
 
