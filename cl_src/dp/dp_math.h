@@ -1,7 +1,30 @@
 // dp/dp_math.h: arithmetic of traced equations. The first written of equals wins; whole division is Python's.
-// min and max of equations in C: some compilers for CPUs call the built-in functions, one value at a time.
-#define DP_MIN(x, y) ((y) < (x) ? (y) : (x))
-#define DP_MAX(x, y) ((x) < (y) ? (y) : (x))
+
+// Compilers of some devices drop the sign of a negated int within two nested minima or maxima (the quirk "lost_minus" in
+// device.py). There, dp_apart adds a zero that they do not know. Launches have one dimension.
+#ifdef CLGEOM_LOST_MINUS
+#define DP_APART(type, zero) __attribute__((overloadable)) inline type dp_apart(const type a) { return a zero; }
+#define DP_APARTS(type, zero)                                                               \
+    DP_APART(type, zero)                                                                    \
+    DP_APART(type##2, ) DP_APART(type##3, ) DP_APART(type##4, ) DP_APART(type##8, ) DP_APART(type##16, )
+DP_APARTS(int, + (int)(get_work_dim() - 1))
+DP_APARTS(uint, )
+DP_APARTS(long, )
+DP_APARTS(ulong, )
+DP_APARTS(float, )
+#if CLGEOM_FP64
+DP_APARTS(double, )
+#endif
+#else
+#define dp_apart(a) (a)
+#endif
+
+// min and max of equations in C. Some compilers for CPUs call the built-in functions, one value at a time: those are
+// left to arguments with side effects.
+#define DP_MIN(x, y) dp_apart((y) < (x) ? (y) : (x))
+#define DP_MAX(x, y) dp_apart((x) < (y) ? (y) : (x))
+#define DP_CALLED_MIN(x, y) dp_apart(min(x, y))
+#define DP_CALLED_MAX(x, y) dp_apart(max(x, y))
 
 #define DP_MINMAX(type)                                                                     \
     inline type dp_min_##type(const type a, const type b) { return b < a ? b : a; }         \

@@ -10,17 +10,21 @@ from clgeom.dp.language.functions import index, maximum, min_over, minimum, wher
 
 
 def stages(session, dtype) -> bool:
-    """Pascal's triangle, modulo a prime, stage by stage."""
+    """A triangle of sums and of nested maxima, some of negations, stage by stage."""
 
     @equation(pattern="RUD")
-    def binomial(M, i, j):
-        return where((j == 0) | (j == i), 1, where(j > i, 0, (M[i - 1, j - 1] + M[i - 1, j]) % 10_007))
+    def triangle(M, i, j):
+        left, above = M[i - 1, j - 1], M[i - 1, j]
+        greatest = maximum(maximum(-(left | 1), above - 70 * i), -above)
+        return where((j == 0) | (j == i), 1, where(j > i, 0, (left + above - greatest) % 10_007))
 
-    expected = np.zeros((60, 60), np.int64)
-    expected[:, 0] = 1
+    expected, j = np.zeros((60, 60), np.int64), np.arange(60)
+    expected[0, 0] = 1
     for i in range(1, 60):
-        expected[i, 1:] = (expected[i - 1, :-1] + expected[i - 1, 1:]) % 10_007
-    return np.array_equal(fill(binomial, (60, 60), path="stages", device=session).numpy(), expected)
+        left, above = np.roll(expected[i - 1], 1), expected[i - 1]
+        greatest = np.maximum.reduce([-(left | 1), above - 70 * i, -above])
+        expected[i] = np.where((j == 0) | (j == i), 1, np.where(j > i, 0, (left + above - greatest) % 10_007))
+    return np.array_equal(fill(triangle, (60, 60), path="stages", device=session).numpy(), expected)
 
 
 def tiles(session, dtype) -> bool:

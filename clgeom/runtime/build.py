@@ -75,7 +75,8 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
     profile = session.profile
     switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu}
     defines = (f"-D{name}={int(value)}" for name, value in switches.items())
-    flags = [*OPTIONS, *session.build_options, *defines, *options]
+    quirks = ["-DCLGEOM_LOST_MINUS"] if "lost_minus" in profile.quirks else []
+    flags = [*OPTIONS, *session.build_options, *defines, *quirks, *options]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)

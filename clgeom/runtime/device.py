@@ -50,6 +50,11 @@ QUIRKS = (
         "unnamed_cpu",
         "does not know processors newer than itself, calls them 'generic', and its compiler refuses that name",
     ),
+    (
+        "nvidia cuda",
+        "lost_minus",
+        "driver 580 drops the sign of a negated int within two nested minima or maxima (compute capability 9.0)",
+    ),
 )
 
 KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from reference import dp_nodes as reference
+from reference.dp_random import in_c
+from reference.dp_random import plainly as table_of
 
 from clgeom import dp
 from clgeom.dp.analysis.bounds import _part as range_of_node
@@ -573,43 +575,50 @@ def test_the_place_of_a_best_may_be_below_none():
     assert not indices_fit(reads, (2, 9), {"w": np.array([-(2**31)], np.int32)})
 
 
-@pytest.mark.parametrize("by", (-7, 3, 10))
-def test_bits_of_quotients_on_every_path(any_session, by):
-    """A floored quotient has a condition in it, which compilers may merge with what comes after: no path may differ."""
+def negations(x, i, j):
+    """Integers that a compiler may make a negation of, each in its own way."""
+    yield from (-x, 0 - x, x * -1, x * -2, ~x + 1, (x ^ -1) + 1, 1 - x - 1, x - 2 * x, 0 * i - x, 3 * i - x - 3 * i)
+    yield from (-(x | 1), -(x & 13), -(x + i), -(x - j), -(x ^ i), -(x >> 2), -(x << 1), -abs(x), -(x * j), -(x % 7))
+    yield from (x // -1, x // -7, -i, -j, 0 - j, j * -1, i - j, ~x, x)
 
-    def cell(M, i, j, n, m):
-        quotient, rest, near = j // by, j % by, dp.where((i >= 1) & (j >= 1), M[i - 1, j - 1], j)
-        made = (quotient ^ i, quotient + i, quotient | i, quotient & i, rest ^ i, ~quotient - i, (quotient - 1) ^ j)
-        found = dp.where((i >= 1) & (j < 1), i, near)
-        for number in made:
-            found = dp.maximum(dp.minimum(number, 40 + i), found)
-        return found
 
-    def xor(M, i, j, n, m):
-        inside = dp.where((j - 1 < 0) | (j - 1 >= m), 1, M[i - 1, j - 1])
-        return dp.maximum((0 * i + (0 * i + j * 1) // by) ^ i, dp.where((i - 1 >= 0) & (i - 1 < n), inside, j)) % 1009
+#: Negated operands of nested minima and maxima: compilers for compute capability 9.0 lose the sign ("lost_minus").
+def signs(M, i, j, w):
+    a, b = w[(7 * i + j) % 61], w[(i + 3 * j) % 61]
+    x = dp.where((i > 0) & (j > 0), M[i - 1, j - 1], w[(i + j) % 61])
+    found = w[(-i - j) % 61] + w[-j + 16]
+    for number in negations(x, i, j):
+        greatest, least = dp.maximum(dp.maximum(number, a), b), dp.minimum(b, dp.minimum(a, number))
+        found = (found * 5 + greatest - 3 * least) % 997
+    k = dp.index("k")
+    over = dp.sum_over(k, 0, i % 3, 2 * k - j)
+    return (found + dp.minimum(dp.minimum(-over, x), a) + dp.maximum(b, dp.maximum(x, over))) % 997 - 400
 
-    for function in (cell, xor):
-        equation = dp.Equation(function, pattern="RUD")
-        for shape in ((7, 8), (20, 33)):
-            expected = np.zeros(shape, np.int64)
-            for i, j in np.ndindex(shape):
-                quotient, rest = j // by, j % by
-                if function is xor:
-                    before = j if i < 1 else 1 if j < 1 else expected[i - 1, j - 1]
-                    expected[i, j] = max(quotient ^ i, before) % 1009
-                    continue
-                made = (
-                    quotient ^ i,
-                    quotient + i,
-                    quotient | i,
-                    quotient & i,
-                    rest ^ i,
-                    ~quotient - i,
-                    (quotient - 1) ^ j,
-                )
-                before = expected[i - 1, j - 1] if i and j else i if i else j
-                expected[i, j] = max(before, *(min(number, 40 + i) for number in made))
-            for path in ("stages", "tiles", "rows"):
-                found = dp.fill(equation, shape, path=path, device=any_session)
-                np.testing.assert_array_equal(found.numpy(), expected, err_msg=path)
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_signs_in_nested_minima_and_maxima(any_session):
+    equation = dp.Equation(signs, pattern="RUD", parameters=ARRAY)
+    w = np.random.default_rng(1).integers(-60, 60, 61).astype(np.int32)
+    expected = table_of(equation, (9, 17), {"w": w})
+    ways = [(equation, path, False) for path in ("stages", "tiles", "rows")]
+    for way in (*ways, (equation, "stages", True), (in_c(equation), "stages", False)):
+        found = dp.fill(way[0], (9, 17), path=way[1], check=way[2], w=w, device=any_session)
+        np.testing.assert_array_equal(found.numpy(), expected, err_msg=str(way))
+
+
+@pytest.mark.parametrize("first", ("w[j % 61]", "w[k++ - 1]"))
+def test_signs_in_nested_minima_and_maxima_in_c(session, first):
+    """Of calls that clgeom writes as macros, and of calls with a side effect."""
+    body = f"""
+        int k = j % 61 + 1;
+        const int x = w[(i + j) % 61], a = w[i % 61];
+        const int high = max(max(-x, a), {first}), low = min(w[j % 61], min(a, -(x | 1)));
+        return i > 0 ? 7 * high - low + M(i - 1, j) : max(max(-x, a), (int)(uint)j);
+    """
+    w = np.random.default_rng(2).integers(-60, 60, 61).astype(np.int32)
+    found = dp.fill(dp.Equation(body, pattern="RUD", parameters=ARRAY), (9, 17), w=w, device=session).numpy()
+    i, j = np.indices((9, 17))
+    x, a, b = w[(i + j) % 61], w[i % 61], w[j % 61]
+    cells = 7 * np.maximum.reduce([-x, a, b]) - np.minimum.reduce([b, a, -(x | 1)])
+    cells[0] = np.maximum.reduce([-x, a, j])[0]
+    np.testing.assert_array_equal(found, cells.cumsum(axis=0))

@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given, note, settings
 from reference.dp_random import SHAPES, Wrong, in_c, plainly, recurrences, splits
 
 from clgeom import dp
@@ -83,6 +83,7 @@ def test_right_recurrences(any_session, data):
                     except InvalidInput as error:
                         assert "does not apply" in str(error)
                         continue
+                    note(f"{path} of {shape} with {values}: {one.text()}")
                     same(table.numpy(), expected)
                     last = dp.fill(one, shape, keep="last", device=any_session, **values)
                     column = dp.PATTERNS[equation.pattern].last_is_column

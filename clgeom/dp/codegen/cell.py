@@ -118,8 +118,9 @@ def _with_tables(equation, body, trapped=False):
     if trapped:
         x, y = (f"dp_at({at}, {{0}}_{size}, dp_fault)" for at, size in ((x, "rows"), (y, "columns")))
     before = [f"#define {t}(dp_x, dp_y) {t}[(ulong)({x.format(t)}) * {t}_columns + ({y.format(t)})]" for t in tables]
-    if not equation.traced and calls_are_pure(body):
-        body = re.sub(r"\b(min|max)\b", lambda found: f"DP_{found.group().upper()}", body)
+    if not equation.traced:
+        called = "DP_{}" if calls_are_pure(body) else "DP_CALLED_{}"
+        body = re.sub(r"\b(min|max)(?=\s*\()", lambda found: called.format(found.group().upper()), body)
     return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])
 
 

@@ -122,6 +122,8 @@ class Writer:
         if found is not None:
             return found
         text = self._write(part, block)
+        if negates(part) and (self.wraps or self.checked):
+            text = f"dp_apart({text[0]})", ATOM
         if part in self.shared and block.find(part) is None:
             return self.variable(block, part, text[0])
         return block.find(part) or text
@@ -342,6 +344,18 @@ def wrapped(part, args) -> str:
 def fits(part) -> bool:
     """Whether a node is an index of the table less a constant, which never goes beyond its type."""
     return part.op == "sub" and part.args[0].op in ("i", "j") and part.args[1].op == "const" and part.args[1].data >= 0
+
+
+def negates(part) -> bool:
+    """Whether an integer may be the negation of another one, which dp_apart hides from the compiler (dp_math.h)."""
+    if part.type != "int":
+        return False
+    numbers = [a.data if a.op == "const" else None for a in part.args]
+    if part.op == "sub":
+        return numbers[0] is not None or numbers[1] is None
+    if part.op in ("mul", "bitxor"):
+        return any(number is not None and number < 0 for number in numbers)
+    return part.op in ("neg", "bitnot", "abs", "floordiv") or (part.op == "cast" and part.args[0].type == "long")
 
 
 def cheap(part) -> bool:
