@@ -138,7 +138,6 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
     } else {                                                                        \
         FILL_BLOCK(0, row + r < bottom && column + c < m)                           \
     }
-
 // held[r], what the cells of row + r share: elements of a parameter that `load` reads.
 #define HOLD_ROWS(type, held, load)                                                 \
     type held[ROWS];                                                                \
