@@ -3,8 +3,8 @@
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     itemsizes = {"int": 4, "float": 4, "long": 8, "double": 8}
     vector = min(block_columns, 16 // itemsizes[cell])
-    # elements that the cells of a column share, and how many of them one load takes
-    shared = {q: type for q, (kind, type) in enumerate(held or ()) if kind == "column"}
+    # elements that the cells of a row share, those of a column, and how many of the latter one load takes
+    rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
     each = {q: min(block_columns, 16 // itemsizes.get(type, 16)) for q, type in shared.items()}
 %>\
 // tile_sweep: slanted tiles of a table whose cells read only near cells above and to the left.
@@ -65,10 +65,8 @@ typedef ${cell}${vector} cells_t;
 #include "dp/dp_tickets.h"
 % endif
 <%def name="row_elements()">\
-% for q, (kind, type) in enumerate(held or ()):
-% if kind == "row":
+% for q, type in rows.items():
         HOLD_ROWS(${type}, held${q}, dp_load${q});
-% endif
 % endfor
 </%def>\
 <%def name="block(inner)">\

@@ -2,8 +2,8 @@
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     vector = min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}[cell])
-    # elements that the cells of a column share, and how many of them one load takes
-    shared = {q: type for q, (kind, type) in enumerate(held or ()) if kind == "column"}
+    # elements that the cells of a row share, those of a column, and how many of the latter one load takes
+    rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
     each = {q: min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(type, 16)) for q, type in shared.items()}
 %>\
 // tile_sweep: tiles of a table whose cells read only near cells above and to the left; one work-item fills a tile alone.
@@ -102,10 +102,8 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         global cell_t *mine = state + (size_t)strip * STATE;
         global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
         global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
-% for q, (kind, type) in enumerate(held or ()):
-% if kind == "row":
+% for q, type in rows.items():
         HOLD_ROWS(${type}, held${q}, dp_load${q});
-% endif
 % endfor
         load_left(w, mine, tile_column == 0);
         clear_block(w);
