@@ -36,8 +36,6 @@ class Job:
         The parameters on the host, by name: arrays, and NumPy scalars.
     arguments : tuple
         The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
-    single : bool
-        Whether to fill in one launch.
     wraps : bool
         Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
     params, options : dict, tuple
@@ -57,7 +55,6 @@ class Job:
     arguments: tuple
     buffers: dict
     watch: object = None
-    single: bool = False
     wraps: bool = False
 
     @property

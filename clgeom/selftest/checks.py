@@ -456,6 +456,7 @@ def _recover(session):
 def _paths(session):
     from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
     from clgeom.dp.paths.tickets import are_safe
+    from clgeom.runtime.tuning import override, select
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
     def common(M, i, j, x, y):
@@ -492,7 +493,9 @@ def _paths(session):
             _same(found.decisions.numpy(), expected.decisions.numpy(), f"decisions of {eq.name}")
         if path == "tiles":
             if are_safe(session) and not session.profile.is_cpu:
-                once = fill(eq, shape, launches="single", device=session, **given)
+                single = replace(select(session.profile, "dp/paths/tile_sweep"), launches="single")
+                with override({"dp/paths/tile_sweep": single}):
+                    once = fill(eq, shape, path=path, device=session, **given)
                 _same(once.numpy(), expected.numpy(), "tiles in one launch")
             way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
             _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
