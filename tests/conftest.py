@@ -19,7 +19,8 @@ from clgeom.runtime import build
 from clgeom.runtime.device import Session, as_session, describe, devices
 from clgeom.runtime.tuning import TABLE, override
 
-pytest.register_assert_rewrite("hulls")  # so that its failures show what they compared
+# so that their failures show what they compared
+pytest.register_assert_rewrite("command_line", "damaged", "dp_tables", "hulls", "region_commands", "sort_keys")
 
 # Fixtures here hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}

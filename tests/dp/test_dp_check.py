@@ -98,7 +98,7 @@ def test_textbook_integer_knapsack_is_no_row_pattern(session):
 
 @pytest.mark.settings("as_is", "as_gpu")
 def test_checked_fills_are_the_same(any_session):
-    from test_dp_fill import chain, mixed, mixed_c
+    from dp_tables import chain, mixed, mixed_c
 
     for equation in (mixed("NESO", "int32"), mixed("CRL", "int32", mixed_c)):
         table = dp.fill(equation, (40, 37), check=True, device=any_session)
