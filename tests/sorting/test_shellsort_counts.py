@@ -1,5 +1,7 @@
 """Counts of shellsort against a plain Python simulation."""
 
+import functools
+
 import numpy as np
 import pytest
 from reference import shellsort as reference
@@ -15,10 +17,16 @@ from clgeom.runtime.tuning import override
 from clgeom.sorting.shellsort.codes import Codes
 
 
+@functools.cache
+def small_session(session):
+    """With local memory for 64 keys of 4 bytes; it builds its kernels once."""
+    return Session(session.device, context=session.context, local_mem_bytes=512)
+
+
 @pytest.mark.parametrize("variant", ["0", "A", "B", "C", "D", "E", "F"])
 @pytest.mark.parametrize("wg_size", [1, 8])
 def test_counts_match_the_simulation(session, variant, wg_size):
-    small = Session(session.device, context=session.context, local_mem_bytes=512)  # 64 keys of 4 bytes
+    small = small_session(session)
     rng = np.random.default_rng(8)
     with override({**shapes(wg_size, 8), "sorting/shellsort/shell_a": Policy("group", wg_size=1)}):
         for n, most, least in ((50, 512, 1), (200, 512, 5), (201, 6, 2), (333, 16, 1), (5, 3, 2)):
