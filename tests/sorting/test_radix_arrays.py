@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import sort as reference
@@ -99,6 +100,8 @@ def test_out_may_be_the_keys(session, n, dtype):
 @pytest.mark.parametrize("dtype", (">f8", ">i2", ">u4"))
 @pytest.mark.parametrize("n", (0, 50, 17_000))
 def test_out_may_have_the_other_byte_order(any_session, n, dtype):
+    if any_session.profile.kind == "gpu" and not LONG:
+        n = min(n, 3000)  # more than one launch sorts there
     native = keys_of("random", n, np.dtype(dtype).newbyteorder("="))
     expected, order = np.sort(native), expected_order(native)
     swapped = native.astype(dtype)
