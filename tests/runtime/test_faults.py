@@ -10,8 +10,8 @@ import clgeom
 from clgeom.errors import ClgeomError, DeviceError, DeviceLimit, KernelBuildError
 from clgeom.hull import stream
 
-#: Of a call with more steps of a kind than this, only some fail: the first, the last, and some in between.
-MOST = 40 if LONG else 4
+#: Of a call with more steps of a kind than this, only some fail: the first, the last, and one or more in between.
+MOST = 40 if LONG else 3
 EXPECTED = {}
 
 
