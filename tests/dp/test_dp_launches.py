@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from dp_tables import chain, mixed
 from reference import dp as reference
-from test_dp_fill import chain, mixed
 from test_dp_random import job_of
 from test_dp_tiles import SINGLE, lcs, words
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import LONG, imposed_session
+from dp_tables import mixed
 from reference import dp as reference
-from test_dp_fill import mixed
 
 from clgeom import dp
 from clgeom.dp.language.plain_c import as_traced
