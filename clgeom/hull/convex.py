@@ -29,7 +29,8 @@ from clgeom.runtime.arrays import (
     to_device,
 )
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Scratch
 from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, Nonfinite
 
 

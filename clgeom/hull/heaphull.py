@@ -20,7 +20,8 @@ from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes
 from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_nonfinite, session_of
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.launch import allocate, run, write
+from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 
 KERNEL = "hull/heaphull_label"

@@ -6,7 +6,8 @@ import numpy as np
 
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed

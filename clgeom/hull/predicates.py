@@ -11,7 +11,8 @@ from clgeom.errors import InvalidInput
 from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import as_device_points, c_name, canonical_one_or_more, is_device_array, session_of
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, DeviceLike
 

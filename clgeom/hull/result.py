@@ -14,7 +14,8 @@ from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.launch import Phase, Scratch, copy, finish, new_array, read, run, to_array
+from clgeom.runtime.launch import copy, finish, new_array, read, run, to_array
+from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
 
 

@@ -8,7 +8,8 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.arrays import as_device_values, session_of
-from clgeom.runtime.launch import Plan, Scratch, Step, read, run
+from clgeom.runtime.launch import read, run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 
 #: Labels per tile, in every kernel that counts or scatters labels.

@@ -144,7 +144,8 @@ def _copied(session, array, swapped):
 
 def _gather(session, array, swapped, buffer):
     """Enqueue a copy of items that lie apart or have their bytes in the other order to a buffer."""
-    from clgeom.runtime.launch import Plan, Step, allocate, run, write
+    from clgeom.runtime.launch import allocate, run, write
+    from clgeom.runtime.plan import Plan, Step
 
     item = array.dtype.itemsize
     axes = np.array([array.shape or (1,), array.strides or (0,)], np.int64).T

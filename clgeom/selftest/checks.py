@@ -92,8 +92,8 @@ def _compact(session):
 def _gather(session):
     from clgeom.primitives.gather import gather_plan
     from clgeom.runtime.arrays import as_device_points, as_device_values
-    from clgeom.runtime.launch import Scratch
     from clgeom.runtime.launch import run as launch
+    from clgeom.runtime.plan import Scratch
 
     for dtype in _types(session):
         points = _cloud(5_003, dtype)

@@ -26,7 +26,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.runtime import launch
-from clgeom.runtime.launch import Plan
+from clgeom.runtime.plan import Plan, Series
 from clgeom.runtime.tuning import select
 
 #: Budget of a trial on the host: each node counts 1, and 1 more for every CELLS_OF_STEP cells. A step takes 15 us
@@ -434,7 +434,7 @@ def _first_stages(job, *, trapped):
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
-        found = quiet.run(Plan(launch.Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
+        found = quiet.run(Plan(Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
         stages.raise_first(quiet, step, found, buffers)
     if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
         return  # what is read there is not known, and a loop may wait for it
@@ -449,5 +449,5 @@ def _first_stages(job, *, trapped):
         edge = min(count, EDGE_CELLS)
         rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
     numbers = np.array(rows, np.int64)
-    found = quiet.run(Plan(launch.Series(unknown.step, step.places, numbers, np.ones(len(rows), np.int64))), **buffers)
+    found = quiet.run(Plan(Series(unknown.step, step.places, numbers, np.ones(len(rows), np.int64))), **buffers)
     stages.raise_first(quiet, unknown, found, buffers, known=0)

@@ -10,7 +10,8 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Series, Step, allocate, fill, read, run, write
+from clgeom.runtime.launch import allocate, fill, read, run, write
+from clgeom.runtime.plan import Plan, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 

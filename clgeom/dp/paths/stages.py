@@ -16,7 +16,7 @@ from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
 from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.tuning import select
 
 NAME = "stages"

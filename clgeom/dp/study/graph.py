@@ -20,7 +20,8 @@ from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run, write
+from clgeom.runtime.launch import allocate, fill, read, run, write
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DeviceLike, NDArray, Shape

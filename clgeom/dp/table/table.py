@@ -17,7 +17,8 @@ from clgeom.dp.patterns import before, offset
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES, c_name
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, read, run, write
+from clgeom.runtime.launch import allocate, read, run, write
+from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DTypeLike, NDArray
 

@@ -23,7 +23,7 @@ from clgeom.dp.table.decisions import packed_pitch
 from clgeom.errors import InvalidInput
 from clgeom.runtime import launch
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DeviceLike, NDArray, Shape

@@ -38,7 +38,8 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import Plan, Scratch, Step, as_array, run, to_array
+from clgeom.runtime.launch import as_array, run, to_array
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, NDArray, Nonfinite

@@ -16,20 +16,8 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import (
-    Plan,
-    Scratch,
-    Step,
-    allocate,
-    as_array,
-    fill,
-    in_place,
-    read,
-    run,
-    settle,
-    show_host,
-    write,
-)
+from clgeom.runtime.launch import allocate, as_array, fill, in_place, read, run, settle, show_host, write
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan

@@ -17,7 +17,8 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Phase, Scratch, as_array, new_array, run
+from clgeom.runtime.launch import as_array, new_array, run
+from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayT, NDArray
 
 #: Edges whose measures are summed in order before the sums are; MEASURES_RUN of batch/batch_chain.h.

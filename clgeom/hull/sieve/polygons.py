@@ -25,7 +25,7 @@ from clgeom.hull.sieve import (
     sieve_memory,
     vertex_type,
 )
-from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.plan import Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, select
 

@@ -20,7 +20,8 @@ from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Step, allocate, fill, joined, read, run
+from clgeom.runtime.launch import allocate, fill, joined, read, run
+from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, overridden
 

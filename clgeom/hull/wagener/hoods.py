@@ -21,7 +21,8 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.launch import allocate, run, write
+from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, NDArray

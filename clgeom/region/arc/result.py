@@ -19,7 +19,7 @@ from clgeom.hull.result import polygon_area
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Phase
+from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, DTypeLike
 
 #: Regions of more vertices than this do not measure their area for their repr.

@@ -15,7 +15,7 @@ import numpy as np
 from clgeom.region.arc.adaptive import Cuts, region_of
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arguments import one_of
-from clgeom.runtime.launch import Phase
+from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
 
 #: Where the hulls of segments are found.

@@ -18,7 +18,7 @@ from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolera
 from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.runs import Runs
 from clgeom.runtime.arrays import canonical_queries
-from clgeom.runtime.launch import Phase
+from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.runtime.build import compiles
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import select

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from clgeom.primitives.gather import pick_plan
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.passes import digit_windows, payload_parameters, radix_plan, shares
 

@@ -17,7 +17,8 @@ import numpy as np
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Phase, Scratch, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into

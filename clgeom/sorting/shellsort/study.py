@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.launch import Step
+from clgeom.runtime.plan import Step
 from clgeom.runtime.policies import Policy, ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.shellsort.result import ShellPhase
