@@ -1,5 +1,5 @@
 // batch/batch_chain.h: from the sorted points of one group to its hull, by one work-item. The includer has portable.h,
-// geometry/orient2d.h, KEEP, hood/hood.h, and these:
+// geometry/orient2d.h, KEEP_COLLINEAR, hood/hood.h, and these:
 //
 //   chain_t                what the macros need of the group, `c`
 //   CHAIN_ENTRY(c, k)      point k of the sorted ones, all different, as a number

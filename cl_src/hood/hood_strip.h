@@ -1,4 +1,4 @@
-// hood/hood_strip.h: the hood of a long strip of sorted points by one work-item. The includer has geometry/orient2d.h, KEEP
+// hood/hood_strip.h: the hood of a long strip of sorted points by one work-item. The includer has geometry/orient2d.h, KEEP_COLLINEAR
 // and hood/hood.h.
 //
 // Andrew's monotone chain, with a sieve before it: of every tile of points those go first that are certainly above the

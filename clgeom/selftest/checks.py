@@ -166,7 +166,7 @@ def _sieve(session):
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
         for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
             with override({"hull/sieve/sieve": shape}):
-                found = sieved_hull(to_device(session, points, caller="selftest"), keep=False)
+                found = sieved_hull(to_device(session, points, caller="selftest"), keep_collinear=False)
             _same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
 

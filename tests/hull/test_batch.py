@@ -496,7 +496,7 @@ def test_batch_tiles_stay_in_their_places(session):
     """Whatever hoods of NaN look like: no more vertices than points."""
     policy, n = Policy("group", 4, 8), 32
     slots, counts, status = (Scratch(name, np.uint32, 2 * n) for name in ("slots", "counts", "status"))
-    params = {**predicate_parameters(session, np.float32), "keep": True, "measures": False}
+    params = {**predicate_parameters(session, np.float32), "keep_collinear": True, "measures": False}
     args = ("points[0]", np.uint32(1), "jobs[0]", np.uint32(0), "status", slots, counts, status)
     for share in (0.1, 0.3, 0.5, 0.8, 0.95):
         points = cloud("normal", n, np.float32)

@@ -1,8 +1,8 @@
 """Upper and lower chains of adaptive regions, many at once: running the plans of outline_plans, reading the results.
 
-A region is given by candidates: for each of its x, the lowest and the highest point there. Cuts make segments of them;
-the outline over a pair of neighbours is their convex hull, and over all of them the union of these. Where the hull of a
-segment lies below both its tangents, they cross above it, and the outline has a vertex there.
+The input of a region is its candidates: for each x, the lowest and the highest point there. Cuts divide them into
+segments. The region is the union of the convex hulls of all pairs of neighbouring segments. Where the tangents on both
+sides of a segment cross above its hull, the upper chain has a reflex vertex; the lower chain likewise.
 
 Source: the adaptive region construction (ARC) for radio propagation maps, with its join made exact.
 """
@@ -20,7 +20,7 @@ from clgeom.runtime.tuning import overridden
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
 JOINS = ("tangent", "paper")
-#: Most segments whose vertices are read with the head. A second read takes as long as 64 KiB more on a GPU.
+#: Most segments whose vertices are read with the head. On a GPU a second read takes as long as reading 64 KiB.
 AT_ONCE, AT_ONCE_OF_CPU = 1 << 11, 1 << 16
 #: Most plans that a session keeps.
 PLANS = 32
@@ -37,7 +37,7 @@ class Chains:
     lower_offsets, upper_offsets : ndarray of int64, shape (regions + 1,)
         Region r has the vertices from offset r to offset r + 1.
     effective : ndarray of int64, shape (regions,)
-        How many segments hold candidates.
+        Number of segments that hold candidates.
     """
 
     lower: np.ndarray
@@ -88,21 +88,21 @@ def chains_of(
     count : int
         Number of candidates, or an upper bound of it.
     lower, upper : str or Scratch
-        Candidates of the lower and of the upper side: pairs of coordinates, region after region; in a region of
-        ascending x, in lexicographic order where x are equal. Both sides have the same x. They may be one buffer.
+        Candidates of the lower and of the upper side: pairs of coordinates, region after region. In a region x ascends,
+        and equal x are in lexicographic order. Both sides have the same x. They may be one buffer.
     segments : int
         Segments of each region.
     starts : str or Scratch of uint32, shape (regions + 1,)
-        Candidate number of each region's first, and how many candidates there are. Not needed for one region.
+        Index of each region's first candidate, then the number of candidates. Not needed for one region.
     regions : int
     cuts : {"count", "width"}
         Whether segments hold equally many candidates or are equally wide.
     join : {"tangent", "paper"}
-        "paper": both contacts where tangents cross, not the crossing.
+        The vertices where tangents cross. "tangent": the crossing. "paper": both contacts, as published.
     kernel : {"auto", "naive", "local"}
-        Which kernel finds the segments' hulls. All find the same.
+        The kernel that computes the segments' hulls. All give the same hulls.
     **buffers
-        What the names are bound to.
+        The buffers that the names stand for.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def chains_of(
 
 @dataclass(eq=False)
 class Outline:
-    """Chains that may still be on the device: `vertices()` brings them, first all lower ones, then all upper ones."""
+    """Chains that may still be on the device. `vertices()` reads them: all lower chains, then all upper chains."""
 
     lower_offsets: np.ndarray
     upper_offsets: np.ndarray
@@ -162,9 +162,9 @@ def outline_of(
     cut=None,
     **buffers,
 ) -> Outline:
-    """Run the plan of `outline_plan`, and read its head with as many vertices as are likely, in one go.
+    """Run the plan of `outline_plan`, and read the head of its output with the likely number of vertices in one copy.
 
-    `check` looks whether candidates are finite and in lexicographic order: `Outline.disordered`.
+    With `check` the kernels test whether candidates are finite and in lexicographic order: `Outline.disordered`.
     """
     options = {
         "dtype": np.dtype(dtype),
@@ -180,7 +180,7 @@ def outline_of(
         "check": check,
         "cut": cut,
     }
-    plan, out = _made_before(session, **options)
+    plan, out = _cached_plan(session, **options)
     found, point = run(session, plan, **buffers), 2 * out.dtype.itemsize
     most = AT_ONCE_OF_CPU if session.profile.is_cpu else AT_ONCE
     likely = min(out.room, 3 * out.segments + 64) if out.segments <= most else 0
@@ -207,8 +207,8 @@ def outline_of(
     return Outline(*facts, fetch=fetch)
 
 
-def _made_before(session, **options):
-    """The plan, from the last ones made: to make one takes as long as a device takes for a million points."""
+def _cached_plan(session, **options):
+    """The plan for these options, cached: building one takes as long as a device needs for a million points."""
     if overridden():
         return outline_plan(session, **options)
     key = ("outline plan", *options.values())

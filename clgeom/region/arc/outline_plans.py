@@ -20,28 +20,28 @@ from clgeom.runtime.tuning import fitting, select, within_limits
 
 #: Mean number of candidates up to which one work-item handles a segment, in local memory.
 SHORT = 16
-#: Numbers of candidates of a segment, at most, for which arc_outline_local is built.
+#: Bounds on the candidates of a segment for which arc_outline_local is built.
 LENGTHS = (4, 8, SHORT)
-#: Most tiles that one work-group looks at for doubt, and the work-groups a compute unit that must be left. H200, 16M
-#: and 64M points: one work-group a tile took 28 and 89 us, with almost no doubt.
+#: Most tiles that one work-group checks for orientations in doubt, and the fewest work-groups for each compute unit.
+#: H200, 16M and 64M points: one work-group a tile took 28 and 89 us, with almost no doubt.
 SPAN, WAVES = 8, 16
-#: Work-groups that keep a compute unit busy, and the most tiles that one work-group takes.
+#: Work-groups that keep a compute unit busy, and the most tiles of a block of one work-group.
 BUSY, LONGEST = 8, 8
-#: Fewest candidates of a block of one work-group.
+#: Fewest candidates of a block that one work-group solves.
 LEAST = 2048
-#: Bytes of local memory from which on tiles of long segments of float32 are twice as long: fewer records in all.
+#: Bytes of local memory that double the tiles of long segments of float32, for fewer records in all.
 WIDE_LOCAL = 32 << 10
 #: Candidates of one strip of the serial kernel for blocks.
 STRIP = 32
-#: Most segments whose numbers of vertices one launch sums, in chunks.
+#: Most segments for which arc_offsets sums the numbers of vertices in one launch, in chunks.
 FEW = 1 << 13
 
 
 @dataclass(frozen=True)
 class Output:
-    """What the last launch writes, and what it needs for that.
+    """The output of the last launch, and what the launch needs.
 
-    `memory` holds `head` points' worth of summary, then `room` vertices at most.
+    `memory` has a summary as large as `head` points, then at most `room` vertices.
     """
 
     memory: Scratch
@@ -73,9 +73,9 @@ def outline_plan(
     check=False,
     cut=None,
 ):
-    """Plan from candidates to vertices, and the Output that it leaves. See `chains_of`.
+    """Plan from candidates to vertices, and its Output. See `chains_of`.
 
-    `cut` names a buffer that has the first candidate of each segment already, and how many there are.
+    `cut` names a buffer that already has the first candidate of each segment, then the number of candidates.
     """
     device, dtype = session.profile, np.dtype(dtype)
     all_segments, m = segments * regions, max(count, 1)
@@ -110,7 +110,7 @@ def outline_plan(
     begin = Plan(no_flag, none_pending) if given else Plan(cutting)
     candidates = Candidates(lower, upper, dtype, m)
     head, room = ceil_div(4 * (3 * (regions + 1) + 1), point), 2 * max(m, all_segments)
-    # a corner and a half to a segment is usual; where they are many, they are found once more, in the memory they need
+    # usually a segment has 1.5 corners; if there are more, the emission runs again with enough memory
     room = max(min(room, 6 * all_segments + 1024, device.max_alloc_bytes // point - head), 1)
     alone = not given and starts is None and regions == 1 and cuts == "count"
     if alone and candidates.shared and kernel != "naive" and segments <= count:
@@ -168,7 +168,7 @@ def emit_plan(device, out, room) -> Output:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates of both sides: names or memory, their type, and how many there are at most."""
+    """Candidates of both sides: names or memory, their type, and the most that there are."""
 
     lower: object
     upper: object
@@ -186,7 +186,7 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Memory:
-    """What hulls and tangents are written to; see cl_src/arc/arc_segments.h."""
+    """Memory for hulls and tangents; see cl_src/arc/arc_segments.h."""
 
     cut: object
     corners: Scratch
@@ -197,11 +197,11 @@ class Memory:
 
 
 def _fused_plan(device, candidates, segments, flag, params, join, head, room):
-    """From candidates of one region to staged vertices in one kernel, and the Output of their last launch; or None."""
+    """Plan with one kernel from candidates of one region to staged vertices, and its Output; None if not possible."""
     longest = ceil_div(candidates.m, segments)
     if longest > SHORT or 2 * candidates.m * candidates.point_bytes > device.max_alloc_bytes:
         return None
-    # few lengths, for each is built; the shorter, the more groups at once
+    # few lengths, since each is a build; shorter ones let more groups run at once
     longest = next(length for length in LENGTHS if longest <= length)
     policy = fitting(
         device,
@@ -280,7 +280,7 @@ def _fused_plan(device, candidates, segments, flag, params, join, head, room):
 
 
 def _hulls_plan(device, candidates, segments, of_region, memory, params, check, kernel):
-    """Hulls and tangents: a work-item to a segment, in global or local memory, or a work-group to each block of one."""
+    """Plan of hulls and tangents: a work-item per segment, in global or local memory, or a work-group per block."""
     number, each, m = np.uint32(segments), np.uint32(of_region), np.uint32(candidates.m)
     moved = candidates.m * ((1 if candidates.shared else 2) * candidates.point_bytes + 8) + 16 * segments
     naive = select(device, "region/arc/arc_hulls", candidates.dtype, candidates.m)
@@ -290,7 +290,7 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
 
     def tangents(own=0, fit=0):
         policy, groups = _shape(device, "region/arc/arc_tangents", candidates.dtype, 2 * segments)
-        groups = min(groups, BUSY * device.compute_units) if own else groups  # there is seldom any left
+        groups = min(groups, BUSY * device.compute_units) if own else groups  # few are left
         args = (
             candidates.lower,
             candidates.upper,
@@ -361,7 +361,7 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
 
 
 def _blocks_plan(device, candidates, segments, memory, params):
-    """Blocks of long segments, as many as keep the device busy; then the segments', if they have several."""
+    """Plan of the hulls of long segments: the hulls of their blocks, merged if a segment has several blocks."""
     cut, corners, ranges, flag = memory.cut, memory.corners, memory.ranges, memory.flag
     points, m = candidates.lower, np.uint32(candidates.m)
     policy = select(device, "region/arc/arc_hulls_blocks", candidates.dtype, candidates.m)
@@ -370,7 +370,7 @@ def _blocks_plan(device, candidates, segments, memory, params):
     if not serial and mean > policy.tile and candidates.dtype == np.float32 and device.local_mem_bytes >= WIDE_LOCAL:
         policy = within_limits(replace(policy, wg_size=2 * policy.wg_size), device)
     tile = policy.tile * (STRIP if serial else 1)
-    # enough blocks for all compute units, but none too short, nor too long for one work-group
+    # enough blocks for all compute units, neither too short nor too long for one work-group
     wanted = ceil_div(BUSY * device.compute_units, segments)
     fan = max(min(wanted, mean // (tile if serial else LEAST)), 1)
     if not serial:

@@ -1,6 +1,6 @@
-"""What the study of adaptive regions compares: the walk as it was published, and the kernels for segments' hulls.
+"""Variants for the study of adaptive regions: the walk as published, and the kernels for segments' hulls.
 
-Nobody needs these to outline points; `adaptive_region` chooses the kernel, and joins without crossings.
+Use `adaptive_region` to outline points: it chooses the kernel, and its outline does not cross itself.
 
 Source: the adaptive region construction (ARC) for radio propagation maps.
 """
@@ -34,7 +34,7 @@ def region_by_kernel(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> Region | CrossRegion:
-    """`adaptive_region`, with the hulls of segments found by one kernel: the same region.
+    """The region of `adaptive_region`, with a choice of the kernel for the hulls of segments.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def published_walk(
 
 
 class Walk:
-    """An outline as it was published: tangents walked from hull to hull, crossings and all.
+    """An outline as published: along tangents from hull to hull, with its crossings.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=32, items_per_thread=2048"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, measures=False, variant='group', wg_size=32, items_per_thread=2048"/>\
 // batch_crowded: the convex hulls of groups whose pieces left most of their points, as on a circle.
 //
 //   stalled  [ k k k .. ]                           one work-item to a group
@@ -11,7 +11,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=64, items_per_thread=128"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, measures=False, variant='group', wg_size=64, items_per_thread=128"/>\
 // batch_tiles: the convex hull of each of many larger groups of points, or of pieces of them.
 //
 //   jobs     [ begin, end, slot, target | .. ]      of at most ${min(wg_size * items_per_thread, 65536)} points, a work-group to each
@@ -18,7 +18,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"
 #include "batch/batch_sieve.h"

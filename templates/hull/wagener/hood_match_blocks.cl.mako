@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=64, items_per_thread=8"/>\
 // hood_match_blocks: one hood of every block of sorted points, merged as published from single points in local memory.
 //
 //   points  | block 0: ${wg_size * items_per_thread} points   | block 1          | ..    a work-group to a block
@@ -12,7 +12,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #define HOOD_SPACE local
 typedef ushort slot_t;

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=64, items_per_thread=1"/>\
 // hood_merge: hoods of `span` blocks, side by side, become hoods of twice as many; a work-group per pair and side.
 //
 //   P  | run | run | .. |   Q  | run | .. |      a run: what is left of a block's hood, a range of corners
@@ -14,7 +14,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}
 
