@@ -33,7 +33,7 @@ class Result:
         return self.buffers[name.name if isinstance(name, Scratch) else name]
 
     def read(self, scratch: Scratch, count=None, start=0) -> np.ndarray:
-        """Scratch memory as a new array, once everything before has run."""
+        """Scratch memory as a new array, after waiting for all earlier commands."""
         return read(
             self.session,
             self[scratch],
@@ -44,7 +44,7 @@ class Result:
         )
 
 
-#: Launches between two looks at the clock, and the most seconds of enqueued work of a watched run.
+#: A watched run reports after so many launches, or after so many seconds.
 WATCH_LAUNCHES = 64
 WATCH_SECONDS = 0.05
 
@@ -52,18 +52,19 @@ WATCH_SECONDS = 0.05
 def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     """Enqueue the steps of a plan in order and return without waiting.
 
-    Within `clgeom.runtime.call.recording` the phases are recorded, one for each step or series; where that asks for
-    times, they come from the device's own events, and the run waits for its end.
+    Within `clgeom.runtime.call.recording` the phases are recorded, one for each step or series. If the call is timed,
+    the times come from the device's events, and the run waits for its end.
 
     Parameters
     ----------
     session : Session
     plan : Plan
     watch : function of a float, optional
-        Called now and then with the share of the launches that has ended. The run then keeps little work enqueued, so
-        that an exception (of `watch`, or KeyboardInterrupt) ends it soon.
+        Called repeatedly with the share of launches that have ended. The run then keeps little work enqueued, so that
+        an exception (of `watch`, or KeyboardInterrupt) ends it soon.
     **buffers : pyopencl.Buffer or DeviceArray
-        What the names in the steps' arguments stand for. Chunks of a `DeviceArray` bind as "name[0]", "name[1]" ...
+        The buffers that the names in the steps' arguments stand for. Chunks of a `DeviceArray` have the names
+        "name[0]", "name[1]" ...
     """
     bound = {}
     for name, value in buffers.items():
@@ -71,14 +72,14 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
     call = current()
     timed = call is not None and call.timed
-    if timed:  # the rule of clgeom.runtime.memory: on another queue only after what the session's had to do
+    if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
         queue = session.profiling_queue
         for part in plan:
             _take_scratch(session, part, bound)
         finish(session)
     try:
         for part in plan:
-            _take_scratch(session, part, bound)  # part by part: the device is at work meanwhile
+            _take_scratch(session, part, bound)  # part by part: the device works at the same time
             events.append(_enqueue(session, queue, part, bound, pace, timed))
         if timed:
             finish(session, queue)
@@ -91,14 +92,14 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
 
 
 def _take_scratch(session, part, bound):
-    """Scratch memory for the arguments of a Step or Series that have none yet."""
+    """Allocate scratch memory for the arguments of a Step or Series that have none yet."""
     for arg in part.args:
         if isinstance(arg, Scratch) and arg.name not in bound:
             bound[arg.name] = allocate(session, arg.nbytes)
 
 
 def _enqueue(session, queue, part, bound, pace, timed):
-    """Enqueue a Step or all of a Series; its events when timed."""
+    """Enqueue a Step or all launches of a Series; returns their events when timed."""
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
@@ -116,7 +117,7 @@ def _enqueue(session, queue, part, bound, pace, timed):
             again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, (groups * local,), (local,))
             return _again(session, queue, f"launch {step.kernel}", error, again)
 
-    # measured: set_arg takes 6 to 14 us to find out that it was given a number
+    # measured: set_arg takes 6 to 14 us to recognise a number
     set_number = getattr(kernel, "_set_arg_buf", kernel.set_arg)
     try:
         for at, arg in enumerate(step.args):
@@ -129,7 +130,7 @@ def _enqueue(session, queue, part, bound, pace, timed):
             if pace:
                 pace.launched(event)
             return (event,) if timed else ()
-        # converted once by columns: thousands of launches are a matter of microseconds each
+        # converted once by columns, since each of thousands of launches takes only microseconds
         columns = [
             (place, list(part.values[:, column].astype(step.args[place].dtype)))
             for column, place in enumerate(part.places)
@@ -149,7 +150,7 @@ def _enqueue(session, queue, part, bound, pace, timed):
 
 
 class _Pace:
-    """Keeps a watched run from running far ahead of the device."""
+    """Limits how far a watched run is ahead of the device."""
 
     def __init__(self, plan, watch):
         self.watch, self.launches, self.waited_for = watch, 0, None
@@ -161,7 +162,7 @@ class _Pace:
         now = time.perf_counter()
         if self.launches - self.at < WATCH_LAUNCHES and now - self.last < WATCH_SECONDS:
             return
-        if self.waited_for is not None:  # the launches of one slice ago: the device stays busy with those since
+        if self.waited_for is not None:  # the end of the slice before: the device stays busy with the launches since
             self.waited_for.wait()
             self.watch(self.at / self.total)
         self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches
@@ -175,7 +176,7 @@ def _name(arg):
 
 
 def allocate(session, nbytes: int):
-    """Scratch memory of the session's pool; `DeviceLimit` when the device has not that much."""
+    """Scratch memory from the session's pool; `DeviceLimit` when the device has too little."""
     import pyopencl as cl
 
     limit = session.profile.max_alloc_bytes
@@ -189,8 +190,10 @@ def allocate(session, nbytes: int):
 
 
 def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
-    """`count` elements of a buffer from element `start`, as a new array or in the contiguous array `out`; waits for
-    what was enqueued before."""
+    """`count` elements of a buffer from element `start` on, as a new array or in the contiguous array `out`.
+
+    Waits for all commands enqueued before.
+    """
     out = np.empty(count, dtype) if out is None else out
     if count:
         _copy(session, queue or session.queue, "read results", out, buffer, src_offset=start * out.itemsize)
@@ -205,13 +208,13 @@ def write(session, buffer, values: np.ndarray) -> None:
 def copy_in(session, buffer, values: np.ndarray):
     """Start an asynchronous copy of a contiguous array into a buffer; returns its event.
 
-    The copy begins after what the session's queue has now, and the memory does not return to the pool before its end.
+    The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
     """
     import pyopencl as cl
 
     with failures(session.device, "take data"):
         before = cl.enqueue_marker(session.queue)
-        session.queue.flush()  # else the other queue might wait for what is never begun
+        session.queue.flush()  # else the other queue might wait for a command that never begins
     queue = session.copy_queue
     copied = _copy(session, queue, "take data", buffer, values, is_blocking=False, wait_for=[before])
     session.pool.hold(buffer, copied)
@@ -245,12 +248,12 @@ def _again(session, queue, doing, error, command):
         queue.finish()
         return command()
     except cl.Error as last:
-        settle(session.queue)  # kernels may still use memory of the host that the caller is about to free
+        settle(session.queue)  # kernels may still use host memory that the caller frees next
         raise failure(session.device, doing, last) from last
 
 
 def finish(session, queue=None) -> None:
-    """Wait until all that was enqueued has ended, in the session's queue or another."""
+    """Wait until all commands in the session's queue, or in another one, have ended."""
     with failures(session.device, "end what was launched"):
         (queue or session.queue).finish()
 
@@ -348,9 +351,9 @@ def copy(session, source, target, nbytes: int, *, start: int = 0, at: int = 0):
 
 
 def host_buffer(session, array: np.ndarray, *, writable=False):
-    """A buffer that is the memory of a contiguous array (on CPU devices), for kernels to read or also to write.
+    """A buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
 
-    What they wrote can be seen in the array after `show_host`.
+    `show_host` makes what they wrote visible in the array.
     """
     import pyopencl as cl
 
@@ -362,12 +365,12 @@ def host_buffer(session, array: np.ndarray, *, writable=False):
 
 
 def in_place(session, array: np.ndarray):
-    """A buffer that is the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
+    """A buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
     return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)
 
 
 def show_host(session, buffer, array: np.ndarray) -> None:
-    """Wait until what kernels wrote to an array's own memory can be seen there."""
+    """Wait until what kernels wrote to an array's memory is visible in the array."""
     import pyopencl as cl
 
     try:

@@ -59,7 +59,7 @@ class Step:
     def over(
         cls, profile, kernel, args, n, *, dtype=None, tile=None, most=None, params=None, bytes_moved=0, options=()
     ):
-        """The launch of a kernel over `n` elements: policy and number of groups are those of this device.
+        """The launch of a kernel over `n` elements, with the policy and the number of groups for this device.
 
         Parameters
         ----------
@@ -70,9 +70,9 @@ class Step:
         dtype : numpy.dtype, optional
             Type of the elements, for policies that depend on it.
         tile : int, optional
-            Elements of a group's tile where that is fixed; else the policy's.
+            Elements of a group's tile, if it is fixed; by default the policy's.
         most : int, optional
-            Elements that the policy is chosen for where this is one launch of several.
+            Number of elements for the choice of the policy, if this is one launch of several.
         params, bytes_moved, options
             As in `Step`.
         """
@@ -82,14 +82,14 @@ class Step:
 
     @functools.cached_property
     def key(self) -> tuple:
-        """What `kernel_of` knows the kernel by."""
+        """The key of the kernel for `kernel_of`."""
         parameters = {**self.policy.parameters(), **self.params}
         return self.kernel, tuple(sorted(parameters.items())), self.options
 
 
 @dataclass(frozen=True)
 class Series:
-    """Launches of one kernel with different numbers: the stages of a table, for example.
+    """Launches of one kernel with different numbers, for example the stages of a table.
 
     Launch r takes the values ``values[r]`` for the arguments at `places` of the step, and ``groups[r]`` work-groups.
 
@@ -162,7 +162,7 @@ class Phase:
 
 
 def phase_of(part, events=()) -> Phase:
-    """The phase of a Step or Series, which took from its first event's start to its last one's end."""
+    """The phase of a Step or Series. Its time is from the start of the first event to the end of the last one."""
     step = part.step if isinstance(part, Series) else part
     groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
     return Phase(

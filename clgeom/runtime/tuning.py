@@ -1,8 +1,8 @@
-"""The policy of every kernel on every device: a table, looked up from the particular to the general.
+"""The policy of every kernel on every device: a table, searched from specific to general keys.
 
 A row's key is part of a device's name, the name of a runtime ("nvidia", "pocl", "intel", "amd"), a kind
 ("gpu", "cpu") or "any", and is looked for in that order; "any" is the safe default that every phase has.
-Numbers carry what was measured for them.
+Each number has its measurement beside it.
 """
 
 from __future__ import annotations
@@ -389,7 +389,7 @@ def fitting(profile, kernel: str, dtype, local_bytes) -> Policy:
 
 
 def overridden() -> bool:
-    """Whether policies of this context are not the table's: plans made before do not have them."""
+    """Whether this context overrides policies, so that cached plans do not apply."""
     return bool(_overrides.get())
 
 

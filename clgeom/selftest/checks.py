@@ -489,12 +489,12 @@ def _paths(session):
         found = fill(eq, shape, path=path, device=session, **given)
         _same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
         if found.decisions is not None:
-            _same(found.decisions.numpy(), expected.decisions.numpy(), f"decisions of {eq.name}")
+            _same(found.decisions.numpy(), expected.decisions.numpy(), f"choices of {eq.name}")
         if path == "tiles":
             if are_safe(session) and not session.profile.is_cpu:
                 once = fill(eq, shape, launches="single", device=session, **given)
                 _same(once.numpy(), expected.numpy(), "tiles in one launch")
             way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
-            _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
+            _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "choices of the traceback")
             _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
-    return "tiles, rows, splits and a walk back against stages"
+    return "tiles, rows, splits and a traceback against stages"

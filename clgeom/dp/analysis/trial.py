@@ -41,9 +41,9 @@ ENDS, SPREAD = 2, 4
 #: On the device: most cells and most stages of the first ones, memory for them in cells (two long stages are computed
 #: if they fit), and most operations of all cells.
 TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
-#: A kind of fault that is found on the host only: a range of a reduction that its index, of 32 bits, cannot run over.
+#: A kind of fault that only the host finds: the range of a reduction exceeds the 32 bits of its index.
 END = -1
-#: Most trials that a session remembers.
+#: Most trials that a session caches.
 MOST_REMEMBERED = 4_096
 
 
@@ -128,7 +128,7 @@ class Trial:
     def __init__(self, job: Job, nodes):
         self.job, self.nodes = job, nodes
         self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
-        # numbers of cells, ascending, their values, and whether these are known
+        # indices of cells, ascending, their values, and whether these are known
         self.numbers = np.empty(0, np.int64)
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
@@ -198,7 +198,7 @@ class Trial:
 
 
 class Lanes:
-    """Values of nodes in many cells at once, each computed only in the cells that certainly need it.
+    """Values of nodes in many cells together; a node is computed only in the cells that certainly need it.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ class Lanes:
             inner = Lanes(self.trial, self.i[parents], self.j[parents], self, parents)
             inner.indices = {index: at[parents] for index, at in self.indices.items()}
             inner.indices[k] = ks
-            # what does not change with k has been computed, or will be, for the cell
+            # nodes that do not depend on k are computed once for the cell
             found, there = inner.value(body, np.arange(len(ks)))
             bad = np.zeros(len(lanes), bool)
             np.logical_or.at(bad, of, ~there)
@@ -426,7 +426,7 @@ def _first_stages(job, *, trapped):
     fits |= (np.arange(len(cells)) < 2) & (2 * width <= held)
     fits &= cells * each <= TRIAL_OPERATIONS
     whole = int(fits.sum())
-    ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
+    ring = 2 if whole <= 2 else TRIAL_STAGES  # few, since each is a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
     policy, buffers = select(session.profile, stages.KERNEL, dtype, ring * width), {}
@@ -437,7 +437,7 @@ def _first_stages(job, *, trapped):
         found = quiet.run(Plan(Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
         stages.raise_first(quiet, step, found, buffers)
     if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
-        return  # what is read there is not known, and a loop may wait for it
+        return  # values read there are unknown, and a loop may wait for one
     some = np.unique(np.linspace(job.start + whole, job.stop - 1, 3).astype(np.int64))
     _, counts = stages.counts_of(job, job.start, job.stop)
     args = list(step.step.args)

@@ -1,5 +1,5 @@
-"""Specialised cell functions for tiles: conditions that are known there are folded away, parameters are held by the
-kernel."""
+"""Specialised cell functions for tiles: conditions that are known there are folded to constants, and the kernel holds
+elements of parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import LIMITS
 
-#: Nodes that an element of a parameter must not depend on, if it is to be read before the cell is computed.
+#: Nodes that an element of a parameter must not depend on if it is read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
 #: Bounds of the indices of cells that are not in the first row, or not in the first column.
 LATER = {"i": (1, None), "j": (1, None)}
@@ -34,7 +34,7 @@ class Held:
     Attributes
     ----------
     text : str
-        The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, indices moved into range.
+        The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, with clamped indices.
     cells : str
         `dp_cell_held`, and `dp_cell_held_i`, `_j`, `_i_j` for cells that are not in the first row, column, or neither:
         their DP_CONTEXT ends with the elements, named `dp_held0 ..`.
@@ -95,7 +95,7 @@ def held(equation, *, inner: bool) -> Held | None:
 
 
 def straight(value, decision, names, *, row=False) -> str:
-    """The statements of a cell without branches; empty if that would evaluate too much in vain.
+    """The statements of a cell without branches; empty if that would evaluate too many unused values.
 
     No parameter is read here, so both sides of a choice may be evaluated: work-items do not diverge.
 

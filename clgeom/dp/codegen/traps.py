@@ -58,7 +58,7 @@ def trapped(source: str, parameters: dict) -> str:
     words = [word for word, _, _ in tokens]
     spelled = [source[begin:end] for _, begin, end in tokens]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    spans = []  # (first token, one past the last, text before, text after, token replaced, text in its place)
+    spans = []  # (first token, one past the last, text before, text after, token to replace, its replacement)
     for at, word in enumerate(words):
         follows = words[at + 1] if at + 1 < len(words) else ""
         if word in arrays and follows == "[" and (at == 0 or words[at - 1] not in (".", "->")):

@@ -125,7 +125,7 @@ def traceback(
 
 def _job(equation, shape, values, device, parameters, caller) -> Job:
     if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
-        raise InvalidInput(f"{caller} needs an equation with up to 256 decisions. Got {equation.decisions} instead.")
+        raise InvalidInput(f"{caller} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=caller)
     held = check_values(equation, given_values(values, parameters, caller=caller), caller=caller)
     session = as_session(device)
@@ -151,7 +151,7 @@ def _moves(moves, equation, pattern, caller):
         found.append(move)
     if len(found) != equation.decisions:
         raise InvalidInput(
-            f"The 'moves' parameter of {caller} must have one entry for each of {equation.decisions} decisions. "
+            f"The 'moves' parameter of {caller} must have one entry for each of {equation.decisions} choices. "
             f"Got {len(found)} instead."
         )
     return tuple(found)

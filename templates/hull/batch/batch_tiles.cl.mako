@@ -38,7 +38,7 @@
 
 typedef struct { local const real_t *x, *y; local const ushort *number; } things_t;
 #define BEFORE(t, a, b) CLGEOM_BEFORE((t).x[a], (t).y[a], (t).x[b], (t).y[b], (t).number[a] < (t).number[b])
-#include "keys/place_sort.h"
+#include "keys/index_sort.h"
 
 // The hull from both hoods, which share their ends; on a line the way back is the way there.
 typedef struct { local const real_t *x, *y; local const ushort *hoods; uint lower, upper; } chain_t;
@@ -130,7 +130,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
 
         for (uint k = lid; k < held; k += WG_SIZE)
             order[k] = k;
-        group_place_sort(things, order, held, lid);
+        group_index_sort(things, order, held, lid);
         const uint2 sizes = group_hoods(list, order, held, hoods, merging, lid);
         if (lid == 0) {
             is_open = sizes.x != sizes.y;
