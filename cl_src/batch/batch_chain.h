@@ -39,7 +39,7 @@ inline __attribute__((always_inline)) uint item_chain(const chain_t c, uint coun
     }
     if (count == 1)
         lower = stack.size;
-    *flat = count <= 2 || lower + stack.size - 1 > count;      // every point is on the way there and on the way back
+    *flat = count <= 2 || lower + stack.size - 1 > count;      // every point is in both hoods
     if (!*flat)
         for (uint k = 1; k < stack.size; ++k)
             CHAIN_SET(c, lower + k - 1, CHAIN_GET_UPPER(c, count, k));

@@ -1,5 +1,5 @@
-// hood/hood.h: what merging hoods needs. The includer has geometry/orient2d.h and KEEP_COLLINEAR: 1 when points on an edge count as
-// corners.
+// hood/hood.h: predicates for merging hoods. The includer has geometry/orient2d.h and KEEP_COLLINEAR: 1 when points on an
+// edge count as corners.
 //
 // A hood is the lower (side 0) or upper (side 1) half of a convex hull, from left to right. Points are in lexicographic
 // order, which is that of x after a shear too small to matter; shears keep orientations, so equal x need no care.

@@ -23,7 +23,7 @@ FAR = 1 << 40
 
 @dataclass(frozen=True)
 class Near:
-    """Constant dependence offsets: every read is ``M(i + di, j + dj)``.
+    """Near dependences: every read is ``M(i + di, j + dj)`` with constant dependence offsets (di, dj).
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Far:
-    """Any other dependences; tables are filled with one launch per stage.
+    """Far dependences, that is any others. Tables are filled with one launch per stage.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def traceback(
     Parameters
     ----------
     equation : Equation
-        One that reads near cells and returns its choice (``decisions``), one of up to 256.
+        An equation with near dependences only, which returns one of up to 256 choices (``decisions``).
     shape : tuple of int
         Rows and columns.
     moves : sequence of (int, int) or None
@@ -102,7 +102,7 @@ def traceback(
     moves = _moves(moves, equation, job.pattern, caller)
     if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
-            f"{caller} needs an equation that reads near cells of one corner. {equation.name} reads {equation.reach}."
+            f"{caller} needs an equation with near dependences in one quadrant. {equation.name} reads {equation.reach}."
         )
     if tiles.flips_for(job, filter(None, moves)) is None:
         raise InvalidInput(

@@ -6,8 +6,8 @@
 //   slots    .. | a a a a a a a a . . | ..          indices in the group, by turns with `other` merged by x, y, index;
 //   other    .. | b b b b b b b b . . | ..          then b has them in order, and a gets the chain
 //
-// A merge sort of indices in global memory and a monotone chain, serial both: it is many such groups that need no more than
-// this. Groups of more than `most` points are left to others. Reads n log n points, mostly from caches.
+// A merge sort of indices in global memory, then a monotone chain, both serial: there are many such groups. Groups of more
+// than `most` points are skipped. Reads n log n points, mostly from caches.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"

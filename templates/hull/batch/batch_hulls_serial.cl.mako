@@ -8,7 +8,7 @@
 //   slots    | v v v v . . . . . | v v . | v v v v v . . . | ..     numbers of the hull's vertices, counter-clockwise
 //   counts     4                   2       5                        of vertices, by target
 //
-// What jobs are says batch/batch_jobs.h. `ids` has the numbers of the points if `mapped`, which else are their rows.
+// batch/batch_jobs.h defines jobs. With `mapped`, `ids` has the numbers of the points; otherwise these are their rows.
 //
 // A job: an octagon of extreme points sieves out what is certainly inside, 32 bytes at a time; the rest is sorted by x, y,
 // number, and goes through a monotone chain. Reads every point once, or twice from a cache.

@@ -81,7 +81,7 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
                 next[k] = item_merged(&pair, at);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        // A size is replaced when nobody will read the old one, or the corners that it counts.
+        // A size is replaced when no work-item will read the old one, or the corners that it counts.
         for (uint k = lid; k < BLOCK / 2 >> log_d; k += WG_SIZE) {
             PAIR(pair, k)
             local_size[2 * d * k] = item_size(&pair);
