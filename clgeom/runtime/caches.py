@@ -53,7 +53,7 @@ def what_about_tables(error) -> str:
     tables = folder().parent / "pytools"
     return (
         f"pyopencl cannot use its tables in the folder '{tables}': {error}. Remove that folder, or let XDG_CACHE_HOME "
-        "name another place."
+        "name another folder."
     )
 
 

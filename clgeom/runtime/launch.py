@@ -132,13 +132,13 @@ def _enqueue(session, queue, part, bound, pace, timed):
             return (event,) if timed else ()
         # converted once by columns, since each of thousands of launches takes only microseconds
         columns = [
-            (place, list(part.values[:, column].astype(step.args[place].dtype)))
-            for column, place in enumerate(part.places)
+            (index, list(part.values[:, column].astype(step.args[index].dtype)))
+            for column, index in enumerate(part.indices)
         ]
         events = []
         for number, groups in enumerate(part.groups.tolist()):
-            for place, values in columns:
-                set_number(place, values[number])
+            for index, values in columns:
+                set_number(index, values[number])
             event = launch(groups)
             if timed:
                 events.append(event)

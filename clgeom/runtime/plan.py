@@ -91,19 +91,19 @@ class Step:
 class Series:
     """Launches of one kernel with different numbers, for example the stages of a table.
 
-    Launch r takes the values ``values[r]`` for the arguments at `places` of the step, and ``groups[r]`` work-groups.
+    Launch r takes the values ``values[r]`` for the arguments at `indices` of the step, and ``groups[r]`` work-groups.
 
     Parameters
     ----------
     step : Step
-        Its own values at `places`, which give their types, and its own `groups` are not used.
-    places : tuple of int
-    values : ndarray, shape (launches, len(places))
+        Its own values at `indices`, which give their types, and its own `groups` are not used.
+    indices : tuple of int
+    values : ndarray, shape (launches, len(indices))
     groups : ndarray of int, shape (launches,)
     """
 
     step: Step
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     values: np.ndarray
     groups: np.ndarray
 

@@ -86,7 +86,7 @@ def on_host(job: Job, nodes) -> Trial:
     for stage in range(job.start, job.stop):
         count = job.pattern.count(stage, *job.shape)
         before = trial.steps
-        trial.compute(*job.pattern.cells_at(stage, _places(count), *job.shape), keep=True)
+        trial.compute(*job.pattern.cells_at(stage, _positions(count), *job.shape), keep=True)
         if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
             break  # another stage like this one would exceed the budget
     else:
@@ -99,7 +99,7 @@ def on_host(job: Job, nodes) -> Trial:
     return trial
 
 
-def _places(count):
+def _positions(count):
     """Positions in a stage: all, or its ends and some between."""
     if count <= STAGE_CELLS:
         return np.arange(count)
@@ -175,18 +175,18 @@ class Trial:
         """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
         job = self.job
 
-        def place(fault):
+        def order(fault):
             return job.pattern.stage_of(*fault[1], *job.shape), fault[1]
 
         if self.faults:
-            kind, cell, a, b = min(self.faults, key=place)
+            kind, cell, a, b = min(self.faults, key=order)
             if kind == END:
                 raise IntegerOverflow(
                     f"Cell {cell} of {job.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
                 )
             raise stages.fault(job, cell, kind, a, b)
         if self.doubts:
-            kind, cell, a, b = min(self.doubts, key=place)
+            kind, cell, a, b = min(self.doubts, key=order)
             words = {
                 stages.OVERFLOW: "and wraps around, as integers do",
                 stages.DIVISION: "and takes the quotient and the remainder to be 0",
@@ -306,7 +306,7 @@ class Lanes:
         counts = np.where(known, np.maximum(end - first, 0), 0)
         each = int(max(min(LOOP_CELLS // max(len(lanes), 1), counts.max(initial=0)), 2))
         short = counts <= each
-        of, ks = _places_of_loops(counts, short, each)
+        of, ks = _positions_of_loops(counts, short, each)
         if not len(of):
             values[:] = neutral(node.data, body.type) if node.op == "reduce" else -1
         else:
@@ -381,7 +381,7 @@ class Lanes:
         self.note(kind, lanes, a, into=self.trial.doubts)
 
 
-def _places_of_loops(counts, short, each):
+def _positions_of_loops(counts, short, each):
     """(loop, position in it): all positions of short loops, in order; of long ones both ends and some between."""
     all_of = np.repeat(np.flatnonzero(short), counts[short])
     starts = np.repeat(np.cumsum(counts[short]) - counts[short], counts[short])
@@ -434,14 +434,14 @@ def _first_stages(job, *, trapped):
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
-        found = quiet.run(Plan(Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
+        found = quiet.run(Plan(Series(step.step, step.indices, planned.numbers, planned.groups)), **buffers)
         stages.raise_first(quiet, step, found, buffers)
     if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
         return  # values read there are unknown, and a loop may wait for one
     some = np.unique(np.linspace(job.start + whole, job.stop - 1, 3).astype(np.int64))
     _, counts = stages.counts_of(job, job.start, job.stop)
     args = list(step.step.args)
-    args[step.places[0] + 5] = np.int32(0)  # what was computed before is not known
+    args[step.indices[0] + 5] = np.int32(0)  # what was computed before is not known
     unknown = step._replace(step=replace(step.step, args=tuple(args)))
     rows = []
     for stage in some:
@@ -449,5 +449,5 @@ def _first_stages(job, *, trapped):
         edge = min(count, EDGE_CELLS)
         rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
     numbers = np.array(rows, np.int64)
-    found = quiet.run(Plan(Series(unknown.step, step.places, numbers, np.ones(len(rows), np.int64))), **buffers)
+    found = quiet.run(Plan(Series(unknown.step, step.indices, numbers, np.ones(len(rows), np.int64))), **buffers)
     stages.raise_first(quiet, unknown, found, buffers, known=0)

@@ -80,8 +80,8 @@ def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:
     for first in range(begin, end, CHUNK):
         stages = np.arange(first, min(first + CHUNK, end), dtype=np.int64)
         here = counts[first - begin : first - begin + len(stages)]
-        places = np.linspace(0, here - 1, SAMPLES).astype(np.int64)
-        i, j = job.pattern.cells_at(stages, places, *job.shape)
+        positions = np.linspace(0, here - 1, SAMPLES).astype(np.int64)
+        i, j = job.pattern.cells_at(stages, positions, *job.shape)
         env = {"i": i, "j": j, "n": job.shape[0], "m": job.shape[1], **job.values}
         found.append(np.broadcast_to(work.estimate(env, {}, longest), i.shape).max(axis=0))
     return np.concatenate(found)

@@ -74,9 +74,9 @@ def held(equation, *, inner: bool) -> Held | None:
     if any(depends_on(load, NOT_HELD) for load in loads):
         return None
     names, functions, kinds = {}, [], []
-    for place, load in enumerate(loads):
-        names[load] = f"dp_held{place}"
-        head = f"inline {load.type} dp_load{place}({INDICES}"
+    for number, load in enumerate(loads):
+        names[load] = f"dp_held{number}"
+        head = f"inline {load.type} dp_load{number}({INDICES}"
         functions.append(function(equation, head, *statements(equation, load, clamped=True)))
         by = (depends_on(load, ("i",)), depends_on(load, ("j",)))
         kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
@@ -119,7 +119,7 @@ def straight(value, decision, names, *, row=False) -> str:
     told = row and any(depends_on(p.args[1], ("cell",)) for p in parts if p.op == "cell")
     if len(parts) > MOST_NODES or not pairs or told or any(p.op not in CHEAP for p in parts):
         return ""
-    for part, place in parts.items():
+    for part, number in parts.items():
         if part.op in text.LEAVES:
             known[part] = text.Writer((part,)).write(part, text.Block())[0]
         elif part.op == "cell" and not row:
@@ -130,8 +130,8 @@ def straight(value, decision, names, *, row=False) -> str:
                 made = f"M(i + ({offset(part.args[0], 'i')}), {known[part.args[1]]})"
             else:
                 made = expression_of(part, [known[arg] for arg in part.args], exact)
-            known[part] = f"dp_v{place}"
-            lines.append(f"const {part.type} dp_v{place} = {made};")
+            known[part] = f"dp_v{number}"
+            lines.append(f"const {part.type} dp_v{number} = {made};")
     if decision is not None:
         lines.append(f"decision = {known[decision]};")
     return "\n".join([*lines, f"return {known[value]};"])

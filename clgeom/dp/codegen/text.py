@@ -83,7 +83,7 @@ class Writer:
             uses[root] += 1
         self.shared = {part for part in nodes if uses[part] > 1 and not cheap(part)}
         self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
-        self.order = {part: place for place, part in enumerate(nodes)}
+        self.order = {part: number for number, part in enumerate(nodes)}
         self.sure = {}
         for part in nodes:
             self.sure[part] = self._sure(part)
@@ -262,8 +262,8 @@ class Writer:
             return f"{values[1]} {symbol} {values[0]} ? 1 : 0", TERNARY
         best, at = self.name("best"), self.name("which")
         block.lines += [f"{part.args[0].type} {best} = {values[0]};", f"int {at} = 0;"]
-        for place, value in enumerate(values[1:], 1):
-            block.lines.append(f"if ({value} {symbol} {best}) {{ {best} = {value}; {at} = {place}; }}")
+        for number, value in enumerate(values[1:], 1):
+            block.lines.append(f"if ({value} {symbol} {best}) {{ {best} = {value}; {at} = {number}; }}")
         block.names[part] = (at, ATOM)
         return at, ATOM
 

@@ -153,7 +153,7 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
             params["equation"] = job.equation.text(wide=True, wraps=job.wraps)
             here = replace(step, kernel=WIDE, policy=group, params=params)
         planned = launches(job, group if wide else policy, begin, end, wide=wide)
-        parts.append(Series(here, whole.places, planned.numbers, planned.groups))
+        parts.append(Series(here, whole.indices, planned.numbers, planned.groups))
     result = job.run(Plan(*parts), **buffers)
     if job.check:
         raise_first(job, whole, result, buffers)
@@ -164,7 +164,7 @@ class OneStep(NamedTuple):
     """A step that fills stages; the indices of its arguments first, last, low, high; and its memory for faults."""
 
     step: Step
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     faults: Scratch
 
 
@@ -202,7 +202,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
         buffers["kept"] = launch.allocate(job.session, kept.nbytes)
         launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
     args += [np.int32(n), np.int32(m)]
-    places = tuple(range(len(args), len(args) + 4))
+    indices = tuple(range(len(args), len(args) + 4))
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
     if checked:
@@ -211,14 +211,14 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
         launch.write(job.session, buffers["faults"], NO_FAULT)
     moved = 2 * n * m * job.equation.dtype.itemsize
     step = Step(KERNEL, policy, (*args, *job.arguments), 1, params, moved, job.options)
-    return OneStep(step, places, faults)
+    return OneStep(step, indices, faults)
 
 
 def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
     """Raise the error for the first fault that checked stages have noted, if there is one."""
     stage, index = result.read(whole.faults)[:2].tolist()
     if stage:
-        only, first = [*whole.step.args], whole.places[0]
+        only, first = [*whole.step.args], whole.indices[0]
         only[first : first + 4] = np.int32(stage - 1), np.int32(stage), np.uint32(index), np.uint32(index + 1)
         only[first + 5 : first + 7] = np.int32(known), np.int32(index)
         again = replace(whole.step, args=tuple(only))

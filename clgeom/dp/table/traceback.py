@@ -1,7 +1,7 @@
 """Checkpointed traceback: follow the choices of a table from its corner, with memory for a few rows.
 
-The table is filled once, and the last row of each band of rows is held. Then, from the lowest band upwards, a band is
-filled again from the row above it, its choices are kept, and the traceback goes on through them.
+The first fill keeps the last row of each band of rows, the checkpoint. Then, from the lowest band upwards, each band is
+filled again from the checkpoint above it with all choices kept, and the traceback continues through them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 
-#: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
+#: Steps of the traceback in a launch: they are sequential, and each takes up to a microsecond on a GPU.
 STEPS = 1 << 17
-#: Bytes of the choices of a band.
+#: Most bytes of the choices of a band.
 BAND_BYTES = 1 << 28
 
 
@@ -191,7 +191,7 @@ def _traced(job, moves, band_bytes) -> Traceback:
     while min(cursor[:2]) >= 0:
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
-        # a band is a table of its own, as far to the right as the traceback has come
+        # a band is filled as a separate table, up to the column that the traceback has reached
         here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False)
         launches, groups = here.launches()
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)

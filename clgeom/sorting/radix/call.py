@@ -97,10 +97,10 @@ class Call:
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
             raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
         array = array.astype(np.int64)
-        for place, expected in ((0, 0), (-1, self.n)):
-            if array[place] != expected:
+        for index, expected in ((0, 0), (-1, self.n)):
+            if array[index] != expected:
                 must = f"begin with 0 and end with the number of keys, {self.n}"
-                raise self._wrong("offsets", must, f"{array[place]} at [{place}]")
+                raise self._wrong("offsets", must, f"{array[index]} at [{index}]")
         lengths = np.diff(array)
         if (lengths < 0).any():
             i = int(np.argmax(lengths < 0))
@@ -109,9 +109,9 @@ class Call:
 
     def _checked_values(self, values):
         if is_device_array(values) != self.on_device:
-            places = ("on the host", "on the device")
-            must = f"be where the keys are, {places[self.on_device]}"
-            raise self._wrong("values", must, f"an array {places[not self.on_device]}")
+            sides = ("on the host", "on the device")
+            must = f"be where the keys are, {sides[self.on_device]}"
+            raise self._wrong("values", must, f"an array {sides[not self.on_device]}")
         must = f"have one entry for each of the {self.n} keys"
         if not self.on_device:
             values = self._array(values, "values", must)
