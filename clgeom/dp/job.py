@@ -1,4 +1,4 @@
-"""`Job`: the checked arguments of a fill, bound to a device, from which every path works."""
+"""`Job`: the checked arguments of a fill, bound to a device; the input of every path."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Job:
     ----------
     shape : tuple of int
     layout : str or None
-        None: the path chooses.
+        None if the path may choose.
     stop : int
         Stages start <= s < stop are filled.
     values : dict
@@ -80,7 +80,7 @@ class Job:
         return build_options(self.session)
 
     def run(self, plan, *, span=(0.0, 1.0), **buffers):
-        """Run a plan with the parameters bound. `span` is its share of the progress."""
+        """Run a plan with the parameters bound. `span` is its part of the progress."""
         watch = None
         if self.watch is not None:
             low, high = span

@@ -78,7 +78,7 @@ def test_start_and_stop(session):
 def test_recover_says_what_is_wrong(session, capfd):
     table = dp.fill(mixed("RUD", "int32"), (5, 9), path="stages", device=session)
     for source, message in (
-        ("out[0] = D(0, 0); return 1;", r"recover reads decisions as D\(a, b\), but keep='table' does not"),
+        ("out[0] = D(0, 0); return 1;", r"recover reads choices as D\(a, b\), but keep='table' does not"),
         ("out[0] = 1;", "must return"),
         ("#define x\nreturn 0;", "directives"),
     ):

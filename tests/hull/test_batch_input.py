@@ -13,8 +13,9 @@ from clgeom.hull.batch.hulls import convex_hulls, convex_hulls_by_label
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.runtime.arrays import to_device
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill
+from clgeom.runtime.launch import allocate, fill
 from clgeom.runtime.launch import run as launch
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import Policy
 
 
@@ -144,7 +145,7 @@ def test_batch_tiles_stay_in_their_places(session):
     """Whatever hoods of NaN look like: no more vertices than points."""
     policy, n = Policy("group", 4, 8), 32
     slots, counts, status = (Scratch(name, np.uint32, 2 * n) for name in ("slots", "counts", "status"))
-    params = {**predicate_parameters(session, np.float32), "keep": True, "measures": False}
+    params = {**predicate_parameters(session, np.float32), "keep_collinear": True, "measures": False}
     args = ("points[0]", np.uint32(1), "jobs[0]", np.uint32(0), "status", slots, counts, status)
     for share in (0.1, 0.3, 0.5, 0.8, 0.95):
         points = cloud("normal", n, np.float32)

@@ -9,7 +9,8 @@ from clgeom.hull.convex import convex_hull
 from clgeom.hull.lexsort import SURVEY_FROM, lexsort
 from clgeom.runtime.arrays import as_device_points
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Scratch, allocate, write
+from clgeom.runtime.launch import allocate, write
+from clgeom.runtime.plan import Scratch
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 

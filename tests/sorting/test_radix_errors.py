@@ -12,7 +12,8 @@ from clgeom import argsort, sort, sort_by_key
 from clgeom.errors import InvalidInput
 from clgeom.primitives.gather import pick_plan
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import override, select
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import digit_windows, radix_plan

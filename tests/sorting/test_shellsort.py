@@ -13,7 +13,8 @@ from shellsorts import few, random, shapes
 from clgeom import shellsort
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Step, allocate, read, run, write
+from clgeom.runtime.launch import allocate, read, run, write
+from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 from clgeom.sorting.keys import KEY_TYPES

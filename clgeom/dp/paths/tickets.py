@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit
 from clgeom.runtime import launch
 from clgeom.runtime.call import unrecorded
-from clgeom.runtime.launch import Plan, Step
+from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.tuning import select
 
 KERNEL = "dp/paths/ticket_probe"

@@ -21,7 +21,7 @@ from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import TilePolicy, ceil_div
 from clgeom.runtime.tuning import select
 
