@@ -88,6 +88,10 @@ class Equation:
     them correctly itself (nearly all do), in C text only if it does so itself. So a traced equation, the same equation
     in C, and Python with NumPy scalars give the same table bit for bit.
 
+    NVIDIA's driver 580 drops, for compute capability 9.0, the sign of a negated int within two nested minima or maxima.
+    Traced equations, and calls of ``min`` and ``max`` in C, are compiled so that it does not; conditional expressions
+    in C and `helpers` are compiled as written.
+
     Dependences are proven for traced equations with affine reads, and for C text that reads only at ``i`` and ``j``
     plus constants.
 
