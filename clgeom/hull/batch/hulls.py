@@ -22,14 +22,16 @@ from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.primitives.compact import compact
-from clgeom.runtime.arguments import one_of, unmasked
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
     as_given,
+    as_given_rows,
     c_name,
     canonical_points,
     chunk_bounds,
+    host_values,
     is_device_array,
     leave_out,
     refuse_nonfinite,
@@ -165,7 +167,7 @@ def convex_hulls_by_label(
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
     ([3, 8], [0, 2, 3], [1, 4])
     """
-    points = as_given(points, caller="convex_hulls_by_label")
+    points, rows = as_given_rows(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
     order, offsets, labels = _grouped(labels, points, call)
     return replace(call.answer(points, offsets, order), labels=labels)
@@ -189,11 +191,7 @@ def _accepted_offsets(offsets, n, *, caller):
 
 def _integers(values, name, shape, *, caller):
     """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
-    unmasked(values, name, caller=caller)
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must be integers of shape {shape}. {error}") from error
+    array = host_values(values, caller=caller, name=name, expected=f"integers of shape {shape}")
     if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -11,6 +11,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import one_of, unmasked
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
 from clgeom.runtime.device_arrays import fetched, native_array
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.launch import read
 
 #: Types that kernels read, and the type that a value and a level are compared in.
@@ -113,7 +114,8 @@ def as_stack(raster, device, *, caller) -> Stack:
 def canonical_raster(raster, *, caller) -> np.ndarray:
     """A native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
     try:
-        array = np.asarray(np.ma.getdata(raster) if isinstance(raster, np.ma.MaskedArray) else raster)
+        given = values_of(raster, caller=caller, name="raster")
+        array = np.asarray(np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given)
     except (ValueError, TypeError) as error:  # ragged lists and the like
         raise InvalidInput(f"The 'raster' parameter of {caller} must be an array of numbers. {error}") from error
     _check_shape(array.shape, caller)
