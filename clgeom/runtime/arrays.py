@@ -231,7 +231,7 @@ def _as_coordinates(array, *, caller, name):
 
 def as_given(points, *, caller: str, name: str = "points"):
     """The caller's points as an array: arrays of numbers as they are, other objects by what they hold."""
-    return as_given_rows(points, caller=caller, name=name)[0]
+    return as_given_with_sizes(points, caller=caller, name=name)[0]
 
 
 def one_or_more_as_given(points, *, caller: str, name: str = "points"):
@@ -240,12 +240,12 @@ def one_or_more_as_given(points, *, caller: str, name: str = "points"):
     return given.reshape(2) if is_point(points) else given
 
 
-def as_given_rows(points, *, caller: str, name: str = "points"):
-    """The caller's points, and the row of each; None for the rows where point i is in row i."""
+def as_given_with_sizes(points, *, caller: str, name: str = "points"):
+    """The caller's points, and how many each row of what was given has; None where each has one."""
     if is_device_array(points) or (isinstance(points, np.ndarray) and points.dtype.kind not in "OV"):
         return points, None
-    points, rows = objects.points_and_rows(points, caller=caller, name=name)
-    return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), rows
+    points, sizes = objects.points_and_sizes(points, caller=caller, name=name)
+    return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
 
 
 def leave_out(points, *, nonfinite: str, caller: str):

@@ -26,8 +26,7 @@ from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
-    as_given,
-    as_given_rows,
+    as_given_with_sizes,
     c_name,
     canonical_points,
     chunk_bounds,
@@ -120,9 +119,13 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
-    points = as_given(points, caller="convex_hulls")
+    points, sizes = as_given_with_sizes(points, caller="convex_hulls")
     call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
-    return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
+    if sizes is None:
+        return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
+    offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
+    offsets = checked_offsets(offsets, len(sizes), caller=call.caller)
+    return call.answer(points, np.append(0, np.cumsum(sizes))[offsets])
 
 
 @overload
@@ -167,9 +170,9 @@ def convex_hulls_by_label(
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
     ([3, 8], [0, 2, 3], [1, 4])
     """
-    points, rows = as_given_rows(points, caller="convex_hulls_by_label")
+    points, sizes = as_given_with_sizes(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
-    order, offsets, labels = _grouped(labels, points, call)
+    order, offsets, labels = _grouped(labels, points, sizes, call)
     return replace(call.answer(points, offsets, order), labels=labels)
 
 
@@ -197,7 +200,7 @@ def _integers(values, name, shape, *, caller):
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _grouped(labels, points, call):
+def _grouped(labels, points, sizes, call):
     """(order, offsets, labels): which points come in which group, None when they are grouped as they are."""
     caller, n = call.caller, len(points)
     on_device = is_device_array(labels)
@@ -207,11 +210,14 @@ def _grouped(labels, points, call):
             f"The 'labels' parameter of {caller} must be integers of shape (n,). "
             f"Got {array.dtype} of shape {array.shape} instead."
         )
-    if len(array) != n:
+    rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
+    if len(array) != rows:
         raise InvalidInput(
-            f"The 'labels' parameter of {caller} must have one label for each of the {n} points. "
+            f"The 'labels' parameter of {caller} must have one label for each of the {rows} {what}. "
             f"Got {len(array)} instead."
         )
+    if sizes is not None:
+        array, on_device = np.repeat(fetched(array) if on_device else array, sizes), False
     if on_device and n and is_device_array(points):
         found = _grouped_on_device(array, call)
         if found is not None:

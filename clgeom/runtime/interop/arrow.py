@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.optional import require
 from clgeom.runtime.interop.columns import Column, choose_pair, interleaved, joined, known_pair
-from clgeom.runtime.interop.geometries import dimensions_left_out, numbered, vertices_of, with_missing
+from clgeom.runtime.interop.geometries import dimensions_left_out, sizes_of, vertices_of, with_missing
 from clgeom.runtime.interop.parameter import Parameter, is_instance
 
 #: Names of the numbers of a point of three or four dimensions, as GeoArrow has them.
@@ -41,21 +41,19 @@ def imported(value):
 
 
 def arrow_points(value, parameter: Parameter):
-    """(points, rows) of an array or a table, as `vertices_of` returns them."""
+    """(points, sizes) of an array or a table, as `vertices_of` returns them."""
     if is_instance(value, "pyarrow", "Table", "RecordBatch"):
         return _table_points(value, parameter)
     if not is_instance(value, "pyarrow", "ChunkedArray"):
         return _array_points(value, parameter)
-    parts, rows, start = [], [], 0
-    for chunk in value.chunks:
-        points, within = _array_points(chunk, parameter)
-        parts.append(points)
-        rows.append(start + (np.arange(len(chunk)) if within is None else within))
-        start += len(chunk)
-    if len(parts) == 1:
-        return parts[0], numbered(rows[0], start)
-    points = np.concatenate(parts) if parts else np.empty((0, 2))
-    return points, numbered(np.concatenate(rows), start) if parts else None
+    found = [_array_points(chunk, parameter) for chunk in value.chunks or [_empty(value.type)]]
+    if len(found) == 1:
+        return found[0]
+    points = np.concatenate([points for points, _ in found])
+    if all(sizes is None for _, sizes in found):
+        return points, None
+    ones = (np.ones(len(points), np.int64) for points, _ in found)
+    return points, np.concatenate([one if sizes is None else sizes for one, (_, sizes) in zip(ones, found)])
 
 
 def arrow_column(value, name: str, parameter: Parameter) -> Column:
@@ -64,9 +62,22 @@ def arrow_column(value, name: str, parameter: Parameter) -> Column:
     return Column(name, [_piece(chunk, name, parameter) for chunk in chunks])
 
 
-def arrow_values(value, parameter: Parameter) -> np.ndarray:
-    """An array of numbers or bools as `joined` returns it."""
+def arrow_values(value, parameter: Parameter):
+    """An array of numbers or bools as `joined` returns it; None for what ``numpy.asarray`` is to read."""
+    import pyarrow as pa
+
+    kind = value.type
+    if isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if not _is_of_numbers(kind.value_type if pa.types.is_dictionary(kind) else kind):
+        return None
     return joined(arrow_column(value, parameter.name, parameter), parameter)
+
+
+def _is_of_numbers(kind):
+    import pyarrow as pa
+
+    return any(holds(kind) for holds in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
 
 
 def _empty(dtype):
@@ -86,7 +97,7 @@ def _piece(array, name, parameter):
     kind = array.type
     if pa.types.is_null(kind):
         return np.zeros(len(array)), np.ones(len(array), bool)
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+    if not _is_of_numbers(kind):
         where = "" if name == parameter.name else f" in column '{name}'"
         raise parameter.wrong("hold numbers", f"{kind}{where}")
     if not array.null_count:
@@ -222,10 +233,10 @@ def _parts_points(array, parameter):
     import pyarrow.compute as pc
 
     inner = array.flatten()
-    points, within = _array_points(inner, parameter)
+    points, sizes = _array_points(inner, parameter)
     rows = pc.list_parent_indices(array).to_numpy()
-    rows = rows if within is None else rows[within]
+    rows = rows if sizes is None else np.repeat(rows, sizes)
     missing = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
     if len(missing):
         points, rows = with_missing(points.astype(np.result_type(points, np.float64), copy=False), rows, missing)
-    return points, numbered(rows, len(array))
+    return points, sizes_of(rows, len(array))

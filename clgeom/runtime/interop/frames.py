@@ -23,7 +23,7 @@ def is_pandas(value) -> bool:
 
 
 def pandas_points(value, parameter: Parameter):
-    """(points, rows) as `vertices_of` returns them; None for what ``numpy.asarray`` is to read."""
+    """(points, sizes) as `vertices_of` returns them; None for what ``numpy.asarray`` is to read."""
     if is_instance(value, "pandas", "DataFrame"):
         return _pandas_frame_points(value, parameter)
     array = _pandas_array(value)
@@ -103,7 +103,7 @@ def is_polars(value) -> bool:
 
 
 def polars_points(value, parameter: Parameter):
-    """(points, rows) of a frame, or of a series of arrays of two numbers, of structs or of well-known binary."""
+    """(points, sizes) of a frame, or of a series of arrays of two numbers, of structs or of well-known binary."""
     import polars as pl
 
     _refuse_lazy(value, parameter)

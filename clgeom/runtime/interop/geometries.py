@@ -38,8 +38,8 @@ def vertices_of(geometries, parameter: Parameter):
     Returns
     -------
     points : ndarray of float64, shape (n, 2)
-    rows : ndarray of int64, shape (n,), or None
-        The row of each point's geometry, None where point i is that of row i.
+    sizes : ndarray of int64, shape (number of geometries,), or None
+        How many points each geometry has, None where each has one.
     """
     import shapely
 
@@ -59,7 +59,7 @@ def vertices_of(geometries, parameter: Parameter):
     nowhere = shapely.is_missing(array) | ((shapely.get_type_id(array) == POINT) & shapely.is_empty(array))
     if nowhere.any():
         points, rows = with_missing(points, rows, np.flatnonzero(nowhere))
-    return points, numbered(rows, len(array))
+    return points, sizes_of(rows, len(array))
 
 
 def _never(array):
@@ -80,6 +80,7 @@ def with_missing(points, rows, missing):
     return points[order], rows[order]
 
 
-def numbered(rows, n):
-    """Rows, or None where they are 0, 1, 2 .. n - 1."""
-    return None if len(rows) == n and (rows == np.arange(n)).all() else rows
+def sizes_of(rows, n):
+    """How many points each of `n` rows has, None where each has one."""
+    sizes = np.bincount(rows, minlength=n)
+    return None if (sizes == 1).all() else sizes

@@ -22,8 +22,8 @@ from clgeom.runtime.interop.columns import structured_points
 from clgeom.runtime.interop.parameter import Parameter
 
 
-def points_and_rows(value, *, caller: str, name: str):
-    """The points of an object, and the rows that they are of.
+def points_and_sizes(value, *, caller: str, name: str):
+    """The points of an object, and how many of them each of its rows has.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def points_and_rows(value, *, caller: str, name: str):
     -------
     points : array_like, shape (n, 2)
         What ``numpy.asarray`` reads as it is meant: the value itself where that holds for it.
-    rows : ndarray of int64, shape (n,), or None
-        The row of the value that each point belongs to; None where point i is row i.
+    sizes : ndarray of int64, shape (number of rows,), or None
+        How many points each row of the value has; None where point i is row i.
     """
     parameter = Parameter(name, caller)
     if isinstance(value, np.ndarray):
