@@ -158,7 +158,7 @@ def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray
             return points
     array = _unmasked_points(points, caller=caller, name=name)
     if array.size == 0 and array.ndim == 1:
-        array = array.reshape(0, 2)
+        array = np.empty((0, 2), np.float64 if array.dtype == object else array.dtype)  # objects: geometries, say
     if array.ndim != 2 or array.shape[1] != 2:
         raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.")
     return np.require(_as_coordinates(array, caller=caller, name=name), requirements=["C", "A"])

@@ -34,7 +34,7 @@ def is_capsule(value) -> bool:
 
 def imported(value):
     """An object with Arrow's PyCapsule interface as an array of PyArrow; tables become arrays of structs."""
-    require("PyArrow", f"An object of type {type(value).__name__}")
+    require("PyArrow", f"An object of type {type(value).__name__}", "files")
     import pyarrow as pa
 
     return pa.array(value) if hasattr(value, "__arrow_c_array__") else pa.chunked_array(value)

@@ -29,9 +29,9 @@ def pandas_points(value, parameter: Parameter):
     array = _pandas_array(value)
     if _is_arrow(array):
         return arrow_points(_as_arrow(array), parameter)
-    if str(array.dtype) == "geometry" or array.dtype == object:
+    if str(value.dtype) in ("geometry", "object"):
         objects = np.asarray(array, dtype=object)
-        if str(array.dtype) == "geometry" or holds_geometries(objects):
+        if str(value.dtype) == "geometry" or holds_geometries(objects):
             return vertices_of(objects, parameter)
     return None
 

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 
+from clgeom.errors import InvalidInput
 from clgeom.runtime.interop.parameter import Parameter
 
 #: DLPack's numbers of memory that the host reads: CPU, page-locked memory of CUDA and of ROCm.
@@ -82,9 +83,11 @@ class _reported:
 
     def __exit__(self, kind, error, traceback):
         if isinstance(error, Exception):
-            where = "host" if self.kind in HOST else _named(self.kind)
-            got = f"{type(self.value).__name__} in the memory of {where}, which says: {error}"
-            raise self.parameter.wrong("be an array of numbers that can be read", got) from error
+            where = "the host" if self.kind in HOST else _named(self.kind)
+            raise InvalidInput(
+                f"The '{self.parameter.name}' parameter of {self.parameter.caller} must be an array of numbers that "
+                f"can be read. {type(self.value).__name__} in the memory of {where}: {error}"
+            ) from error
 
 
 def _copied(value):

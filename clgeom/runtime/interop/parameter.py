@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass
 
 from clgeom.errors import InputWarning, InvalidInput, warn
-from clgeom.runtime.arguments import wrong
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,8 @@ class Parameter:
     caller: str
 
     def wrong(self, expected: str, got: str) -> InvalidInput:
-        """The error for a value that is not as expected."""
-        return wrong(self.name, self.caller, expected, got)
+        """The error for a value that must be, have or hold something else."""
+        return InvalidInput(f"The '{self.name}' parameter of {self.caller} must {expected}. Got {got} instead.")
 
     def note(self, fact: str) -> None:
         """Warn of something about the value that the result does not show."""
