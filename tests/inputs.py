@@ -199,7 +199,7 @@ POINTS_OF = {
     "pyarrow FixedSizeList": interleaved,
     "pyarrow struct": lambda p: separated(np.concatenate([p[:1], p])).slice(1) if len(p) else separated(p),
     "pyarrow ChunkedArray": lambda p: chunks(interleaved(p)),
-    "pyarrow ChunkedArray of structs": lambda p: chunks(separated(p)),
+    "pyarrow ChunkedArray, structs": lambda p: chunks(separated(p)),
     "Arrow PyCapsule": lambda p: ByArrow(chunks(separated(p))),
 }
 #: Objects whose coordinates are float64.

@@ -79,6 +79,8 @@ def test_objects_of_geometries(session, name):
     for kind, make in GEOMETRIES_OF.items():
         if kind == "Shapely MultiPoint" and ("convex_hulls" in name or "drop" in name or ", n" in name):
             continue  # one row of many points; an empty point in it is none
+        if kind.startswith("GeoArrow, ") and "of none" in name:
+            continue  # GeoPandas writes no GeoArrow of nothing
         assert call(session, made(make, are_points, np.float64)) == expected, kind
 
 
