@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from inputs import (
     ByArrow,
     ByDLPack,
     LikeCuPy,
+    LikeTorch,
     OnCuda,
     geo_frame,
     gpd,
@@ -316,6 +318,12 @@ ERRORS = {
     "a frame that is lazy": (lambda: pl.LazyFrame({"x": [1], "y": [2]}), "Got a LazyFrame: call its method collect"),
     "a series": (lambda: pl.Series([1, 2]), "hold points: .*Got Int64"),
     "an array of numbers": (lambda: pa.array([1, 2]), "hold points: .*Got int64"),
+    "wide numbers": (
+        lambda: pl.DataFrame({"x": [1], "y": [2]}, {"x": pl.Int128, "y": pl.Int128}),
+        "hold numbers. Got Int128",
+    ),
+    "lists of any size": (lambda: pa.array([[1.0, 2.0]]), r"hold points: .*Got list<"),
+    "no Arrow": (lambda: ByArrow(None), "be an array or a table of Arrow. Got ByArrow"),
     "three numbers": (lambda: pa.array([[1, 2, 3]], pa.list_(pa.int64(), 3)), "hold points: .*Got fixed_size_list"),
     "bytes": (lambda: pa.array([b"no geometry"]), "hold well-known binary if it holds bytes"),
     "what is no geometry": (lambda: [SQUARE, (1, 2)], r"nothing but geometries .*Got \(1, 2\) at \[1\]"),
@@ -351,6 +359,35 @@ def test_copy_from_a_device_is_noted_once():
     with pytest.warns(InputWarning, match="'keys' .* sort is in the memory of CUDA") as noted:
         clgeom.sort(LikeCuPy(CLOUD[:, 0]))
     assert len(noted) == 1
+
+
+def test_all_streams_are_waited_for_before_a_copy(monkeypatch):
+    """Another stream than the current one may fill the array."""
+    done = []
+
+    class Busy(LikeCuPy):
+        device = types.SimpleNamespace(synchronize=lambda: done.append("device"))
+
+        def get(self):
+            done.append("get")
+            return super().get()
+
+    with pytest.warns(InputWarning):
+        clgeom.convex_hull(Busy(CLOUD))
+    assert done == ["device", "get"]
+
+    class Tensor(LikeTorch):
+        is_cuda, device = True, "cuda:1"
+
+        def detach(self):
+            done.append("copy")
+            return super().detach()
+
+    cuda = types.SimpleNamespace(synchronize=done.append)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(Tensor=Tensor, cuda=cuda))
+    with pytest.warns(InputWarning):
+        clgeom.convex_hull(Tensor(CLOUD))
+    assert done == ["device", "get", "cuda:1", "copy"]
 
 
 def test_what_a_device_says_is_in_the_error():

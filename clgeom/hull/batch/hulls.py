@@ -82,7 +82,8 @@ def convex_hulls(
     points : array_like or pyopencl.array.Array, shape (n, 2)
         As for `convex_hull`: float32, float64, int32, or what fits one of them.
     offsets : array_like or pyopencl.array.Array of int, shape (m + 1,)
-        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty.
+        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty. Of
+        geometries with several vertices each, group i is ``geometries[offsets[i]:offsets[i + 1]]``.
     collinear : {"drop", "keep"}
         "keep" makes every distinct point on the boundary a vertex, not only the corners.
     nonfinite : {"raise", "drop"}

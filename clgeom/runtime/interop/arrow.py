@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from clgeom.optional import require
+from clgeom.optional import is_installed, require
 from clgeom.runtime.interop.columns import Column, choose_pair, interleaved, joined, known_pair
 from clgeom.runtime.interop.geometries import dimensions_left_out, sizes_of, vertices_of, with_missing
 from clgeom.runtime.interop.parameter import Parameter, is_instance
@@ -27,17 +27,21 @@ def is_column(value) -> bool:
 
 
 def is_capsule(value) -> bool:
-    """Whether this hands its data out as an Arrow array or stream, and in no way that NumPy knows."""
-    known = any(hasattr(value, name) for name in ("__array__", "__array_interface__", "__dlpack__"))
-    return not known and (hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__"))
+    """Whether this gives an Arrow array or stream, and PyArrow is there or is the only way to read it."""
+    if not (hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")):
+        return False
+    return is_installed("pyarrow") or not hasattr(value, "__array__")
 
 
-def imported(value):
+def imported(value, parameter: Parameter):
     """An object with Arrow's PyCapsule interface as an array of PyArrow; tables become arrays of structs."""
     require("PyArrow", f"An object of type {type(value).__name__}", "files")
     import pyarrow as pa
 
-    return pa.array(value) if hasattr(value, "__arrow_c_array__") else pa.chunked_array(value)
+    try:
+        return pa.array(value) if hasattr(value, "__arrow_c_array__") else pa.chunked_array(value)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise parameter.wrong("be an array or a table of Arrow", f"{type(value).__name__} ({error})") from error
 
 
 def arrow_points(value, parameter: Parameter):
@@ -167,9 +171,9 @@ def _array_points(array, parameter):
         return _interleaved_points(array, parameter), None
     if types.is_struct(kind):
         return _separated_points(array, parameter), None
-    if types.is_list(kind) or types.is_large_list(kind):
+    if (types.is_list(kind) or types.is_large_list(kind)) and not _is_of_numbers(kind.value_type):
         return _parts_points(array, parameter)
-    if any(is_kind(kind) for is_kind in (types.is_binary, types.is_large_binary, types.is_binary_view)):
+    if str(kind) in ("binary", "large_binary", "binary_view"):
         require("Shapely", "Well-known binary")
         import shapely
 

@@ -89,8 +89,9 @@ def _pandas_frame_points(frame, parameter):
 
 def _pandas_geometry_column(frame):
     """The position of the active geometry, or of the only column of geometries; None where there is none."""
-    if is_instance(frame, "geopandas", "GeoDataFrame") and frame.active_geometry_name is not None:
-        return frame.columns.get_loc(frame.active_geometry_name)
+    active = getattr(frame, "active_geometry_name", None)  # of a GeoDataFrame
+    if active is not None:
+        return frame.columns.get_loc(active)
     found = [i for i, dtype in enumerate(frame.dtypes) if str(dtype) == "geometry"]
     return found[0] if len(found) == 1 else None
 
@@ -146,10 +147,12 @@ def _polars_column(series, parameter):
 
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
         raise parameter.wrong("hold numbers", f"{series.dtype} in column '{series.name}'")
-    if not series.null_count():
-        return Column(series.name, [(series.to_numpy(), None)])
-    filled = series.fill_null(False if series.dtype == pl.Boolean else 0)
-    return Column(series.name, [(filled.to_numpy(), series.is_null().to_numpy())])
+    missing = series.is_null().to_numpy() if series.null_count() else None
+    filled = series if missing is None else series.fill_null(False if series.dtype == pl.Boolean else 0)
+    try:
+        return Column(series.name, [(filled.to_numpy(), missing)])
+    except pl.exceptions.PolarsError as error:  # integers of 128 bits
+        raise parameter.wrong("hold numbers", f"{series.dtype} in column '{series.name}' ({error})") from error
 
 
 def _polars_series_points(series, parameter):

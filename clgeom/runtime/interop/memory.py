@@ -1,7 +1,7 @@
 """Arrays in memory that NumPy does not see by itself: that of CUDA and other devices, and what only DLPack names.
 
-OpenCL cannot share the memory of CUDA, so such arrays come through the host, by the documented way of their library,
-which waits for what the array's own stream is doing.
+OpenCL cannot share the memory of CUDA, so such arrays come through the host, by the documented way of their library.
+The library waits for its current stream alone; any other stream may fill the array, so the whole device is waited for.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from clgeom.runtime.interop.parameter import Parameter
 #: DLPack's numbers of memory that the host reads: CPU, page-locked memory of CUDA and of ROCm.
 HOST = (1, 3, 11)
 DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed", 14: "oneAPI"}
-#: Methods that copy an array to the host: of Torch, CuPy, Numba, and cuDF.
-TO_HOST = ("cpu", "get", "copy_to_host", "to_numpy")
+#: Methods that copy an array to the host: of cuDF, Torch, CuPy and Numba.
+TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
 
 
 def host_copy(value, parameter: Parameter):
@@ -34,7 +34,8 @@ def host_copy(value, parameter: Parameter):
     array_like or None
         What ``numpy.asarray`` makes an array of.
     """
-    kind = _device_of(value)
+    with _reported(value, None, parameter):
+        kind = _device_of(value)
     if kind is None:
         return None
     if kind in HOST:
@@ -83,15 +84,28 @@ class _reported:
 
     def __exit__(self, kind, error, traceback):
         if isinstance(error, Exception):
-            where = "the host" if self.kind in HOST else _named(self.kind)
+            where = "the host" if self.kind in HOST else "a device" if self.kind is None else _named(self.kind)
             raise InvalidInput(
                 f"The '{self.parameter.name}' parameter of {self.parameter.caller} must be an array of numbers that "
                 f"can be read. {type(self.value).__name__} in the memory of {where}: {error}"
             ) from error
 
 
+def _wait_for_device(value):
+    """Wait for all streams of the value's device."""
+    torch, cuda = sys.modules.get("torch"), sys.modules.get("numba.cuda")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if value.is_cuda:
+            torch.cuda.synchronize(value.device)
+    elif hasattr(getattr(value, "device", None), "synchronize"):  # of CuPy
+        value.device.synchronize()
+    elif cuda is not None and hasattr(value, "copy_to_host"):
+        cuda.synchronize()
+
+
 def _copied(value):
     """A copy on the host, None where the value has no way that is known."""
+    _wait_for_device(value)
     value = value.detach() if hasattr(value, "detach") else value
     for name in TO_HOST:
         if callable(getattr(value, name, None)):
@@ -99,6 +113,8 @@ def _copied(value):
     cupy = sys.modules.get("cupy")
     if cupy is not None and hasattr(value, "__cuda_array_interface__"):
         return cupy.asarray(value).get()
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
     if hasattr(value, "__dlpack__") and np.lib.NumpyVersion(np.__version__) >= "2.1.0":
         return np.from_dlpack(value, device="cpu", copy=True)
-    return np.asarray(value) if hasattr(value, "__array__") else None
+    return None

@@ -57,7 +57,7 @@ def points_and_sizes(value, *, caller: str, name: str):
     elif arrow.is_arrow(value):
         found = arrow.arrow_points(value, parameter)
     elif arrow.is_capsule(value):
-        found = arrow.arrow_points(arrow.imported(value), parameter)
+        found = arrow.arrow_points(arrow.imported(value, parameter), parameter)
     return (_in_memory(value, parameter), None) if found is None else found
 
 
@@ -73,7 +73,7 @@ def values_of(value, *, caller: str, name: str):
     elif arrow.is_column(value):
         found = arrow.arrow_values(value, parameter)
     elif arrow.is_capsule(value):
-        found = arrow.arrow_values(arrow.imported(value), parameter)
+        found = arrow.arrow_values(arrow.imported(value, parameter), parameter)
     return _in_memory(value, parameter) if found is None else found
 
 
