@@ -22,14 +22,15 @@ from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
 from clgeom.primitives.compact import compact
-from clgeom.runtime.arguments import one_of, unmasked
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
-    as_given,
+    as_given_with_sizes,
     c_name,
     canonical_points,
     chunk_bounds,
+    host_values,
     is_device_array,
     leave_out,
     refuse_nonfinite,
@@ -82,7 +83,8 @@ def convex_hulls(
     points : array_like or pyopencl.array.Array, shape (n, 2)
         As for `convex_hull`: float32, float64, int32, or what fits one of them.
     offsets : array_like or pyopencl.array.Array of int, shape (m + 1,)
-        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty.
+        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty. Of
+        geometries with several vertices each, group i is ``geometries[offsets[i]:offsets[i + 1]]``.
     collinear : {"drop", "keep"}
         "keep" makes every distinct point on the boundary a vertex, not only the corners.
     nonfinite : {"raise", "drop"}
@@ -119,9 +121,13 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
-    points = as_given(points, caller="convex_hulls")
+    points, sizes = as_given_with_sizes(points, caller="convex_hulls")
     call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
-    return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
+    if sizes is None:
+        return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
+    offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
+    offsets = checked_offsets(offsets, len(sizes), caller=call.caller)
+    return call.answer(points, np.append(0, np.cumsum(sizes))[offsets])
 
 
 @overload
@@ -166,9 +172,9 @@ def convex_hulls_by_label(
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
     ([3, 8], [0, 2, 3], [1, 4])
     """
-    points = as_given(points, caller="convex_hulls_by_label")
+    points, sizes = as_given_with_sizes(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
-    order, offsets, labels = _grouped(labels, points, call)
+    order, offsets, labels = _grouped(labels, points, sizes, call)
     return replace(call.answer(points, offsets, order), labels=labels)
 
 
@@ -190,17 +196,13 @@ def _accepted_offsets(offsets, n, *, caller):
 
 def _integers(values, name, shape, *, caller):
     """Values as a NumPy array in native byte order; `InvalidInput` for masked entries and for what is no array."""
-    unmasked(values, name, caller=caller)
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must be integers of shape {shape}. {error}") from error
+    array = host_values(values, caller=caller, name=name, expected=f"integers of shape {shape}")
     if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _grouped(labels, points, call):
+def _grouped(labels, points, sizes, call):
     """(order, offsets, labels): an order that sorts by label (None if the labels ascend), and the distinct labels."""
     caller, n = call.caller, len(points)
     on_device = is_device_array(labels)
@@ -210,11 +212,14 @@ def _grouped(labels, points, call):
             f"The 'labels' parameter of {caller} must be integers of shape (n,). "
             f"Got {array.dtype} of shape {array.shape} instead."
         )
-    if len(array) != n:
+    rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
+    if len(array) != rows:
         raise InvalidInput(
-            f"The 'labels' parameter of {caller} must have one label for each of the {n} points. "
+            f"The 'labels' parameter of {caller} must have one label for each of the {rows} {what}. "
             f"Got {len(array)} instead."
         )
+    if sizes is not None:
+        array, on_device = np.repeat(fetched(array) if on_device else array, sizes), False
     if on_device and n and is_device_array(points):
         found = _grouped_on_device(array, call)
         if found is not None:
