@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
+from clgeom.hull.predicates import orient2d
 from clgeom.runtime.arrays import canonical_points, is_device_array
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
-#: The options that give the same hull: SciPy's default in the plane, and the option that SciPy always adds.
-DEFAULT_OPTIONS = ("", b"", "Qt", b"Qt")
+#: Options of Qhull that change nothing here: triangulated facets, no warnings, and joggled input, which Qhull needs
+#: where points are nearly on one line.
+WITHOUT_EFFECT = ("Qt", "Pp", "QJ")
 
 QHULL_ERROR = """No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches.
 
@@ -61,7 +64,9 @@ class ConvexHull:
     incremental : bool
         Allow `add_points`.
     qhull_options : str, optional
-        None, or SciPy's default in the plane: "", or "Qt". Others are refused, since Qhull is not used.
+        Options of Qhull, separated by blanks. "Qt", "Pp" and "QJ" are taken and change nothing: no facet needs them.
+        "Qc": fill `coplanar`. "QGn": leave out point n, and say in `good` which edges it sees; "QG-n": which it does
+        not.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
 
@@ -72,6 +77,8 @@ class ConvexHull:
         Indices of the corners, counter-clockwise from the lexicographically smallest; of equal points the lowest index.
     simplices : ndarray of int32, shape (nsimplex, 2)
         Edges, counter-clockwise: edge i is from ``vertices[i]`` to ``vertices[i + 1]``, the last one back to the first.
+        With "QGn" in another order, by which SciPy's users know `good`: by the later of an edge's two points, as adding
+        the points one after another would make the edges.
     neighbors : ndarray of int32, shape (nsimplex, 2)
         ``neighbors[i, k]`` is the edge that shares with edge i the end that is not ``simplices[i, k]``.
     equations : ndarray of float64, shape (nsimplex, 3)
@@ -81,15 +88,19 @@ class ConvexHull:
         In the plane: length of the boundary, and area. The area is correctly rounded, the length within a unit in the
         last place.
     min_bound, max_bound : ndarray of float64, shape (2,)
-    coplanar : ndarray of int32, shape (0, 3)
-        Always empty, as with SciPy's default options.
-    good : None
+    coplanar : ndarray of int32, shape (ncoplanar, 3)
+        With "Qc" the points on edges that are no vertices, of equal points the lowest index: point, edge, nearest
+        vertex. Empty without, as with SciPy's default options.
+    good : ndarray of bool, shape (nsimplex,), or None
+        With "QGn" whether each edge is seen from point n, which is strictly outside it; with "QG-n" whether it is not.
+        None without.
     ndim, npoints, nsimplex : int
 
     Raises
     ------
     QhullError
-        For fewer than three points, or points on one line. It is an `InvalidInput`, and so a ``ValueError``; and it
+        For fewer than three points, or points on one line, not counting a point n of "QGn"; and where there is no such
+        point. It is an `InvalidInput`, and so a ``ValueError``; and it
         is a ``scipy.spatial.QhullError`` where SciPy is installed, and so a ``RuntimeError``.
     InvalidInput
         For another shape, an unsupported type, a masked array, NaN or infinity, other options of Qhull.
@@ -110,7 +121,6 @@ class ConvexHull:
     """
 
     ndim: int = 2
-    good: None = None
 
     def __init__(
         self,
@@ -120,11 +130,7 @@ class ConvexHull:
         *,
         device: DeviceLike = None,
     ) -> None:
-        if qhull_options is not None and qhull_options not in DEFAULT_OPTIONS:
-            raise InvalidInput(
-                "The 'qhull_options' parameter of ConvexHull must be None or Qhull's default in the plane, '' or 'Qt'. "
-                f"Got {qhull_options!r} instead."
-            )
+        self._options = _options(qhull_options)
         points = _checked(points, caller="ConvexHull")
         self._device, self._incremental = device, bool(incremental)
         converted = not is_device_array(points) and points.dtype != np.float64  # which SciPy copies
@@ -153,9 +159,9 @@ class ConvexHull:
         if restart:
             self._start([*self._parts, points], caller="ConvexHull.add_points")
         elif len(points):
-            # Old vertices come first: of equal points the lowest index stays.
+            # Old vertices come first: of equal points the lowest index stays. A point left out is among the old ones.
             union = np.concatenate([self._corners, points])
-            hull = _hull(union, self._device, caller="ConvexHull.add_points", before=len(self._corners))
+            hull = _hull(union, self._device, caller="ConvexHull.add_points", given=points)
             fresh = np.arange(self.npoints, self.npoints + len(points))
             ids = np.concatenate([self.vertices.astype(np.int64), fresh])
             self._update([*self._parts, points], hull, ids[hull.vertices])
@@ -174,14 +180,27 @@ class ConvexHull:
 
     def _start(self, parts, caller="ConvexHull"):
         whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        hull = _hull(whole, self._device, caller=caller, before=len(whole) - len(parts[-1]))
+        used, out = whole, self._options.seen_from
+        if out is not None:
+            if out >= len(whole):
+                raise qhull_error()(
+                    f"The 'qhull_options' parameter of ConvexHull names point {out} in 'QG', and there are "
+                    f"{len(whole)}."
+                )
+            whole = _on_host(whole)
+            used = np.delete(whole, out, axis=0)
+            _require_finite(_on_host(parts[-1]), caller=caller)
+        hull = _hull(used, self._device, caller=caller, given=parts[-1])
         if hull.dimension < 2:
-            what = "points" if len(whole) < 3 else ("equal points", "points on one line")[hull.dimension]
+            what = "points" if len(used) < 3 else ("equal points", "points on one line")[hull.dimension]
             raise qhull_error()(
                 f"The 'points' parameter of {caller} must be at least three points, not all on one line. "
-                f"Got {len(whole)} {what} instead."
+                f"Got {len(used)} {what} instead."
             )
-        self._update([whole], hull, hull.vertices)
+        vertices = hull.vertices
+        if out is not None:
+            vertices = vertices + (vertices >= out)
+        self._update([whole], hull, vertices)
 
     def _update(self, parts, hull, vertices):
         self._parts, self._hull, self._corners = parts, hull, hull.points
@@ -193,6 +212,8 @@ class ConvexHull:
             "neighbors",
             "equations",
             "coplanar",
+            "good",
+            "_edges",
             "min_bound",
             "max_bound",
         ):
@@ -223,29 +244,68 @@ class ConvexHull:
         return self._hull.area
 
     @functools.cached_property
+    def _edges(self) -> np.ndarray:
+        """Which edge of the boundary, counter-clockwise, each simplex is."""
+        if self._options.seen_from is None:
+            return np.arange(self.nsimplex)
+        return np.argsort(np.maximum(self.vertices, np.roll(self.vertices, -1)), kind="stable")
+
+    @functools.cached_property
     def simplices(self) -> np.ndarray:
-        return np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)
+        return np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)[self._edges]
 
     @functools.cached_property
     def neighbors(self) -> np.ndarray:
-        edges = np.arange(self.nsimplex, dtype=self.vertices.dtype)
-        return np.stack([np.roll(edges, -1), np.roll(edges, 1)], axis=1)
+        simplex = np.empty(self.nsimplex, self.vertices.dtype)
+        simplex[self._edges] = np.arange(self.nsimplex)
+        return np.stack([np.roll(simplex, -1), np.roll(simplex, 1)], axis=1)[self._edges]
 
     @functools.cached_property
     def equations(self) -> np.ndarray:
-        return edge_equations(self._corners)
+        return edge_equations(self._corners)[self._edges]
+
+    @functools.cached_property
+    def good(self) -> np.ndarray | None:
+        if self._options.seen_from is None:
+            return None
+        point = np.broadcast_to(self._collected()[self._options.seen_from], self._corners.shape)
+        ends = np.roll(self._corners, -1, axis=0)
+        seen = orient2d(self._corners, ends, np.ascontiguousarray(point), device=self._device) < 0
+        return (seen == self._options.seen)[self._edges]
 
     @functools.cached_property
     def coplanar(self) -> np.ndarray:
-        return np.empty((0, 3), np.int32)
+        if not self._options.coplanar:
+            return np.empty((0, 3), np.int32)
+        return self._on_edges()
+
+    def _on_edges(self):
+        """Rows (point, edge, nearest vertex) of the points on edges that are no vertices."""
+        points, out = self._collected(), self._options.seen_from
+        kept = np.arange(len(points)) if out is None else np.delete(np.arange(len(points)), out)
+        around = kept[convex_hull(points[kept], collinear="keep", device=self._device).vertices]
+        is_vertex = np.isin(around, self.vertices)
+        at = np.cumsum(is_vertex) - 1  # the edge that each is on, of those in order around the boundary
+        simplex = np.empty(self.nsimplex, np.int64)
+        simplex[self._edges] = np.arange(self.nsimplex)
+        ends = np.stack([around[is_vertex], np.roll(around[is_vertex], -1)], axis=1)[at]
+        away = np.hypot(*np.moveaxis(points[ends].astype(np.float64) - points[around, None], 2, 0))
+        nearest = np.take_along_axis(ends, away.argmin(axis=1)[:, None], axis=1)[:, 0]
+        rows = np.stack([around, simplex[at], nearest], axis=1)[~is_vertex]
+        return rows[np.argsort(rows[:, 0])].astype(self.vertices.dtype)
 
     @functools.cached_property
     def min_bound(self) -> np.ndarray:
-        return self._corners.min(axis=0).astype(np.float64)
+        return self._bounds().min(axis=0).astype(np.float64)
 
     @functools.cached_property
     def max_bound(self) -> np.ndarray:
-        return self._corners.max(axis=0).astype(np.float64)
+        return self._bounds().max(axis=0).astype(np.float64)
+
+    def _bounds(self):
+        """The vertices, and the point that was left out."""
+        out = self._options.seen_from
+        return self._corners if out is None else np.concatenate([self._corners, self._collected()[[out]]])
 
 
 def edge_equations(corners) -> np.ndarray:
@@ -267,6 +327,37 @@ def edge_equations(corners) -> np.ndarray:
     with np.errstate(over="ignore"):
         offset = -(normal * a).sum(axis=1, keepdims=True)
     return np.concatenate([normal, offset], axis=1) + 0.0  # no negative zeros
+
+
+# Options of Qhull ------------------------------------------------------------------------------------------------
+
+
+class Options(NamedTuple):
+    """What options of Qhull ask for: `coplanar`; what point `seen_from` sees, or does not see if `seen` is false."""
+
+    coplanar: bool = False
+    seen_from: int | None = None
+    seen: bool = True
+
+
+def _options(text) -> Options:
+    """The options of SciPy's `qhull_options`; `InvalidInput` for one that would change the result."""
+    if isinstance(text, bytes):
+        text = text.decode("latin1")
+    words = [repr(text)] if text is not None and not isinstance(text, str) else (text or "").split()
+    found = Options()
+    for word in words:
+        asked = re.fullmatch(r"QG(-?)(\d+)", word)
+        if asked:
+            found = found._replace(seen_from=int(asked[2]), seen=not asked[1])
+        elif word == "Qc":
+            found = found._replace(coplanar=True)
+        elif word not in WITHOUT_EFFECT:
+            raise InvalidInput(
+                "The 'qhull_options' parameter of ConvexHull must be None or some of Qt, Pp, QJ, Qc and QGn. "
+                f"Got {text!r} instead."
+            )
+    return found
 
 
 # Points in, errors out -------------------------------------------------------------------------------------------
@@ -292,18 +383,22 @@ def _copied(points):
     return np.array(_on_host(points))
 
 
-def _hull(points, device, *, caller, before):
-    """The hull of the points. The caller's points begin at index `before`; messages count from there."""
+def _hull(points, device, *, caller, given):
+    """The hull of the points, of which the caller gave the last ones: errors speak of these."""
     try:
         return convex_hull(points, device=device)
     except InvalidInput:
-        given = canonical_points(_on_host(points), caller=caller)[before:]
-        finite = np.isfinite(given).all(axis=1)
-        if finite.all():
-            raise
+        _require_finite(canonical_points(_on_host(given), caller=caller), caller=caller)
+        raise
+
+
+def _require_finite(points, *, caller):
+    finite = np.isfinite(points).all(axis=1)
+    if finite.all():
+        return
     row = int(np.argmin(finite))
-    column = int(np.argmin(np.isfinite(given[row])))
+    column = int(np.argmin(np.isfinite(points[row])))
     raise InvalidInput(
         f"The 'points' parameter of {caller} must be finite. "
-        f"Got {given[row, column]} at index [{row}, {column}] instead."
+        f"Got {points[row, column]} at index [{row}, {column}] instead."
     )

@@ -324,12 +324,12 @@ def test_convex_hull_bad_points(session, bad, words):
     assert not isinstance(caught.value, clgeom.QhullError)
 
 
-@pytest.mark.parametrize("options", (None, "", b"", "Qt", b"Qt"))
+@pytest.mark.parametrize("options", (None, "", b"", "Qt", b"Qt", "Pp", "QJ Pp", " Qt  Qc"))
 def test_convex_hull_default_options(session, options):
     assert ConvexHull(cloud("normal", 20, np.float32), False, options, device=session).npoints == 20
 
 
-@pytest.mark.parametrize("options", ("QJ", "Qt QG0", b"Qx", 3, ["Qt"]))
+@pytest.mark.parametrize("options", ("QR0", "Qt QG", b"Qx", 3, ["Qt"], "QGx", "Qc Q0"))
 def test_convex_hull_other_options(session, options):
     with pytest.raises(
         InvalidInput, match="The 'qhull_options' parameter of ConvexHull must be None or .* Got .* instead"
@@ -418,3 +418,112 @@ def test_a_hull_of_another_type_than_float64_stays_when_its_array_changes(sessio
     hull, expected = ConvexHull(points, device=session), points.astype(float)
     points[:] = 0
     np.testing.assert_array_equal(hull.points, expected)
+
+
+# SciPy's own tests, and options of Qhull ---------------------------------------------------------------------------
+
+
+def of_scipy(test_qhull):
+    """SciPy's tests of ConvexHull: name and arguments."""
+    for name, test in inspect.getmembers(test_qhull.TestConvexHull, inspect.isfunction):
+        if not name.startswith("test_"):
+            continue
+        ways = [{}]
+        for mark in getattr(test, "pytestmark", ()):
+            names = [n.strip() for n in mark.args[0].split(",")]
+            values = [v if len(names) > 1 else (v,) for v in mark.args[1]]
+            ways = [{**way, **dict(zip(names, value))} for way in ways for value in values]
+        for way in ways:
+            yield name, way
+
+
+def test_what_scipy_tests(session, monkeypatch, pytestconfig):
+    """All of SciPy's tests of ConvexHull with points in the plane, with ours in the place of its own."""
+    from scipy import spatial
+
+    for mark in ("fail_slow", "slow", "xslow"):
+        pytestconfig.addinivalue_line("markers", f"{mark}: of SciPy's tests")
+    test_qhull = pytest.importorskip("scipy.spatial.tests.test_qhull")
+    made = []
+
+    def ours(points, *arguments, **options):
+        shape = np.shape(points)
+        if len(shape) == 2 and shape[1] != 2:
+            return spatial.ConvexHull(points, *arguments, **options)
+        made.append(shape)
+        return ConvexHull(points, *arguments, device=session, **options)
+
+    class Qhull:
+        Delaunay = staticmethod(test_qhull.qhull.Delaunay)
+        ConvexHull = staticmethod(ours)
+
+    monkeypatch.setattr(test_qhull, "qhull", Qhull)
+    tests, ran = list(of_scipy(test_qhull)), 0
+    for name, way in tests:
+        made.clear()
+        getattr(test_qhull.TestConvexHull(), name)(**way)
+        ran += bool(made)
+    assert ran >= 30 and len(tests) > ran
+
+
+def seen(points, edges, n):
+    """Edges that point n is strictly outside of."""
+    a, b, c = (np.asarray(points, object)[at] for at in (edges[:, 0], edges[:, 1], np.full(len(edges), n)))
+    turn = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    return turn < 0
+
+
+@pytest.mark.parametrize("name", ("normal", "grid", "duplicates", "circle_noise", "lattice_edges"))
+def test_what_a_point_sees(session, name):
+    """Beside SciPy, whose edges come in another order, and in rational arithmetic; after add_points too."""
+    from scipy import spatial
+
+    points = cloud(name, 60, np.float64)
+    for n, sign in ((0, ""), (7, "-"), (59, "")):
+        here = ConvexHull(points, qhull_options=f"QG{sign}{n}", device=session)
+        exact = seen([tuple(map(Fraction, p)) for p in points.tolist()], here.simplices, n)
+        np.testing.assert_array_equal(here.good, ~exact if sign else exact)
+        rest = np.delete(points, n, axis=0)
+        without = ConvexHull(rest, device=session)
+        assert (here.npoints, here.volume, here.area) == (60, without.volume, without.area)
+        assert (
+            set(map(tuple, points[here.vertices])) == set(map(tuple, rest[without.vertices])) and n not in here.vertices
+        )
+        corners = {frozenset(e) for e in here.simplices.tolist()}
+        for edge, pair in enumerate(here.neighbors):
+            for k, other in enumerate(pair):  # opposite of an end: the neighbor has the other one
+                assert here.simplices[edge, 1 - k] in here.simplices[other] and other != edge
+        assert len(corners) == here.nsimplex and (here.min_bound == points.min(axis=0)).all()
+        grown = ConvexHull(points[:60], incremental=True, qhull_options=f"QG{sign}{n}", device=session)
+        grown.add_points(points[:5] * 3)
+        again = ConvexHull(np.concatenate([points, points[:5] * 3]), qhull_options=f"QG{sign}{n}", device=session)
+        np.testing.assert_array_equal(grown.good, again.good)
+        np.testing.assert_array_equal(grown.simplices, again.simplices)
+        theirs = spatial.ConvexHull(rest, qhull_options="Qt")
+        if name in ("normal", "circle_noise"):
+            outside = theirs.equations @ [*points[n], 1] > 1e-9
+            assert outside.sum() == exact.sum()
+
+
+def test_points_on_edges(session):
+    square = np.array([(0, 0), (4, 0), (4, 4), (0, 4), (1, 0), (2, 2), (4, 3), (1, 0), (0, 2), (9, 9)], float)
+    hull = ConvexHull(square[:9], qhull_options="Qc", device=session)
+    assert hull.coplanar.tolist() == [[4, 0, 0], [6, 1, 2], [8, 3, 3]] and hull.coplanar.dtype == np.int32
+    seen_from = ConvexHull(square, qhull_options="Qc QG9", device=session)
+    assert {tuple(row) for row in seen_from.coplanar[:, [0, 2]].tolist()} == {(4, 0), (6, 2), (8, 3)}
+    for point, simplex, _ in seen_from.coplanar:
+        a, b = square[seen_from.simplices[simplex]]
+        assert (b[0] - a[0]) * (square[point][1] - a[1]) == (b[1] - a[1]) * (square[point][0] - a[0])
+    assert seen_from.good.sum() == 2 and not len(ConvexHull(square, device=session).coplanar)
+
+
+def test_no_point_to_see_from(session):
+    points = cloud("normal", 20, np.float64)
+    with pytest.raises(clgeom.QhullError, match="names point 20 in 'QG', and there are 20"):
+        ConvexHull(points, qhull_options="QG20", device=session)
+    with pytest.raises(clgeom.QhullError, match="Got 2 points instead"):
+        ConvexHull(points[:3], qhull_options="QG1", device=session)
+    points[3, 1] = np.nan
+    for n in (3, 5, 2):
+        with pytest.raises(InvalidInput, match=r"Got nan at index \[3, 1\]"):
+            ConvexHull(points, qhull_options=f"QG{n}", device=session)
