@@ -9,6 +9,7 @@ Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algori
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,11 +18,12 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
+from clgeom.hull.wagener.trace import NOT_WRITTEN, HoodMerge, merges_of, results_size
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, fill, run, write
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, NDArray
@@ -53,13 +55,19 @@ class Hood:
     stages : tuple of list of ndarray of int64, or None
         With trace=True, ``stages[r][k]`` holds the vertices of the hood of points ``k * 2**r`` to
         ``(k + 1) * 2**r - 1``. The first stage is the points themselves, the last the whole hood.
+    results : tuple of ndarray of uint32, or None
+        With trace=True, what the phases of each stage left in the device's memory, by pair. `merges` reads it.
 
     Examples
     --------
     >>> import clgeom
-    >>> hood = clgeom.upper_hood([(0, 0), (1, 2), (2, 1), (3, 0)])
+    >>> hood = clgeom.upper_hood([(0, 0), (1, 2), (2, 1), (3, 0)], trace=True)
     >>> hood.vertices.tolist(), hood.side, len(hood)
     ([0, 1, 3], 'upper', 3)
+    >>> [[block.tolist() for block in stage] for stage in hood.stages]
+    [[[0], [1], [2], [3]], [[0, 1], [2, 3]], [[0, 1, 3]]]
+    >>> hood.merges[1][0]
+    HoodMerge(2 and 2 corners: the tangent from corner 1 to corner 1 leaves 3)
     """
 
     vertices: NDArray[np.int64]
@@ -68,6 +76,15 @@ class Hood:
     side: str
     phases: tuple[Phase, ...] = field(default=(), repr=False)
     stages: tuple[list[NDArray[np.int64]], ...] | None = field(default=None, repr=False)
+    results: tuple[NDArray[np.uint32], ...] | None = field(default=None, repr=False)
+
+    @functools.cached_property
+    def merges(self) -> tuple[list[HoodMerge], ...] | None:
+        """With trace=True, ``merges[r][k]`` is how hoods 2 k and 2 k + 1 of ``stages[r]`` became ``stages[r + 1][k]``."""
+        if self.stages is None or self.results is None:
+            return None
+        steps = zip(self.stages, self.stages[1:], self.results)
+        return tuple(merges_of(hoods, merged, results, r) for r, (hoods, merged, results) in enumerate(steps))
 
     def __repr__(self) -> str:
         traced = f", {len(self.stages)} stages" if self.stages is not None else ""
@@ -99,7 +116,7 @@ def upper_hood(
         "published": match-and-merge in six phases with d1 x d2 samples a pair. "runs": the work-optimal form, which
         merges lists of runs and moves no corner. All give the same hood; "auto" takes the faster.
     trace : bool
-        Return the hoods of every stage, too. Takes the published method.
+        Return the hoods of every stage, and what each phase of every merge found, too. Takes the published method.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
     profile : bool
@@ -178,33 +195,33 @@ def _hood(caller, side, points, collinear, method, trace, device, profile):
                 f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
                 f"{session.profile.name} allows {session.profile.max_alloc_bytes:,}."
             )
-        vertices, corners, stages = hood_of(array, side, keep=collinear == "keep", method=method, trace=trace)
-    return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), stages)
+        vertices, corners, traced = hood_of(array, side, keep=collinear == "keep", method=method, trace=trace)
+    return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), *traced)
 
 
 def hood_of(points, side, *, keep, method="auto", trace=False):
-    """Vertices, their coordinates and stages of one hood of a DeviceArray in lexicographic order.
+    """Vertices, their coordinates, and (stages, results) of one hood of a DeviceArray in lexicographic order.
 
     Points in several chunks: the hood of all is the hood of the chunks' hoods.
     """
     options = {"keep": keep, "method": method}
     if points.n == 0:
-        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), () if trace else None
+        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), ((), ()) if trace else (None, None)
     if len(points.chunks) > 1:
         return _hood_of_chunks(points, side, options)
     session = points.session
     if method == "auto":
         method = "published" if points.n <= PUBLISHED_UP_TO else "runs"
     if method == "published" or trace:
-        result, vertices, stages = _published(points, side, keep=keep, trace=trace)
+        result, vertices, traced = _published(points, side, keep=keep, trace=trace)
     else:
         result, vertices = _by_runs(points, side, keep=keep)
-        stages = None
+        traced = (None, None)
     corners = Scratch("hood_points", points.dtype, 2 * vertices.count)
     plan = gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
     gathered = run(session, plan, points=points, **{vertices.name: result[vertices]})
     indices, corners = result.read(vertices).astype(np.int64), gathered.read(corners).reshape(-1, 2)
-    return indices, corners, stages
+    return indices, corners, traced
 
 
 def _hood_of_chunks(points, side, options):
@@ -219,7 +236,7 @@ def _hood_of_chunks(points, side, options):
         )
     union = to_device(points.session, corners, caller="hood")
     vertices, corners, _ = hood_of(union, side, **options)
-    return ids[vertices], corners, None
+    return ids[vertices], corners, (None, None)
 
 
 # Points in order ------------------------------------------------------------------------------------------------
@@ -305,6 +322,7 @@ class Matching:
     stages: tuple[Plan, ...]
     hoods: tuple[Scratch, Scratch]
     sizes: tuple[Scratch, Scratch]
+    results: Scratch
     log_block: int
 
     @property
@@ -349,7 +367,7 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
     )
     shape = select(profile, "hull/wagener/hood_match", dtype, n)
     logs = range(log_block, max((n - 1).bit_length(), log_block))
-    room = [ceil_div(n, 2 << r) * ((2 << (r + 1) // 2) + (1 << r // 2) + 3) for r in logs]
+    room = [ceil_div(n, 2 << r) * results_size(r) for r in logs]
     results = Scratch("match_results", np.uint32, max(room, default=1))
     stages = []
     for i, r in enumerate(logs):
@@ -385,7 +403,7 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
                 )
             )
         stages.append(Plan(*steps))
-    return Matching(Plan(begin), tuple(stages), hoods, sizes, log_block)
+    return Matching(Plan(begin), tuple(stages), hoods, sizes, results, log_block)
 
 
 def block_policy(profile, dtype, n):
@@ -409,18 +427,21 @@ def _published(points, side, *, keep, trace):
     session, n = points.session, points.n
     made = matching_plan(session, "points[0]", n, points.dtype, side, keep=keep, local=not trace)
     if not trace:
-        result, stages = run(session, made.plan, points=points), None
+        result, traced = run(session, made.plan, points=points), (None, None)
     else:
         result = run(session, made.begin, points=points)
-        stages = [_blocks_of(result, made, 0, n)]
+        stages, found = [_blocks_of(result, made, 0, n)], []
+        buffers = {made.results.name: allocate(session, made.results.nbytes)}
         for i, stage in enumerate(made.stages):
-            result = run(session, stage, points=points, **_scratch_of(result, made))
+            fill(session, buffers[made.results.name], NOT_WRITTEN, made.results.count)
+            result = run(session, stage, points=points, **buffers, **_scratch_of(result, made))
             stages.append(_blocks_of(result, made, i + 1, n))
-        stages = tuple(stages)
+            found.append(result.read(made.results, len(stages[-1]) * results_size(made.log_block + i)))
+        traced = tuple(stages), tuple(found)
     last = len(made.stages) % 2
     count = int(result.read(made.sizes[last], 1)[0])
     vertices = Scratch(made.hoods[last].name, np.uint32, count)
-    return result, vertices, stages
+    return result, vertices, traced
 
 
 def _scratch_of(result, made):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from clgeom.runtime.arrays import fetched, is_device_array
-from clgeom.runtime.typing import ArrayT
+from clgeom.runtime.typing import ArrayT, NDArray
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,18 @@ class ShellsortResult(Generic[ArrayT]):
     is_sorted : bool
         Whether `keys` is in order: always, but for variants B and C.
     phases : tuple of ShellPhase
+    stages : tuple of ndarray, or None
+        With trace=True, the keys before the first phase and after each: ``stages[i + 1]`` is what ``phases[i]`` left.
+        On the host.
 
     Examples
     --------
     >>> import clgeom
-    >>> result = clgeom.shellsort([5, 3, 1, 4], variant="D", gaps=[2, 1])
+    >>> result = clgeom.shellsort([5, 3, 1, 4], variant="D", gaps=[2, 1], trace=True)
     >>> result.keys.tolist(), result.is_sorted, [phase.gap for phase in result.phases]
     ([1, 3, 4, 5], True, [2, 1])
+    >>> [keys.tolist() for keys in result.stages]
+    [[5, 3, 1, 4], [1, 3, 5, 4], [1, 3, 4, 5]]
     """
 
     keys: ArrayT
@@ -87,6 +92,7 @@ class ShellsortResult(Generic[ArrayT]):
     gaps: tuple[int, ...]
     is_sorted: bool
     phases: tuple[ShellPhase, ...] = field(default=())
+    stages: tuple[NDArray[Any], ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:  # arrays on a device live in their own process
         return {**self.__dict__, "keys": fetched(self.keys) if is_device_array(self.keys) else self.keys}
