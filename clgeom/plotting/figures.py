@@ -8,6 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
+from clgeom.markup import DARK_RED, INK, QUIET, RED
 from clgeom.optional import require_matplotlib
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -16,7 +17,8 @@ MANY = 200_000
 #: Most points that a density is counted from; more are sampled evenly, which looks the same.
 ENOUGH = 10_000_000
 
-INK, QUIET, LINE, FILL, CORNER = "#22303c", "#7d93a6", "#d1495b", "#d1495b", "#a4243b"
+LINE = FILL = RED
+CORNER = DARK_RED
 #: Colours of outlines, from the first level to the last.
 LEVEL_LINES = ("#7f0000", "#f16913", "#f7dc6f", "#9b59b6", "#f8f9f9", "#1b2631")
 

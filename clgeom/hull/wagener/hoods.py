@@ -80,7 +80,7 @@ class Hood:
 
     @functools.cached_property
     def merges(self) -> tuple[list[HoodMerge], ...] | None:
-        """With trace=True, ``merges[r][k]`` is how hoods 2 k and 2 k + 1 of ``stages[r]`` became ``stages[r + 1][k]``."""
+        """With trace=True: how hoods 2 k and 2 k + 1 of ``stages[r]`` became ``stages[r + 1][k]``, ``merges[r][k]``."""
         if self.stages is None or self.results is None:
             return None
         steps = zip(self.stages, self.stages[1:], self.results)
