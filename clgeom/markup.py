@@ -45,6 +45,11 @@ def table(headings: Sequence[Any], rows: Sequence[Sequence[Any]], *, count: int 
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}{more}</tbody></table>"
 
 
+def some_of(count: int) -> list[Any]:
+    """Numbers below `count`: all of few, else the first six, an ellipsis and the last two."""
+    return list(range(count)) if count <= 9 else [*range(6), "…", count - 2, count - 1]
+
+
 def card(title: str, facts: Iterable[tuple[str, Any]], *more: str) -> str:
     """A ``_repr_html_``: a title, names with values, and what follows: pictures and tables, already HTML."""
     names = "".join(
@@ -95,8 +100,9 @@ def rings_svg(rings: Iterable[Any], *, filled: bool = True, label: str = "") -> 
 
 
 def thinned(places: np.ndarray, most: int) -> np.ndarray:
-    """Corners on the picture without those that are where the one before is, and evenly fewer if they are too many."""
-    kept = np.r_[True, (np.abs(np.diff(places, axis=0)) > 0.2).any(axis=1)] if len(places) else np.ones(0, bool)
+    """Corners of a picture without those that share half a pixel with the one before, and evenly fewer above `most`."""
+    cells = np.round(2 * places)
+    kept = np.r_[True, (cells[1:] != cells[:-1]).any(axis=1)] if len(places) else np.ones(0, bool)
     places = places[kept]
     return places[:: -(-len(places) // most)] if len(places) > most else places
 

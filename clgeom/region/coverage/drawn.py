@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
 
 
@@ -44,6 +45,34 @@ def image(raster) -> dict:
     if raster is None:
         return {}
     return {"values": known_values(raster.values, getattr(raster, "nodata", None)), "transform": raster.transform}
+
+
+def regions_html(regions) -> str:
+    """The ``_repr_html_`` of CoverageRegions: of many regions the first."""
+    grid, few = regions.grid, min(len(regions), MOST_RINGS)
+    rows, columns = grid.shape
+    upright = (1, -1 if grid.transform[4] > 0 else 1)  # rows of a raster count downwards
+    made = regions[:few]
+    rings = [ring * upright for region in made for ring in (*region.rings, *_holes_of(region))]
+    listed = [
+        (region.map, f"{region.level:g}", region.part, f"{len(region):,}", len(region.holes), f"{region.area:.6g}")
+        for region in made[:MOST_ROWS]
+    ]
+    facts = [
+        ("regions", f"{len(regions):,}"),
+        ("levels", f"{regions.direction} {', '.join(f'{level:g}' for level in regions.given)}"),
+        ("raster", f"{rows:,} x {columns:,} cells"),
+        ("CRS", "none" if grid.crs is None else grid.crs),
+    ]
+    if few < len(regions):
+        facts.append(("drawn", f"the first {few:,} regions"))
+    headings = ("map", "level", "part", "vertices", "holes", "area")
+    picture = rings_svg(rings, filled=False, label=f"{few:,} regions")
+    return card("CoverageRegions", facts, picture, table(headings, listed, count=len(regions)))
+
+
+def _holes_of(region):
+    return (region.grid.to_map(ring) for rings in region.hole_rings for ring in rings)
 
 
 def _polygons_of(geometry):

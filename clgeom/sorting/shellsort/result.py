@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from clgeom.markup import card, table
 from clgeom.runtime.arrays import fetched, is_device_array
 from clgeom.runtime.typing import ArrayT, NDArray
 
@@ -96,6 +97,29 @@ class ShellsortResult(Generic[ArrayT]):
 
     def __getstate__(self) -> dict[str, Any]:  # arrays on a device live in their own process
         return {**self.__dict__, "keys": fetched(self.keys) if is_device_array(self.keys) else self.keys}
+
+    def _repr_html_(self) -> str:
+        facts = [("keys", f"{len(self.keys):,}"), ("type", self.keys.dtype), ("variant", self.variant)]
+        facts += [("sorted", "yes" if self.is_sorted else "no")]
+        if self.seconds is not None:
+            facts.append(("time on the device", f"{self.seconds * 1e3:.4g} ms"))
+        few = self.keys[:8]
+        few = fetched(few) if is_device_array(few) else few
+        facts.append(("first keys", ", ".join(f"{key:.6g}" for key in few.tolist())))
+        rows = [
+            (
+                ", ".join(map(str, phase.gaps)),
+                f"{phase.groups:,}",
+                f"{phase.items_per_group:,}",
+                f"{phase.elements_per_item:.4g}",
+                "" if phase.halo is None else phase.halo,
+                "" if phase.passes is None else f"{phase.passes:.4g}",
+                "" if phase.seconds is None else f"{phase.seconds * 1e3:.4g}",
+            )
+            for phase in self.phases
+        ]
+        headings = ("gap", "groups", "items of a group", "keys of an item", "halo", "passes", "ms")
+        return card("ShellsortResult", facts, table(headings, rows) if rows else "")
 
     @property
     def seconds(self) -> float | None:
