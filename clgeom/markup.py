@@ -12,17 +12,12 @@ from typing import Any
 
 import numpy as np
 
-#: The palette of figures and pages: text, points, the main line and its corners, the second line and its corners, and
-#: a third colour. Shapes, dashes or labels say the same as colours do.
-INK, QUIET, RED, DARK_RED, BLUE, DARK_BLUE, AMBER = (
-    "#22303c",
-    "#7d93a6",
-    "#d1495b",
-    "#a4243b",
-    "#2e86ab",
-    "#1b4965",
-    "#e09f3e",
-)
+#: The palette of figures and pages: text and points; the first line and its corners, the second and its corners, and
+#: two more.
+INK, QUIET = "#22303c", "#7d93a6"
+RED, DARK_RED = "#d1495b", "#a4243b"
+BLUE, DARK_BLUE = "#2e86ab", "#1b4965"
+AMBER, PURPLE = "#e09f3e", "#6a4c93"
 #: Longest text in a cell of a card, and most rows of its table.
 MOST_TEXT, MOST_ROWS = 200, 12
 #: Most rings and corners that a card draws. Neighbours that are one pixel are one corner.

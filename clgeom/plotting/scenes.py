@@ -20,7 +20,7 @@ import numpy as np
 from clgeom.io.atomic import check_output, replacing
 from clgeom.markup import INK, QUIET, path_points, text
 from clgeom.optional import require_matplotlib
-from clgeom.plotting.figures import dress, new_figure
+from clgeom.plotting.figures import dress, legend_below, new_figure
 
 SCENE_FORMATS = (".gif", ".html", ".png")
 #: Size of a scene on a page, and of the margins for the axes: left, right, top, bottom.
@@ -272,14 +272,15 @@ def draw_scene(scene, ax) -> None:
             ax.add_collection(LineCollection([np.asarray(line) for line in what], zorder=order, **style))
             handles[look] = Line2D([], [], **style)
     x0, x1, y0, y1 = scene.limits
-    ax.set(xlim=(x0, x1), ylim=(y0, y1), xlabel=scene.axes[0], ylabel=scene.axes[1])
-    dress(ax, f"{scene.section}: {scene.title}")
+    ax.set(xlim=(x0, x1), ylim=(y0, y1))
+    dress(ax, f"{scene.section}: {scene.title}", scene.axes)
     if not scene.axes[1]:
         ax.set_yticks([])
     named = [look for look in scene.looks if look in handles]
-    style = {"loc": "upper left", "bbox_to_anchor": (0, -0.13), "ncols": 2, "frameon": False, "labelcolor": INK}
+    for look in named:
+        handles[look].set_label(look.label)
     if named:
-        ax.legend([handles[look] for look in named], [look.label for look in named], fontsize=7, **style)
+        legend_below(ax, [handles[look] for look in named], columns=2)
 
 
 def save_scenes(scenes, path, *, title, words="", progress=None) -> None:

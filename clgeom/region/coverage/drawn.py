@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
+from clgeom.optional import is_installed
 from clgeom.region.coverage.rasters import known_values
 
 
@@ -26,7 +27,9 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     """
     from clgeom.plotting.coverage import plot_coverage
 
-    return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title)
+    grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
+    axes = None if grid is None else axes_of(grid)
+    return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes)
 
 
 def outlines(regions, unit="dBm") -> dict:
@@ -38,6 +41,21 @@ def outlines(regions, unit="dBm") -> dict:
             label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}"
             found.setdefault(label, []).append(_polygons_of(region.__geo_interface__))
     return found
+
+
+def axes_of(grid) -> tuple[str, str]:
+    """Return the names of the axes of a map, with their unit if its reference system is known."""
+    from clgeom.geodesy import as_crs
+
+    if tuple(grid.transform) == (1, 0, 0, 0, 1, 0):
+        return "column", "row"
+    if grid.crs is None or not is_installed("pyproj"):
+        return "x", "y"
+    system = as_crs(grid.crs, caller="plot")
+    if system.is_geographic:
+        return "longitude (degrees)", "latitude (degrees)"
+    unit = system.axis_info[0].unit_name
+    return tuple(f"{name} ({'m' if unit == 'metre' else unit})" for name in ("easting", "northing"))
 
 
 def image(raster) -> dict:
