@@ -327,12 +327,13 @@ def save_scenes(scenes, path, *, title, words="", progress=None) -> None:
 def _save_animation(scenes, path, progress):
     from matplotlib.animation import PillowWriter
 
-    figure = new_figure((9.6, 5.6))
+    figure = new_figure((9.6, 5.8))
+    figure.set_layout_engine("none")  # it would move the axes from frame to frame
     writer = PillowWriter(fps=1 / SECONDS)
-    with writer.saving(figure, path, dpi=80):
+    with writer.saving(figure, path, dpi=100):
         for number, scene in enumerate(scenes):
             figure.clear()
-            draw_scene(scene, figure.add_subplot())
+            draw_scene(scene, figure.add_axes((0.07, 0.23, 0.91, 0.71)))
             for _ in range(round(LAST_SECONDS / SECONDS) if number == len(scenes) - 1 else 1):
                 writer.grab_frame()
             if progress:
