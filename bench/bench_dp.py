@@ -372,6 +372,8 @@ def draw(path, folder):
     import matplotlib.pyplot as plt
     from matplotlib.ticker import NullFormatter
 
+    common.use_palette()
+
     record = json.loads(Path(path).read_text(encoding="utf-8"))
     names = {
         "numba": ("loop on one core", "C7", ":"),
@@ -399,7 +401,7 @@ def draw(path, folder):
         for axis in axes[:, column]:
             axis.grid(alpha=0.3)
             axis.xaxis.set_minor_formatter(NullFormatter())
-    axes[0, 0].set_ylabel("milliseconds")
+    axes[0, 0].set_ylabel("time (ms)")
     axes[1, 0].set_ylabel("times as fast as the loop")
     figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
     figure.suptitle(f"{record['device']}, {record['platform']}", fontsize=10)

@@ -321,6 +321,8 @@ def draw(record, folder):
     import matplotlib.pyplot as plt
     from matplotlib import ticker
 
+    common.use_palette()
+
     made = json.loads(Path(record).read_text(encoding="utf-8"))
     rows = sorted(made["rows"], key=lambda row: row["n"])
     n, chain = [row["n"] for row in rows], [row["chain"] for row in rows]
@@ -346,7 +348,7 @@ def draw(record, folder):
         if what == "kernels":
             times.plot(*STUDY_MS["chain"], "*", color="0.35", markersize=13, markeredgecolor="black")
         times.set_title(f"time, {title}", loc="left", fontsize=10)
-        times.set_ylabel("milliseconds")
+        times.set_ylabel("time (ms)")
         speedups.set_title(f"speedup over the chain, {title}", loc="left", fontsize=10)
         speedups.set(xlabel="points", ylabel="times as fast")
     for ax in panels.flat:
@@ -355,7 +357,7 @@ def draw(record, folder):
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter(ticker.NullFormatter())
         ax.grid(alpha=0.3)
-    panels[0, 0].legend(fontsize=8)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     figure.suptitle(
         f"{made['device']}: 4 points a segment. Stars and dotted lines: as published, on a Tesla K40c",
         fontsize=11,

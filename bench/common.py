@@ -118,3 +118,13 @@ def print_table(rows: list[dict]) -> None:
     widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
     for line in cells:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)), flush=True)
+
+
+def use_palette() -> None:
+    """Draw with the colours of clgeom's own figures."""
+    import matplotlib
+    from cycler import cycler
+
+    from clgeom.plotting.figures import SERIES
+
+    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=SERIES)

@@ -8,10 +8,17 @@ Needs Matplotlib. Nothing is measured here: every figure was printed, and writte
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import common
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
+#: Markers of lines and kernels, beside their colour.
+MARKERS = "osD^vP*X<>d"
 
 #: Records in the order of the page: title, what the columns are, columns.
 HULL = (
@@ -137,31 +144,37 @@ def plot(name, rows):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    common.use_palette()
     key, value, columns = chosen[name]
     rows = [row for row in rows if key is None or row.get(key) == value]
     rows = [row for row in rows if row.get("where", rows[0].get("where")) == rows[0].get("where")]
     rows = [row for row in rows if row.get("dtype", rows[-1].get("dtype")) == rows[-1].get("dtype")]
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for k, column in enumerate(columns):
         points = sorted((row["n"], row[column]) for row in rows if row.get(column) is not None)
         if points:
             ours = column in ("clgeom", "resident", "sort", "argsort", "auto")
             axes.loglog(
                 *zip(*points),
-                marker="o",
-                markersize=4,
+                marker=MARKERS[k],
+                markersize=5,
                 linewidth=2.4 if ours else 1.2,
                 label=column,
                 linestyle="-" if ours else "--",
                 color=f"C{k}",
             )
-    axes.set(xlabel="n", ylabel="milliseconds", title=PAGES[name][0])
+    axes.set(xlabel="n", ylabel="time (ms)", title=PAGES[name][0])
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     path = DOCS / "images" / f"bench_{name}.png"
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return path
+
+
+def mark_of(k):
+    """The look of kernel number k: ten colours, and a marker for each ten and each other one."""
+    return {"color": f"C{k % 10}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
 
 
 def roofline(name, rows):
@@ -174,7 +187,8 @@ def roofline(name, rows):
     rows = [row for row in rows if "phases" in row and row["n"] == max(r["n"] for r in rows)]
     if not rows:
         return None
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    common.use_palette()
+    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
     names = list(dict.fromkeys(phase["name"] for row in rows for phase in row["phases"]))
     for row in rows:
         for phase in row["phases"]:
@@ -182,25 +196,22 @@ def roofline(name, rows):
                 axes.loglog(
                     phase["ms"],
                     phase["MB"] / phase["ms"],
-                    "o",
-                    color=f"C{names.index(phase['name']) % 10}",
+                    **mark_of(names.index(phase["name"])),
                     markersize=5,
                     alpha=0.7,
                 )
     row = rows[0]
     nbytes = 2 * row["n"] * (4 if row["dtype"] != "float64" else 8)
-    axes.axhline(1e-6 * nbytes / row["one read"], color="black", linewidth=1, linestyle="--")
-    axes.annotate(
-        "a plain read of the points", (axes.get_xlim()[0], 1e-6 * nbytes / row["one read"]), va="bottom", fontsize=8
-    )
+    rate = axes.axhline(1e-6 * nbytes / row["one read"], color="black", linewidth=1, linestyle="--")
+    rate.set_label("a plain read of the points")
     seen = [
         k for k, phase in enumerate(names) if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])
     ]
-    handles = [axes.plot([], [], "o", color=f"C{k % 10}", label=names[k])[0] for k in seen]
-    axes.legend(handles=handles, fontsize=7, ncols=2)
+    handles = [rate, *(axes.plot([], [], label=names[k], **mark_of(k))[0] for k in seen)]
+    figure.legend(handles=handles, fontsize=7, loc="outside right upper", frameon=False)
     axes.set(
-        xlabel="milliseconds of the launch",
-        ylabel="GB/s moved",
+        xlabel="time of the launch (ms)",
+        ylabel="memory traffic (GB/s)",
         title=f"Launches of hulls of {row['n']:,} points",
     )
     axes.grid(alpha=0.3)

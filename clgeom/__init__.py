@@ -21,6 +21,7 @@ _HOMES = {
     "hull.result": "Hull",
     "hull.scipy_compat": "ConvexHull QhullError",
     "hull.wagener.hoods": "Hood lower_hood upper_hood",
+    "hull.wagener.trace": "HoodMerge",
     "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from clgeom.hull.result import Hull as Hull
     from clgeom.hull.scipy_compat import ConvexHull as ConvexHull, QhullError as QhullError
     from clgeom.hull.wagener.hoods import Hood as Hood, lower_hood as lower_hood, upper_hood as upper_hood
+    from clgeom.hull.wagener.trace import HoodMerge as HoodMerge
     from clgeom.region.arc.adaptive import adaptive_region as adaptive_region
     from clgeom.region.arc.result import CrossRegion as CrossRegion, Region as Region
     from clgeom.region.coverage.result import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions

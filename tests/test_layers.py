@@ -13,7 +13,7 @@ PACKAGE = Path(clgeom.__file__).parent
 #: ones.
 LAYERS = (
     ("errors", "lazy"),
-    ("optional",),
+    ("markup", "optional"),
     ("runtime",),
     ("geodesy", "primitives"),
     ("hull", "sorting", "region", "radio", "dp", "scale"),
@@ -91,7 +91,7 @@ def test_imports_point_down(name):
 def test_files_and_pictures_know_no_algorithm(name):
     """Readers, writers and figures take and give arrays, rings and plain values."""
     known = {target.split(".")[0] for target, _ in imports(MODULES[name], name)}
-    assert known <= {"data", "errors", "geodesy", "io", "optional", "plotting", "runtime"}
+    assert known <= {"data", "errors", "geodesy", "io", "markup", "optional", "plotting", "runtime"}
 
 
 def test_no_import_cycles():

@@ -46,5 +46,6 @@ def demo(output, device):
         return
     title = f"Convex hull of {len(world):,} cities: {len(names)} corners"
     filled = hull.dimension == 2
-    save_hull_plot(hull.points, picture, filled=filled, points=world.points, labels=names, title=title)
+    style = {"title": title, "axes": ("longitude (degrees)", "latitude (degrees)")}
+    save_hull_plot(hull.points, picture, filled=filled, points=world.points, labels=names, **style)
     terminal.print_facts(("picture", picture))

@@ -77,9 +77,11 @@ def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_j
         found, computing = terminal.timed(convex_hull, points, device=session, progress=progress, **options)
     content = encode_hull(found, output, crs=crs) if output else None
     if picture:  # first, because it may be refused
+        from clgeom.plotting.figures import axis_names
         from clgeom.plotting.hulls import save_hull_plot
 
-        save_hull_plot(found.points, picture, count=found.n, filled=found.dimension == 2, points=points)
+        style = {"filled": found.dimension == 2, "axes": axis_names(names)}
+        save_hull_plot(found.points, picture, count=found.n, points=points, **style)
     if trace:
         _save_trace(points, trace, options["collinear"], options["nonfinite"], session)
     if output:

@@ -23,6 +23,7 @@ COMMANDS = {
     "region": ("clgeom.commands.region", "region", "Coverage polygons of a raster or of points."),
     "selftest": ("clgeom.commands.selftest", "selftest", "Check a device: every kernel against its reference."),
     "sort": ("clgeom.commands.sort", "sort", "Sort the numbers of a file."),
+    "trace": ("clgeom.commands.trace", "trace", "Show an algorithm step by step, as a page, animation or picture."),
 }
 #: Exit codes: wrong input or call; failure of the system (output, memory, compiler of a driver); bug; interrupt.
 WRONG_INPUT, FAILED, BUG, STOPPED = 2, 1, 70, 130

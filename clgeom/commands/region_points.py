@@ -49,10 +49,12 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     if output:
         content, written = encode_features(features, output, crs=options["crs"], lonlat=lonlat)
     if picture:
+        from clgeom.plotting.figures import axis_names
         from clgeom.plotting.regions import save_regions_plot
 
         labels, counts = [feature.properties["label"] for feature in features], [one.n for _, one in made]
-        save_regions_plot([one.parts for _, one in made], picture, counts=counts, points=points, labels=labels)
+        style = {"counts": counts, "labels": labels, "axes": axis_names(names)}
+        save_regions_plot([one.parts for _, one in made], picture, points=points, **style)
     if output:
         with replacing(output) as out:
             out.write(content)

@@ -142,7 +142,7 @@ def _write(shapes, raster, grid, output, picture, comparison, levels, options, s
     from clgeom.io.features import encode_features, features_of
     from clgeom.plotting import coverage as plot
     from clgeom.region.coverage.comparison import comparison as compared
-    from clgeom.region.coverage.drawn import image, outlines
+    from clgeom.region.coverage.drawn import axes_of, image, outlines
 
     content, written, unit = None, None, options["unit"]
     if output:
@@ -150,7 +150,7 @@ def _write(shapes, raster, grid, output, picture, comparison, levels, options, s
         features = features_of(shapes, unit=unit)
         content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
     if picture:
-        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), unit=unit)
+        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), unit=unit, axes=axes_of(grid))
     if comparison:
         values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
         title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}"

@@ -98,7 +98,7 @@ def _method(method, keys, descending, gaps, items, elements, session):
         return lambda **how: _Radix(keys, descending, session, how["profile"])
     from clgeom.sorting.shellsort.sort import shellsort
 
-    options = {"variant": method.removeprefix("shell-"), "gaps": _gap_list(gaps), "device": session}
+    options = {"variant": method.removeprefix("shell-"), "gaps": gap_list(gaps), "device": session}
     options |= {"max_items_per_subsequence": items, "min_elements_per_item": elements}
     options["order"] = "descending" if descending else None
     return lambda **how: shellsort(keys, **options, **how)
@@ -116,7 +116,7 @@ class _Radix:
         self.keys, self.phases = found if profile else (found, ())
 
 
-def _gap_list(text):
+def gap_list(text):
     """Return a name as it is, numbers as a list."""
     if not re.search(r"\d\s*(,|$)", text) or text in SEQUENCES:
         return text

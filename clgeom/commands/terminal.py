@@ -99,15 +99,15 @@ def print_facts(*facts):
 
 def print_json(value):
     """Print a value as JSON; nonfinite numbers become null."""
-    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+    click.echo(json.dumps(finite(value), indent=2, allow_nan=False))
 
 
-def _finite(value):
+def finite(value):
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def print_table(headings, rows):

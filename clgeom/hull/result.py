@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 
 from clgeom.hull.predicates import host_signs, orient2d
+from clgeom.markup import card, rings_svg
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session, as_session
 from clgeom.runtime.launch import copy, finish, new_array, read, run, to_array
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
+
+#: Hulls of more vertices do not measure their area and perimeter for a notebook.
+MEASURED = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,17 @@ class Hull:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]
         area = f", area {self.area:.6g}" if self.dimension == 2 else ""
         return f"Hull({kind}: {len(self)} vertices of {self.n} {self.points.dtype} points{area})"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("points", f"{self.n:,}"),
+            ("type", self.points.dtype),
+            ("dimension", self.dimension),
+            ("vertices", f"{len(self):,}"),
+        ]
+        if len(self) <= MEASURED:
+            facts += [("area", f"{self.area:.6g}"), ("perimeter", f"{self.perimeter:.6g}")]
+        return card("Hull", facts, rings_svg([self.points], filled=self.dimension == 2, label="the hull"))
 
     def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process
         return {**self.__dict__, "session": None}

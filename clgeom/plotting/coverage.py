@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.plotting.figures import LEVEL_LINES, LINE, dress, fill_rings, new_axes, new_figure, save
+from clgeom.plotting.figures import (
+    LEVEL_LINES,
+    LINE,
+    dress,
+    fill_rings,
+    legend_below,
+    new_axes,
+    new_figure,
+    save,
+)
 
 VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
 
 
-def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None):
+def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None, axes=None):
     """Draw outlines of covered cells, and their raster if it is given, into Matplotlib axes.
 
     Parameters
@@ -26,6 +35,8 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
     unit : str
         Unit of the values.
     title : str, optional
+    axes : tuple of 2 str, optional
+        Names of the axes, with their units; by default columns and rows without a transform.
 
     Returns
     -------
@@ -41,15 +52,19 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
             if values is None:
                 fill_rings(ax, rings, colours[label], alpha=0.12)
             for number, ring in enumerate(rings):  # holes have thinner lines
-                ax.plot(*ring.T, color=colours[label], linewidth=0.5 if number else 1.2, zorder=4)
+                width = 0.5 if number else 1.2
+                casing = None if values is None else _casing(width)
+                ax.plot(*ring.T, color=colours[label], linewidth=width, zorder=4, path_effects=casing)
     for label, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=1.6, label=label)
     ax.set_aspect("equal")
     ax.ticklabel_format(useOffset=False, style="plain")
     count = sum(map(len, outlines.values()))
-    dress(ax, f"{count:,} region{'s' * (count != 1)}" if title is None else title)
+    if axes is None:
+        axes = ("column", "row") if values is not None and transform is None else ("x", "y")
+    dress(ax, f"{count:,} coverage region{'s' * (count != 1)}" if title is None else title, axes)
     if outlines:
-        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
+        legend_below(ax)
     return ax
 
 
@@ -78,12 +93,15 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
     unit, title : str
         Unit and title of the map.
     """
-    figure = new_figure((13, 8.6))
+    figure = new_figure((13, 8.8))
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
     axes = figure.subplots(2, 3).ravel()
     image = axes[0].imshow(np.ma.masked_invalid(values), cmap=VALUES)
-    figure.colorbar(image, ax=axes[0], shrink=0.8, label=unit)
+    figure.colorbar(image, ax=axes[0], shrink=0.8, label=_quantity(unit))
     axes[0].contour(mask, levels=[0.5], colors=LINE, linewidths=0.6)
-    dress(axes[0], title)
+    dress(axes[0], title, ("column", "row"))
     axes[0].grid(False)
     extent = (0, mask.shape[1], mask.shape[0], 0)
     for ax, (name, polygons) in zip(axes[1:], panels):
@@ -94,7 +112,11 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
                 ax.plot(*ring.T, color=LINE, linewidth=0.8, zorder=4)
         ax.imshow(np.where(mask, 1.0, np.nan), cmap=_one_colour(CELLS), extent=extent, zorder=3)
         ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
-        dress(ax, name)
+        dress(ax, name, ("column", "row"))
+    covered, added = (Patch(facecolor=colour) for colour in (CELLS, SUPERFLUOUS))
+    edge = Line2D([], [], color=LINE, linewidth=1)
+    words = ("covered cells", "what the shape adds", "boundary")
+    figure.legend([covered, added, edge], words, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     save(figure, path)
 
 
@@ -111,7 +133,20 @@ def _draw_raster(ax, values, transform, unit):
     ax.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
     if e > 0 and transform is None:
         ax.invert_yaxis()  # axes are columns and rows: row 0 is on top
-    ax.figure.colorbar(image, ax=ax, shrink=0.8, label=unit)
+    shrink = 0.95 * min(np.ptp(y) / np.ptp(x), 1) if np.ptp(x) else 0.95
+    ax.figure.colorbar(image, ax=ax, shrink=max(shrink, 0.3), label=_quantity(unit))
+
+
+def _quantity(unit):
+    """The name of what a raster holds."""
+    return f"received power ({unit})" if unit == "dBm" else f"value ({unit})"
+
+
+def _casing(width):
+    """White edges of a line, by which it is seen on every colour of a raster."""
+    from matplotlib.patheffects import Normal, Stroke
+
+    return [Stroke(linewidth=width + 0.8, foreground="white", alpha=0.6), Normal()]
 
 
 def _one_colour(colour):

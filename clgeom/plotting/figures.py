@@ -8,6 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
+from clgeom.markup import AMBER, BLUE, DARK_BLUE, DARK_RED, INK, PURPLE, QUIET, RED
 from clgeom.optional import require_matplotlib
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -16,9 +17,12 @@ MANY = 200_000
 #: Most points that a density is counted from; more are sampled evenly, which looks the same.
 ENOUGH = 10_000_000
 
-INK, QUIET, LINE, FILL, CORNER = "#22303c", "#7d93a6", "#d1495b", "#d1495b", "#a4243b"
-#: Colours of outlines, from the first level to the last.
-LEVEL_LINES = ("#7f0000", "#f16913", "#f7dc6f", "#9b59b6", "#f8f9f9", "#1b2631")
+LINE = FILL = RED
+CORNER = DARK_RED
+#: Colours of outlines, from the first level to the last: dark and light ones in turn, none near white.
+LEVEL_LINES = (DARK_RED, AMBER, PURPLE, INK, BLUE, QUIET)
+#: Colours of the lines of a diagram, for Matplotlib's cycle "C0" to "C9".
+SERIES = (RED, BLUE, AMBER, PURPLE, "#3a7d44", INK, "#b08968", QUIET, DARK_RED, DARK_BLUE)
 
 
 def new_axes(ax=None, height=6):
@@ -53,7 +57,7 @@ def figure_size(corners):
     """Return width and height in inches that suit the extent of some corners."""
     width, height = np.ptp(corners, axis=0) if len(corners) else (1, 1)
     ratio = height / width if np.isfinite(width) and np.isfinite(height) and width and height else 0.75
-    return (9.6, max(9.6 * ratio * 0.85 + 0.9, 3.4)) if ratio < 0.7 else (7.2, min(7.2 * ratio + 0.5, 8.4))
+    return (9.6, max(9.6 * ratio * 0.85 + 1.2, 3.4)) if ratio < 0.7 else (7.2, min(7.2 * ratio + 0.8, 8.4))
 
 
 def finite(points):
@@ -101,9 +105,30 @@ def draw_points(ax, points, low, high):
     ax.imshow(np.ma.masked_equal(counts, 0), cmap=shades, norm=norm, zorder=1, **place)
 
 
-def dress(ax, title):
-    """Give axes the title, ticks, grid and spines of all figures."""
+def axis_names(columns) -> tuple[str, str]:
+    """Return the names of the axes for columns of these names, with degrees for longitude and latitude."""
+    from clgeom.io.lonlat import named_lonlat
+
+    if columns is None:
+        return "x", "y"
+    names = tuple(f"{name}".strip() or letter for name, letter in zip(columns, "xy"))
+    return tuple(f"{name} (degrees)" for name in names) if named_lonlat(*columns) else names
+
+
+def legend_below(ax, handles=None, columns=4):
+    """Put the legend of axes below them and their name, over no data."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)  # half an inch
+    style = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below, "borderaxespad": 0}
+    ax.legend(handles=handles, fontsize=8, labelcolor=INK, ncols=columns, frameon=False, **style)
+
+
+def dress(ax, title, axes=("x", "y")):
+    """Give axes the title, names, ticks, grid and spines of all figures. Names that axes have are kept."""
     ax.set_title(title, loc="left", fontsize=11, color=INK)
+    ax.set_xlabel(ax.get_xlabel() or axes[0], fontsize=9, color=INK)
+    ax.set_ylabel(ax.get_ylabel() or axes[1], fontsize=9, color=INK)
     ax.tick_params(labelsize=8, colors=INK, length=3)
     ax.grid(color="#e6ebef", linewidth=0.6, zorder=0)
     ax.set_axisbelow(True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clgeom.plotting.figures import LINE, QUIET, new_figure, save
+from clgeom.plotting.figures import LINE, QUIET, dress, new_figure, save
 
 
 def save_gaps_plot(names, passes, seconds, path, *, title="") -> None:
@@ -21,12 +21,10 @@ def save_gaps_plot(names, passes, seconds, path, *, title="") -> None:
     above, below = figure.subplots(2, sharex=True)
     places = range(len(names))
     above.bar(places, passes, color=QUIET)
-    above.set_ylabel("passes")
     below.bar(places, [1e3 * time for time in seconds], color=LINE)
-    below.set_ylabel("time (ms)")
-    below.set_xlabel("gap")
     below.set_xticks(places, names, rotation=60, ha="right", fontsize=8)
-    above.set_title(title, loc="left", fontsize=11)
+    dress(above, title, ("", "passes"))
+    dress(below, "", ("gap", "time (ms)"))
     for axes in (above, below):
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(False, axis="x")
     save(figure, path)

@@ -24,7 +24,7 @@ from clgeom.plotting.figures import (
 )
 
 
-def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=None, title=None):
+def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=None, title=None, axes=("x", "y")):
     """Draw a hull, and its points if they are given, into Matplotlib axes.
 
     Parameters
@@ -42,6 +42,8 @@ def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=
     labels : sequence of str, optional
         A text for each vertex of the hull.
     title : str, optional
+    axes : tuple of 2 str
+        Names of the axes, with their units.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=
     if labels is not None and len(corners):
         _label(ax, corners, labels, low, high)
     of = "" if count is None else f" of {count:,} points"
-    dress(ax, f"Convex hull: {len(corners):,} vertices{of}" if title is None else title)
+    dress(ax, f"Convex hull: {len(corners):,} vertices{of}" if title is None else title, axes)
     return ax
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.plotting.figures import (
-    FILL,
     LEVEL_LINES,
     LINE,
     draw_points,
@@ -14,13 +13,14 @@ from clgeom.plotting.figures import (
     figure_size,
     finite,
     frame,
+    legend_below,
     new_axes,
     new_figure,
     save,
 )
 
 
-def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=LINE, label=None):
+def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=LINE, label=None, axes=("x", "y")):
     """Draw an adaptive region, and its points if they are given, into Matplotlib axes.
 
     Parameters
@@ -38,6 +38,8 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
         Colour of the outline.
     label : str, optional
         Name of the outline in a legend.
+    axes : tuple of 2 str
+        Names of the axes, with their units.
 
     Returns
     -------
@@ -51,16 +53,16 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
         draw_points(ax, drawable(finite(points)), low, high)
     for part in parts:
         if len(part) > 2:
-            ax.fill(*part.T, facecolor=FILL, alpha=0.07, zorder=2)
+            ax.fill(*part.T, facecolor=colour, alpha=0.07, zorder=2)
         style = {"marker": "o", "markersize": 5} if len(part) == 1 else {}
         ax.plot(*np.vstack([part, part[:1]]).T, color=colour, linewidth=1.2, zorder=4, label=label, **style)
         label = None
     of = "" if count is None else f" of {count:,} points"
-    dress(ax, f"Adaptive region{of}: {len(corners):,} vertices" if title is None else title)
+    dress(ax, f"Adaptive region{of}: {len(corners):,} vertices" if title is None else title, axes)
     return ax
 
 
-def save_regions_plot(regions, path, *, counts=None, points=None, labels=None) -> None:
+def save_regions_plot(regions, path, *, counts=None, points=None, labels=None, axes=("x", "y")) -> None:
     """Draw adaptive regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
     Several regions have a colour each, and a legend of their labels.
@@ -74,19 +76,20 @@ def save_regions_plot(regions, path, *, counts=None, points=None, labels=None) -
         Number of points of each region.
     points : array_like, shape (n, 2), optional
     labels : sequence of str, optional
+    axes : tuple of 2 str
     """
     parts = [drawable(part) for region in regions for part in region]
     corners = np.concatenate(parts) if parts else np.empty((0, 2))
     figure = new_figure(figure_size(corners) if parts else (8, 6))
     ax = figure.add_subplot()
     if len(regions) == 1:
-        plot_region(regions[0], ax, count=None if counts is None else counts[0], points=points)
+        plot_region(regions[0], ax, count=None if counts is None else counts[0], points=points, axes=axes)
     else:
         for k, (region, label) in enumerate(zip(regions, labels)):
-            plot_region(region, ax, colour=LEVEL_LINES[k % len(LEVEL_LINES)], label=label)
+            plot_region(region, ax, colour=LEVEL_LINES[k % len(LEVEL_LINES)], label=label, axes=axes)
         low, high = frame(ax, corners, side=0.06)
         if points is not None:
             draw_points(ax, drawable(finite(points)), low, high)
-        dress(ax, f"{len(regions)} adaptive regions")
-        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
+        dress(ax, f"{len(regions)} adaptive regions", axes)
+        legend_below(ax)
     save(figure, path)

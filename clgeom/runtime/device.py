@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
+from clgeom.markup import card
 from clgeom.runtime import caches, trust
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.failures import failures
@@ -287,6 +288,21 @@ class Session:
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
+
+    def _repr_html_(self) -> str:
+        profile = self.profile
+        facts = [
+            ("device", profile.name),
+            ("platform", f"{profile.platform}, driver {profile.driver}"),
+            ("kind", profile.kind),
+            ("compute units", profile.compute_units),
+            ("memory", f"{profile.global_mem_bytes / 2**30:.1f} GiB"),
+            ("largest buffer", f"{profile.max_alloc_bytes / 2**30:.3g} GiB"),
+            ("local memory", f"{profile.local_mem_bytes / 2**10:.4g} KiB"),
+            ("largest work-group", f"{profile.max_wg_size:,} work-items"),
+            ("float64", "yes" if profile.fp64 else "no"),
+        ]
+        return card("Session", facts)
 
 
 SHUFFLE_PROBES = {

@@ -36,6 +36,6 @@ axes.add_collection(
 axes.add_collection(
     LineCollection([hull.points for hull in batch if hull.dimension == 1], colors="0.3", linewidths=0.8)
 )
-axes.set(xlim=(-180, 180), ylim=(-60, 85), xlabel="longitude", ylabel="latitude", aspect="equal")
+axes.set(xlim=(-180, 180), ylim=(-60, 85), xlabel="longitude (degrees)", ylabel="latitude (degrees)", aspect="equal")
 axes.set_title(f"{len(batch)} hulls of {len(world):,} cities, {len(batch.vertices):,} vertices")
 figure.savefig(Path(__file__).with_name("batch_countries.png"), dpi=110)

@@ -13,6 +13,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from clgeom import coverage_regions, localize
+from clgeom.markup import AMBER, BLUE, PURPLE, RED
+from clgeom.plotting.figures import dress
 from clgeom.radio import coverage_map
 from clgeom.region.localize import localize_masks
 
@@ -46,18 +48,20 @@ def localisation():
         "regions": localize(by_map),
         "convex hulls": localize(by_map, method="hulls"),
     }
-    figure, panels = plt.subplots(1, 3, figsize=(13, 4.6), layout="constrained", sharey=True)
+    figure, panels = plt.subplots(1, 3, figsize=(13, 5), layout="constrained", sharey=True)
     for ax, (name, answer) in zip(panels, answers.items()):
-        for k, colour in enumerate(("#2171b5", "#238b45", "#d94801")):
+        for k, colour in enumerate((BLUE, PURPLE, AMBER)):
             for region in by_map[k]:
                 for ring in region.rings:
-                    ax.plot(*np.vstack([ring, ring[:1]]).T, color=colour, linewidth=0.9)
+                    (line,) = ax.plot(*np.vstack([ring, ring[:1]]).T, color=colour, linewidth=0.9)
+            line.set_label(f"where transmitter {k + 1} is heard")
             row, column = places[k]
             ax.plot(transform[0] * column + transform[2], transform[4] * row + transform[5], "^", color=colour)
         for part in answer.parts:
-            ax.fill(*np.asarray(part.exterior.coords).T, color="#d1495b", alpha=0.75, zorder=5)
-        ax.plot(*answer.centroid, "k+", markersize=11, zorder=6)
-        ax.set_title(f"{name}: {answer.area / 1e6:.3f} km2", loc="left", fontsize=11)
+            (common,) = ax.fill(*np.asarray(part.exterior.coords).T, color=RED, alpha=0.75, zorder=5)
+        common.set_label("where all are heard")
+        ax.plot(*answer.centroid, "k+", markersize=11, zorder=6, label="its centroid")
+        dress(ax, f"{name}: {answer.area / 1e6:.3f} km2", ("x (m)", "y (m)"))
         ax.set_aspect("equal")
         print(
             name,
@@ -66,6 +70,7 @@ def localisation():
             round(answer.distance(answers["the masks themselves"].centroid), 1),
             "m",
         )
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9)
     figure.savefig(HERE / "coverage_localize.png", dpi=90)
 
 

@@ -66,11 +66,15 @@ def main():
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from cycler import cycler
     from matplotlib import ticker
 
+    from clgeom.plotting.figures import SERIES
+
+    matplotlib.rcParams["axes.prop_cycle"] = cycler(color=SERIES)
     found, hulls = measured()
     figure, panels = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained")
-    titles = ("superfluous area, % of the covered", "vertices", "milliseconds a call")
+    titles = ("superfluous area (% of the covered)", "vertices", "time of a call (ms)")
     for ax, title, column, scale in zip(panels, titles, (0, 2, 3), (100, 1, 1)):
         for k, (way, values) in enumerate(found.items()):
             middle = np.median(values[:, :, column], axis=0) * scale
@@ -89,7 +93,7 @@ def main():
             ax.yaxis.set_minor_formatter(ticker.NullFormatter())
     panels[0].axhline(100 * statistics.median(hulls), color="0.35", linestyle="--", label="convex hull")
     panels[0].set_ylim(bottom=0)
-    panels[0].legend(fontsize=8)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9)
     worst = max(values[:, :, 1].max() for values in found.values())
     print(f"convex hull {100 * statistics.median(hulls):.3g} %; missed, at most: {worst:.2g}")
     figure.suptitle(

@@ -12,6 +12,7 @@ import shapely.geometry
 from region_commands import done, features, here, hill, needs, refused
 
 from clgeom import coverage_regions
+from clgeom.plotting.figures import LEVEL_LINES
 from clgeom.region.metrics import measure
 
 __all__ = ["here"]
@@ -157,7 +158,8 @@ def test_points():
     text = done("points.csv", *levels, "--axis", "both", "--plot", "levels.svg", "--profile")
     assert re.search(r"-60 .* \d+ x \d+ ", text) and "arc_" in text
     drawn = Path("levels.svg").read_text()
-    assert "#7f0000" in drawn and "#f16913" in drawn, "an outline for each level"
+    assert LEVEL_LINES[0] in drawn and LEVEL_LINES[1] in drawn, "an outline for each level"
+    assert "lon (degrees)" in drawn or "<!-- lon (degrees) -->" in drawn
     for option in (("--metrics",), ("--holes", 0), ("--no-parts",), ("--compare", "out.png"), ("--least", 2)):
         assert f"The option {option[0]} is for rasters" in refused("points.csv", *option)
     assert "go together" in refused("points.csv", "--level", -80)

@@ -195,6 +195,55 @@ def test_every_stage_holds_the_hoods_of_its_blocks(session, side, name):
             assert stages[-1] == [found.vertices.tolist()]
 
 
+def check_merges(points, found, side, collinear):
+    """Every phase of every merge of a traced hood is what trying all corners finds; returns how many have a Q."""
+    assert len(found.merges) == len(found.stages) - 1
+    tried = 0
+    for r, (hoods, merges, after) in enumerate(zip(found.stages, found.merges, found.stages[1:])):
+        assert len(merges) == len(after) == (len(hoods) + 1) // 2
+        for k, merge in enumerate(merges):
+            left, *rest = [hood.tolist() for hood in hoods[2 * k : 2 * k + 2]]
+            expected = reference.merge(points, left, rest[0] if rest else [], side, r, collinear=collinear)
+            assert merge.left.tolist() == left and np.array_equal(merge.merged, after[k])
+            if expected is None:
+                assert (merge.first, merge.p, merge.q, len(merge.right)) == (-1, -1, -1, 0)
+                assert merge.merged.tolist() == left and len(merge.brackets) == len(merge.candidates) == 0
+                continue
+            tried += 1
+            values = {name: getattr(merge, name) for name in expected}
+            values = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in values.items()}
+            assert values == expected, (side, collinear, r, k)
+            assert merge.merged.tolist() == left[: merge.p + 1] + merge.right[merge.q :].tolist()
+    return tried
+
+
+@pytest.mark.parametrize("side", HOODS)
+def test_every_phase_of_every_merge(session, side):
+    clouds = {"circle": (1, 2, 3, 64, 201), "grid": (49, 130), "duplicates": (2, 90), "line": (40,), "parabola": (150,)}
+    for name, sizes in clouds.items():
+        for n in sizes:
+            points = reference.in_order(cloud(name, n, np.float32))
+            for collinear in CHOICES:
+                found = HOODS[side](points, trace=True, collinear=collinear, device=session)
+                tried = check_merges(points, found, side, collinear)
+                assert tried <= n - 1 and (tried == n - 1 or len(np.unique(points, axis=0)) < n)
+
+
+def test_merges_do_not_depend_on_shapes(session):
+    points = reference.in_order(cloud("circle_noise", 140, np.float32))
+    for shape in SHAPES.values():
+        with override(shape):
+            check_merges(points, lower_hood(points, trace=True, device=session), "lower", "drop")
+
+
+def test_hoods_without_a_trace_have_no_merges(session):
+    assert upper_hood([(0, 0), (1, 1)], device=session).merges is None
+    assert upper_hood(np.empty((0, 2)), trace=True, device=session).merges == ()
+    assert upper_hood([(0, 0)], trace=True, device=session).merges == ()
+    merge = upper_hood([(0, 0), (0, 0)], trace=True, device=session).merges[0][0]
+    assert repr(merge) == "HoodMerge(1 and 0 corners: nothing to merge)"
+
+
 def test_stages_do_not_depend_on_shapes(session):
     points = reference.in_order(cloud("circle_noise", 333, np.float32))
     expected = reference.stages(points, "upper")

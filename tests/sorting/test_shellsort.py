@@ -250,6 +250,46 @@ def test_partial_variants_say_whether_they_sorted(session, variant):
     assert shellsort(np.sort(keys), variant=variant, device=session).is_sorted
 
 
+# Traces -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS[1:])
+def test_stages_are_those_of_the_simulation(session, variant):
+    """The keys after each gap, for partial sorts too."""
+    rng = np.random.default_rng(5)
+    for n, options in ((300, {}), (300, {"max_items_per_subsequence": 4}), (1, {}), (0, {})):
+        keys = rng.integers(-50, 50, n).astype(np.int32)
+        result = shellsort(keys, variant=variant, trace=True, device=session, **options)
+        assert len(result.stages) == 1 + len(result.phases) and same_bits(result.stages[0], keys)
+        for k, found in enumerate(result.stages[1:]):
+            most = options.get("max_items_per_subsequence", 512)
+            expected, _ = reference.shellsort(keys.tolist(), variant, result.gaps[: k + 1], most_items=most)
+            assert found.tolist() == expected, (variant, n, k)
+        assert same_bits(result.stages[-1], result.keys)
+
+
+@pytest.mark.parametrize("dtype", (np.float16, np.float64, np.uint8))
+def test_stages_of_auto_are_in_order_at_their_gaps(session, dtype):
+    if dtype == np.float64 and not session.profile.fp64:
+        pytest.skip("needs fp64")
+    keys = random(np.random.default_rng(6), 20_000, np.dtype(dtype))
+    result = shellsort(keys, trace=True, device=session)
+    assert len(result.stages) == 1 + len(result.phases) > 2 and result.stages[0].dtype == dtype
+    for phase, found in zip(result.phases, result.stages[1:]):
+        for gap in phase.gaps:
+            assert (found[gap:] >= found[:-gap]).all()
+        assert np.array_equal(np.sort(found), np.sort(keys))
+    assert shellsort(keys, device=session).stages is None
+
+
+def test_stages_of_an_array_on_the_device_are_on_the_host(session):
+    import pyopencl.array
+
+    there = pyopencl.array.to_device(session.queue, np.array([3, 1, 2], np.int32))
+    stages = shellsort(there, variant="A", gaps=[2, 1], trace=True).stages
+    assert [stage.tolist() for stage in stages] == [[3, 1, 2], [2, 1, 3], [1, 2, 3]]
+
+
 # The plan of auto -------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.dp.patterns import before, offset
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
+from clgeom.markup import card, some_of, table
 from clgeom.runtime.arrays import C_NAMES, c_name
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import allocate, read, run, write
@@ -272,6 +273,18 @@ class Table:
         n, m = self.shape
         pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
         return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
+
+    def _repr_html_(self) -> str:
+        n, m = self.shape
+        facts = [("cells", f"{n:,} x {m:,}"), ("type", self.dtype), ("pattern", self.pattern)]
+        facts += [("path", self.path), ("kept", self.keep)]
+        if self._corner is not None:
+            facts.append((f"cell {self._corner_at}", self._corner))
+        if self._store is None or not n * m:
+            return card("Table", facts)
+        rows, columns = map(some_of, self.shape)
+        cells = [[i, *("…" if "…" in (i, j) else self._store.cell(i, j) for j in columns)] for i in rows]
+        return card("Table", facts, table(("", *columns), cells))
 
     def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
         whats = {"table": "numpy()", "decisions": "decisions.numpy()"}

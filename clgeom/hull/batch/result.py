@@ -13,6 +13,7 @@ import numpy as np
 
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
+from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
 from clgeom.runtime.device import Session
@@ -80,6 +81,24 @@ class HullBatch(Generic[ArrayT]):
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"
         return f"HullBatch({len(self):,} hulls, {len(self.vertices):,} vertices{labels})"
+
+    def _repr_html_(self) -> str:
+        few = min(len(self), MOST_RINGS)
+        ends = _get(self.offsets[: few + 1])
+        corners = _get(self.points[: int(ends[-1])])
+        rings = [corners[begin:end] for begin, end in zip(ends, ends[1:])]
+        areas, perimeters = (_get(values[:MOST_ROWS]).tolist() for values in (self.areas, self.perimeters))
+        names = range(len(self)) if self.labels is None else self.labels
+        rows = [
+            (name, f"{len(ring):,}", f"{area:.6g}", f"{perimeter:.6g}")
+            for name, ring, area, perimeter in zip(names[:MOST_ROWS], rings, areas, perimeters)
+        ]
+        headings = ("hull" if self.labels is None else "label", "vertices", "area", "perimeter")
+        facts = [("hulls", f"{len(self):,}"), ("vertices", f"{len(self.vertices):,}"), ("type", self.points.dtype)]
+        if few < len(self):
+            facts.append(("drawn", f"the first {few:,} hulls"))
+        picture = rings_svg(rings, label=f"{few:,} hulls")
+        return card("HullBatch", facts, picture, table(headings, rows, count=len(self)))
 
     def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process, device arrays on their device
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}

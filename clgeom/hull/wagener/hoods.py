@@ -9,6 +9,7 @@ Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algori
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,11 +18,12 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
+from clgeom.hull.wagener.trace import NOT_WRITTEN, HoodMerge, merges_of, results_size
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import allocate, run, write
+from clgeom.runtime.launch import allocate, fill, run, write
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -54,13 +56,19 @@ class Hood:
     stages : tuple of list of ndarray of int64, or None
         With trace=True, ``stages[r][k]`` holds the vertices of the hood of points ``k * 2**r`` to
         ``(k + 1) * 2**r - 1``. The first stage is the points themselves, the last the whole hood.
+    results : tuple of ndarray of uint32, or None
+        With trace=True, what the phases of each stage left in the device's memory, by pair. `merges` reads it.
 
     Examples
     --------
     >>> import clgeom
-    >>> hood = clgeom.upper_hood([(0, 0), (1, 2), (2, 1), (3, 0)])
+    >>> hood = clgeom.upper_hood([(0, 0), (1, 2), (2, 1), (3, 0)], trace=True)
     >>> hood.vertices.tolist(), hood.side, len(hood)
     ([0, 1, 3], 'upper', 3)
+    >>> [[block.tolist() for block in stage] for stage in hood.stages]
+    [[[0], [1], [2], [3]], [[0, 1], [2, 3]], [[0, 1, 3]]]
+    >>> hood.merges[1][0]
+    HoodMerge(2 and 2 corners: the tangent from corner 1 to corner 1 leaves 3)
     """
 
     vertices: NDArray[np.int64]
@@ -69,6 +77,15 @@ class Hood:
     side: str
     phases: tuple[Phase, ...] = field(default=(), repr=False)
     stages: tuple[list[NDArray[np.int64]], ...] | None = field(default=None, repr=False)
+    results: tuple[NDArray[np.uint32], ...] | None = field(default=None, repr=False)
+
+    @functools.cached_property
+    def merges(self) -> tuple[list[HoodMerge], ...] | None:
+        """With trace=True: how hoods 2 k and 2 k + 1 of ``stages[r]`` became ``stages[r + 1][k]``, ``merges[r][k]``."""
+        if self.stages is None or self.results is None:
+            return None
+        steps = zip(self.stages, self.stages[1:], self.results)
+        return tuple(merges_of(hoods, merged, results, r) for r, (hoods, merged, results) in enumerate(steps))
 
     def __repr__(self) -> str:
         traced = f", {len(self.stages)} stages" if self.stages is not None else ""
@@ -100,7 +117,7 @@ def upper_hood(
         "published": match-and-merge in six phases with d1 x d2 samples a pair. "runs": the work-optimal form, which
         merges lists of runs and moves no corner. Both give the same hood; "auto" takes the faster one.
     trace : bool
-        Also return the hoods of every stage. Requires the published method.
+        Also return the hoods of every stage, and what each phase of every merge found. Requires the published method.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
     profile : bool
@@ -179,33 +196,33 @@ def _hood(caller, side, points, collinear, method, trace, device, profile):
                 f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
                 f"{session.profile.name} allows {session.profile.max_alloc_bytes:,}."
             )
-        vertices, corners, stages = hood_of(array, side, keep_collinear=collinear == "keep", method=method, trace=trace)
-    return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), stages)
+        vertices, corners, traced = hood_of(array, side, keep_collinear=collinear == "keep", method=method, trace=trace)
+    return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), *traced)
 
 
 def hood_of(points, side, *, keep_collinear, method="auto", trace=False):
-    """Vertices, their coordinates and stages of one hood of a DeviceArray in lexicographic order.
+    """Vertices, their coordinates, and (stages, results) of one hood of a DeviceArray in lexicographic order.
 
     Points in several chunks: the hood of all is the hood of the chunks' hoods.
     """
     options = {"keep_collinear": keep_collinear, "method": method}
     if points.n == 0:
-        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), () if trace else None
+        return np.empty(0, np.int64), np.empty((0, 2), points.dtype), ((), ()) if trace else (None, None)
     if len(points.chunks) > 1:
         return _hood_of_chunks(points, side, options)
     session = points.session
     if method == "auto":
         method = "published" if points.n <= PUBLISHED_UP_TO else "runs"
     if method == "published" or trace:
-        result, vertices, stages = _published(points, side, keep_collinear=keep_collinear, trace=trace)
+        result, vertices, traced = _published(points, side, keep_collinear=keep_collinear, trace=trace)
     else:
         result, vertices = _by_runs(points, side, keep_collinear=keep_collinear)
-        stages = None
+        traced = (None, None)
     corners = Scratch("hood_points", points.dtype, 2 * vertices.count)
     plan = gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
     gathered = run(session, plan, points=points, **{vertices.name: result[vertices]})
     indices, corners = result.read(vertices).astype(np.int64), gathered.read(corners).reshape(-1, 2)
-    return indices, corners, stages
+    return indices, corners, traced
 
 
 def _hood_of_chunks(points, side, options):
@@ -220,7 +237,7 @@ def _hood_of_chunks(points, side, options):
         )
     union = to_device(points.session, corners, caller="hood")
     vertices, corners, _ = hood_of(union, side, **options)
-    return ids[vertices], corners, None
+    return ids[vertices], corners, (None, None)
 
 
 # Points in order ------------------------------------------------------------------------------------------------
@@ -306,6 +323,7 @@ class Matching:
     stages: tuple[Plan, ...]
     hoods: tuple[Scratch, Scratch]
     sizes: tuple[Scratch, Scratch]
+    results: Scratch
     log_block: int
 
     @property
@@ -350,7 +368,7 @@ def matching_plan(session, rows, n, dtype, side, *, keep_collinear, local=True) 
     )
     shape = select(profile, "hull/wagener/hood_match", dtype, n)
     logs = range(log_block, max((n - 1).bit_length(), log_block))
-    room = [ceil_div(n, 2 << r) * ((2 << (r + 1) // 2) + (1 << r // 2) + 3) for r in logs]
+    room = [ceil_div(n, 2 << r) * results_size(r) for r in logs]
     results = Scratch("match_results", np.uint32, max(room, default=1))
     stages = []
     for i, r in enumerate(logs):
@@ -386,7 +404,7 @@ def matching_plan(session, rows, n, dtype, side, *, keep_collinear, local=True) 
                 )
             )
         stages.append(Plan(*steps))
-    return Matching(Plan(begin), tuple(stages), hoods, sizes, log_block)
+    return Matching(Plan(begin), tuple(stages), hoods, sizes, results, log_block)
 
 
 def block_policy(profile, dtype, n):
@@ -410,18 +428,21 @@ def _published(points, side, *, keep_collinear, trace):
     session, n = points.session, points.n
     made = matching_plan(session, "points[0]", n, points.dtype, side, keep_collinear=keep_collinear, local=not trace)
     if not trace:
-        result, stages = run(session, made.plan, points=points), None
+        result, traced = run(session, made.plan, points=points), (None, None)
     else:
         result = run(session, made.begin, points=points)
-        stages = [_blocks_of(result, made, 0, n)]
+        stages, found = [_blocks_of(result, made, 0, n)], []
+        buffers = {made.results.name: allocate(session, made.results.nbytes)}
         for i, stage in enumerate(made.stages):
-            result = run(session, stage, points=points, **_scratch_of(result, made))
+            fill(session, buffers[made.results.name], NOT_WRITTEN, made.results.count)
+            result = run(session, stage, points=points, **buffers, **_scratch_of(result, made))
             stages.append(_blocks_of(result, made, i + 1, n))
-        stages = tuple(stages)
+            found.append(result.read(made.results, len(stages[-1]) * results_size(made.log_block + i)))
+        traced = tuple(stages), tuple(found)
     last = len(made.stages) % 2
     count = int(result.read(made.sizes[last], 1)[0])
     vertices = Scratch(made.hoods[last].name, np.uint32, count)
-    return result, vertices, stages
+    return result, vertices, traced
 
 
 def _scratch_of(result, made):

@@ -16,6 +16,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
+from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
@@ -126,6 +127,14 @@ class Region:
         named = ((3, "polygon"), (2, "segment"), (1, "point"))
         shape = ", ".join(f"{kinds.count(k)} {w}{'s' * (kinds.count(k) > 1)}" for k, w in named if k in kinds)
         return f"Region({shape or 'empty'}: {words}, area {self.area:.6g})"
+
+    def _repr_html_(self) -> str:
+        facts = [("points", "not counted" if self.n is None else f"{self.n:,}"), ("type", self.dtype)]
+        facts += [("segments", f"{self.segments:,}"), ("vertices", f"{len(self):,}")]
+        if len(self) <= SHOWN:
+            facts += [("parts", f"{len(self.parts):,}"), ("area", f"{self.area:.6g}")]
+        # both chains as one ring: where they meet or run together, it has no inside
+        return card("Region", facts, rings_svg([np.concatenate([self.lower, self.upper[::-1]])], label="the region"))
 
     def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process
         self._both()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
+from clgeom.optional import is_installed
 from clgeom.region.coverage.rasters import known_values
 
 
@@ -25,7 +27,9 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     """
     from clgeom.plotting.coverage import plot_coverage
 
-    return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title)
+    grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
+    axes = None if grid is None else axes_of(grid)
+    return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes)
 
 
 def outlines(regions, unit="dBm") -> dict:
@@ -39,11 +43,54 @@ def outlines(regions, unit="dBm") -> dict:
     return found
 
 
+def axes_of(grid) -> tuple[str, str]:
+    """Return the names of the axes of a map, with their unit if its reference system is known."""
+    from clgeom.geodesy import as_crs
+
+    if tuple(grid.transform) == (1, 0, 0, 0, 1, 0):
+        return "column", "row"
+    if grid.crs is None or not is_installed("pyproj"):
+        return "x", "y"
+    system = as_crs(grid.crs, caller="plot")
+    if system.is_geographic:
+        return "longitude (degrees)", "latitude (degrees)"
+    unit = system.axis_info[0].unit_name
+    return tuple(f"{name} ({'m' if unit == 'metre' else unit})" for name in ("easting", "northing"))
+
+
 def image(raster) -> dict:
     """Return the values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
     if raster is None:
         return {}
     return {"values": known_values(raster.values, getattr(raster, "nodata", None)), "transform": raster.transform}
+
+
+def regions_html(regions) -> str:
+    """The ``_repr_html_`` of CoverageRegions: of many regions the first."""
+    grid, few = regions.grid, min(len(regions), MOST_RINGS)
+    rows, columns = grid.shape
+    upright = (1, -1 if grid.transform[4] > 0 else 1)  # rows of a raster count downwards
+    made = regions[:few]
+    rings = [ring * upright for region in made for ring in (*region.rings, *_holes_of(region))]
+    listed = [
+        (region.map, f"{region.level:g}", region.part, f"{len(region):,}", len(region.holes), f"{region.area:.6g}")
+        for region in made[:MOST_ROWS]
+    ]
+    facts = [
+        ("regions", f"{len(regions):,}"),
+        ("levels", f"{regions.direction} {', '.join(f'{level:g}' for level in regions.given)}"),
+        ("raster", f"{rows:,} x {columns:,} cells"),
+        ("CRS", "none" if grid.crs is None else grid.crs),
+    ]
+    if few < len(regions):
+        facts.append(("drawn", f"the first {few:,} regions"))
+    headings = ("map", "level", "part", "vertices", "holes", "area")
+    picture = rings_svg(rings, filled=False, label=f"{few:,} regions")
+    return card("CoverageRegions", facts, picture, table(headings, listed, count=len(regions)))
+
+
+def _holes_of(region):
+    return (region.grid.to_map(ring) for rings in region.hole_rings for ring in rings)
 
 
 def _polygons_of(geometry):

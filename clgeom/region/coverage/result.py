@@ -462,6 +462,11 @@ class CoverageRegions(Sequence[CoverageRegion]):
         rows, columns = self.grid.shape
         return f"CoverageRegions({len(self):,} regions {self.direction} {levels} of {rows} x {columns} cells)"
 
+    def _repr_html_(self) -> str:
+        from clgeom.region.coverage.drawn import regions_html
+
+        return regions_html(self)
+
     @property
     def areas(self) -> NDArray[np.float64]:
         """The areas of all outlines in the square of the map's unit, holes included; shape (n,), float64."""

@@ -204,8 +204,8 @@ class _Shape:
 # Running ----------------------------------------------------------------------------------------------------------
 
 
-def run_passes(codes, passes) -> tuple[ShellPhase, ...]:
-    """Sort Codes by these passes."""
+def run_passes(codes, passes, after=None) -> tuple[ShellPhase, ...]:
+    """Sort Codes by these passes. `after` is called after each phase."""
     buffers = codes.buffers
     if any(p.out_of_place for p in passes):
         buffers["spare"] = codes.room(codes.n)
@@ -230,6 +230,8 @@ def run_passes(codes, passes) -> tuple[ShellPhase, ...]:
                 seconds,
             )
         )
+        if after:
+            after()
     return tuple(phases)
 
 

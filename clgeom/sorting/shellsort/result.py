@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from clgeom.markup import card, table
 from clgeom.runtime.arrays import fetched, is_device_array
-from clgeom.runtime.typing import ArrayT
+from clgeom.runtime.typing import ArrayT, NDArray
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,18 @@ class ShellsortResult(Generic[ArrayT]):
     is_sorted : bool
         Whether `keys` is in order: always, but for variants B and C.
     phases : tuple of ShellPhase
+    stages : tuple of ndarray, or None
+        With trace=True, the keys before the first phase and after each: ``stages[i + 1]`` is what ``phases[i]`` left.
+        On the host.
 
     Examples
     --------
     >>> import clgeom
-    >>> result = clgeom.shellsort([5, 3, 1, 4], variant="D", gaps=[2, 1])
+    >>> result = clgeom.shellsort([5, 3, 1, 4], variant="D", gaps=[2, 1], trace=True)
     >>> result.keys.tolist(), result.is_sorted, [phase.gap for phase in result.phases]
     ([1, 3, 4, 5], True, [2, 1])
+    >>> [keys.tolist() for keys in result.stages]
+    [[5, 3, 1, 4], [1, 3, 5, 4], [1, 3, 4, 5]]
     """
 
     keys: ArrayT
@@ -87,9 +93,33 @@ class ShellsortResult(Generic[ArrayT]):
     gaps: tuple[int, ...]
     is_sorted: bool
     phases: tuple[ShellPhase, ...] = field(default=())
+    stages: tuple[NDArray[Any], ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:  # arrays on a device live in their own process
         return {**self.__dict__, "keys": fetched(self.keys) if is_device_array(self.keys) else self.keys}
+
+    def _repr_html_(self) -> str:
+        facts = [("keys", f"{len(self.keys):,}"), ("type", self.keys.dtype), ("variant", self.variant)]
+        facts += [("sorted", "yes" if self.is_sorted else "no")]
+        if self.seconds is not None:
+            facts.append(("time on the device", f"{self.seconds * 1e3:.4g} ms"))
+        few = self.keys[:8]
+        few = fetched(few) if is_device_array(few) else few
+        facts.append(("first keys", ", ".join(f"{key:.6g}" for key in few.tolist())))
+        rows = [
+            (
+                ", ".join(map(str, phase.gaps)),
+                f"{phase.groups:,}",
+                f"{phase.items_per_group:,}",
+                f"{phase.elements_per_item:.4g}",
+                "" if phase.halo is None else phase.halo,
+                "" if phase.passes is None else f"{phase.passes:.4g}",
+                "" if phase.seconds is None else f"{phase.seconds * 1e3:.4g}",
+            )
+            for phase in self.phases
+        ]
+        headings = ("gap", "groups", "items of a group", "keys of an item", "halo", "passes", "ms")
+        return card("ShellsortResult", facts, table(headings, rows) if rows else "")
 
     @property
     def seconds(self) -> float | None:

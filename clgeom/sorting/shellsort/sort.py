@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import integer, one_of
-from clgeom.runtime.arrays import session_of
+from clgeom.runtime.arrays import fetched, is_device_array, session_of
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         order: Literal["ascending", "descending"] | None
         device: DeviceLike
         stats: bool
+        trace: bool
         profile: bool
 
 
@@ -71,6 +72,7 @@ def shellsort(
     order: Literal["ascending", "descending"] | None = None,
     device: DeviceLike = None,
     stats: bool = False,
+    trace: bool = False,
     profile: bool = False,
 ) -> ShellsortResult[Any]:
     """Sorted copy of an array, by Shellsort.
@@ -94,6 +96,8 @@ def shellsort(
         As everywhere in clgeom.
     stats : bool
         Count passes, reads and writes of each phase (an instrumented build of the kernels).
+    trace : bool
+        Return the keys after every phase, too: the result's `stages`.
     profile : bool
         Take the time of each phase.
 
@@ -131,15 +135,23 @@ def shellsort(
     if len(keys) > MOST_KEYS:
         raise DeviceLimit(f"shellsort takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
     codes = Codes(session, keys, order == "descending", profile)
+    stages = []
+
+    def look():
+        keys_now = codes.decoded()
+        stages.append(fetched(keys_now) if is_device_array(keys_now) else keys_now)
+
+    if trace:
+        look()
     if len(keys) < 2:
-        return ShellsortResult(codes.decoded(), variant, sequence, True)
+        return ShellsortResult(codes.decoded(), variant, sequence, True, stages=tuple(stages) if trace else None)
     if variant == "auto":
         passes = auto_passes(session.profile, codes.n, codes.bits, sequence, ladder_of(gaps, sequence))
-        phases = run_passes(codes, passes)
+        phases = run_passes(codes, passes, look if trace else None)
     else:
-        phases = Study(codes, variant, sequence, items, elements, stats).run()
+        phases = Study(codes, variant, sequence, items, elements, stats).run(look if trace else None)
     is_sorted = variant not in PARTIAL or codes.in_order()
-    return ShellsortResult(codes.decoded(), variant, sequence, is_sorted, phases)
+    return ShellsortResult(codes.decoded(), variant, sequence, is_sorted, phases, tuple(stages) if trace else None)
 
 
 def _checked_variant(variant):

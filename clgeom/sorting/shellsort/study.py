@@ -79,8 +79,8 @@ class Study:
         self.phases = study_phases(variant, codes.n, gaps, most_items, least_elements, code_bytes, self.capacity)
         self.rounds = 0
 
-    def run(self) -> tuple[ShellPhase, ...]:
-        """Sort the codes, gap by gap."""
+    def run(self, after=None) -> tuple[ShellPhase, ...]:
+        """Sort the codes, gap by gap. `after` is called after each phase."""
         codes, phases = self.codes, self.phases
         shared = max((phase.groups for phase in phases if phase.parts > 1), default=0)
         codes.buffers["ends"] = codes.room(max(2 * shared, 1))
@@ -95,6 +95,8 @@ class Study:
             made.append(
                 ShellPhase((phase.gap,), phase.groups, phase.items, each, kernel=name, seconds=seconds, **counted)
             )
+            if after:
+                after()
         return tuple(made)
 
     def _sort(self, phase):

@@ -1,0 +1,253 @@
+"""The group ``clgeom trace``: algorithms step by step, as a page of HTML, an animation, a picture or data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import numpy as np
+
+from clgeom.commands import terminal
+from clgeom.commands.terminal import with_default
+
+#: What ``-o`` writes: a page, an animation, a picture, data.
+FORMATS = (".gif", ".html", ".json", ".png")
+OUTPUT_HELP = "Page to step through (.html), animation (.gif), picture (.png) or data (.json)."
+
+
+@click.group()
+def trace():
+    """Show an algorithm step by step, as it ran on the device.
+
+    A page is one .html file that needs no network: with play, pause, step, a slider, and keys.
+    """
+
+
+def output_option(default):
+    """Return the option ``-o`` of a trace."""
+    return click.option("-o", "--output", metavar="OUT", default=default, show_default=True, help=OUTPUT_HELP)
+
+
+def seed_option():
+    return click.option(
+        "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random numbers."
+    )
+
+
+# Hoods ------------------------------------------------------------------------------------------------------------
+
+
+def _hills(rng, n):
+    """Points on an arch with valleys, and some below it: tangents leave out corners of both hoods."""
+    x = np.sort(rng.uniform(-1, 1, n))
+    y = 1 - 0.8 * x**2 - 0.12 * np.sin(2 * np.pi * x + 1.7) ** 2
+    y -= np.where(rng.random(n) < 0.3, 0.5 * rng.random(n), 0)
+    return np.stack([x, y], axis=1)
+
+
+def _disc(rng, n):
+    angle, radius = rng.uniform(0, 2 * np.pi, n), np.sqrt(rng.random(n))
+    return np.stack([1.6 * radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+
+
+def _circle(rng, n):
+    angle = rng.uniform(0, 2 * np.pi, n)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+CLOUDS = {"hills": _hills, "disc": _disc, "circle": _circle}
+HULL_WORDS = (
+    "Neighbouring hoods, P and Q, become one by their common tangent. All pairs of a stage are merged at once, each by "
+    "as many work-items as a block has points, in six phases with a barrier after each."
+)
+
+
+@trace.command()
+@click.argument("file", required=False)
+@with_default("--points", 64, "Number of points, without FILE.", click.IntRange(1))
+@with_default("--shape", "hills", "Where the points are, without FILE.", click.Choice(tuple(CLOUDS)))
+@seed_option()
+@terminal.columns_option("Columns of x and y in FILE, by name or by number from 1.")
+@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@with_default("--side", "upper", "Which hood.", click.Choice(("upper", "lower")))
+@with_default("--collinear", "drop", "Keep points on edges as corners, or drop them.", click.Choice(("drop", "keep")))
+@output_option("wagener.html")
+@terminal.device_option
+@terminal.named_options(points="points")
+def hull(file, points, shape, seed, columns, array, side, collinear, output, device):
+    """Wagener's match-and-merge: the six phases of every merge of hoods.
+
+    The points are those in FILE (any that clgeom hull reads), or random ones.
+    """
+    from clgeom import lower_hood, upper_hood
+    from clgeom.io.points import saying_where
+    from clgeom.plotting.merges import check_drawable, merge_scenes
+    from clgeom.runtime.device import as_session
+
+    _check_output(file, output)
+    _refuse_with(file, "points", "shape", "seed")
+    _refuse_without(file, "columns", "array")
+    cloud = _points(file, columns, array) if file else CLOUDS[shape](np.random.default_rng(seed), points)
+    if _is_drawn(output):
+        check_drawable(cloud)
+    session = as_session(device)
+    cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
+    find = upper_hood if side == "upper" else lower_hood
+    with saying_where(file) if file else _nothing():
+        found = find(cloud, trace=True, collinear=collinear, device=session)
+    title = f"Wagener's match-and-merge: the {side} hood of {len(cloud):,} points"
+    if _is_drawn(output):
+        _draw(merge_scenes(cloud, found.stages, found.merges, side=side), output, title, HULL_WORDS)
+    else:
+        _write_json(output, _hood_as_data(found, cloud))
+    terminal.print_facts(
+        ("points", f"{len(cloud):,} ({cloud.dtype})"),
+        ("device", terminal.device_words(session)),
+        ("hood", f"{len(found):,} corners, {side}, {len(found.merges)} stages"),
+        ("wrote", output),
+    )
+
+
+def _points(file, columns, array):
+    """Read the points of a file."""
+    from clgeom.io.points import read_named_points
+
+    return np.asarray(read_named_points(file, columns=columns, array=array)[0])
+
+
+def _hood_as_data(found, points):
+    """A Hood with its trace as plain values."""
+    merges = [
+        [{name: _plain(value) for name, value in vars(merge).items()} for merge in stage] for stage in found.merges
+    ]
+    stages = [[hood.tolist() for hood in stage] for stage in found.stages]
+    return {"side": found.side, "points": points.tolist(), "stages": stages, "merges": merges}
+
+
+# Shellsort --------------------------------------------------------------------------------------------------------
+
+
+def _nearly_sorted(rng, n):
+    keys = np.arange(1, n + 1)
+    for _ in range(max(n // 8, 1)):
+        i, j = rng.integers(0, n, 2)
+        keys[[i, j]] = keys[[j, i]]
+    return keys
+
+
+KEYS = {
+    "random": lambda rng, n: rng.permutation(n) + 1,
+    "reversed": lambda rng, n: np.arange(n, 0, -1),
+    "nearly": _nearly_sorted,
+    "few": lambda rng, n: rng.integers(1, 6, n),
+}
+VARIANTS = (*"0abcdef", "auto")
+SORT_WORDS = (
+    "A pass with gap h sorts every h-subsequence: keys that are h places apart. The last gap is 1. Each pair of rows "
+    "shows the array before and after; a line leads from a key's old place to its new one."
+)
+
+
+@trace.command("sort")
+@click.argument("file", required=False)
+@with_default("--keys", 40, "Number of keys, without FILE.", click.IntRange(1))
+@with_default("--shape", "random", "Order of the keys, without FILE.", click.Choice(tuple(KEYS)))
+@seed_option()
+@click.option("--column", metavar="NAME|N", help="Column of FILE, by name or by number from 1.")
+@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@with_default("--variant", "a", "Variant of Shellsort; auto has the last gaps in one launch.", click.Choice(VARIANTS))
+@click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help="As for clgeom sort.")
+@with_default("--items", 512, "Variants b to f: most work-items for an h-subsequence.")
+@output_option("shellsort.html")
+@terminal.device_option
+@terminal.named_options(max_items_per_subsequence="option --items", keys="numbers")
+def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, output, device):
+    """Shellsort: the keys before and after each pass.
+
+    The keys are the numbers in FILE (any that clgeom sort reads), or random ones.
+    """
+    from clgeom import shellsort
+    from clgeom.commands.sort import gap_list
+    from clgeom.io.keys import read_numbers
+    from clgeom.plotting.passes import check_drawable, pass_scenes
+    from clgeom.runtime.device import as_session
+
+    _check_output(file, output)
+    _refuse_with(file, "keys", "shape", "seed")
+    _refuse_without(file, "column", "array")
+    numbers = read_numbers(file, column=column, array=array) if file else KEYS[shape](np.random.default_rng(seed), keys)
+    if _is_drawn(output):
+        check_drawable(numbers)
+    session = as_session(device)
+    options = {"variant": variant, "gaps": gap_list(gaps), "max_items_per_subsequence": items}
+    result = shellsort(numbers, trace=True, device=session, **options)
+    title = f"Shellsort of {len(numbers):,} keys, variant {result.variant}"
+    passes = [phase.gaps for phase in result.phases]
+    if _is_drawn(output):
+        _draw(pass_scenes(result.stages, passes), output, title, SORT_WORDS)
+    else:
+        stages = [keys.tolist() for keys in result.stages]
+        _write_json(output, {"variant": result.variant, "gaps": [list(gaps) for gaps in passes], "stages": stages})
+    terminal.print_facts(
+        ("keys", f"{len(numbers):,} ({numbers.dtype})"),
+        ("device", terminal.device_words(session)),
+        ("passes", f"{len(passes)}, gaps {' '.join(map(str, result.gaps))}"),
+        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole columns"),
+        ("wrote", output),
+    )
+
+
+# Both -------------------------------------------------------------------------------------------------------------
+
+
+def _check_output(file, output):
+    """Refuse an output that cannot be written, before the work starts."""
+    from clgeom.io.atomic import check_outputs
+    from clgeom.optional import require_matplotlib
+
+    check_outputs(file, (output, FORMATS))
+    if Path(output).suffix.lower() in (".gif", ".png"):
+        require_matplotlib()
+
+
+def _refuse_with(file, *names):
+    """Refuse options for made numbers where they come from a file."""
+    given = click.get_current_context().get_parameter_source
+    for name in names:
+        if file and given(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is for random numbers, and '{file}' is given.")
+
+
+def _refuse_without(file, *names):
+    for name in names:
+        if not file and click.get_current_context().params[name] is not None:
+            raise click.UsageError(f"--{name} is for a FILE, and none is given.")
+
+
+def _is_drawn(output):
+    return Path(output).suffix.lower() != ".json"
+
+
+def _draw(scenes, output, title, words):
+    from clgeom.plotting.scenes import save_scenes
+
+    with terminal.progress("drawing") as progress:
+        save_scenes(scenes, output, title=title, words=words, progress=progress)
+
+
+def _write_json(output, data):
+    from clgeom.io.atomic import replacing
+
+    with replacing(output) as file:
+        file.write(json.dumps(terminal.finite(data)).encode())
+
+
+def _plain(value):
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()

@@ -1,0 +1,101 @@
+"""One self-contained page of HTML to step through pictures: with buttons, a slider and keys, and no network.
+
+All pictures are in the page, as SVG; its script shows one of them and knows nothing about what they mean. A
+Content-Security-Policy in the page forbids it to load anything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+
+from clgeom.errors import InvalidInput
+from clgeom.io.atomic import check_output, replacing
+
+PAGE_FORMATS = (".html",)
+#: The page with its style and script; ``{{ name }}`` is replaced.
+TEMPLATE = "stepper.html"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a page shows at a time.
+
+    Parameters
+    ----------
+    section, title, words : str
+        Plain text; steps of one section stand together.
+    picture : str
+        SVG.
+    legend : sequence of (str, str)
+        A small SVG and its plain text for each kind of mark.
+    table : tuple of (headings, rows), optional
+        Plain text.
+    """
+
+    section: str
+    title: str
+    words: str
+    picture: str
+    legend: Sequence[tuple[str, str]] = ()
+    table: tuple = ()
+
+    def parts(self) -> dict[str, str]:
+        """The texts of the step as the script takes them; pictures, legend and table are HTML."""
+        legend = "".join(f"<li>{swatch}{escape(label)}</li>" for swatch, label in self.legend)
+        return {
+            "section": self.section,
+            "title": self.title,
+            "words": self.words,
+            "picture": self.picture,
+            "legend": legend,
+            "table": _table(*self.table) if self.table else "",
+        }
+
+
+def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
+    """A page as text.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        At least one.
+    title, words : str
+        Heading, and what the page shows, as plain text.
+    """
+    if not steps:
+        raise InvalidInput("A page needs at least one step.")
+    parts = [step.parts() for step in steps]
+    values = {
+        "title": escape(title),
+        "words": escape(words),
+        "count": str(len(steps)),
+        # "<" could end the script that holds the texts
+        "steps": json.dumps(parts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        "first": parts[0]["picture"],
+    }
+    text = (Path(str(files("clgeom.plotting"))) / TEMPLATE).read_text(encoding="utf-8")
+    pieces = text.split("{{")
+    out = [pieces[0]]
+    for piece in pieces[1:]:
+        name, rest = piece.split("}}", 1)
+        out += [values[name.strip()], rest]
+    return "".join(out)
+
+
+def save_page(path, steps: Sequence[Step], *, title: str, words: str = "") -> None:
+    """Write the page of some steps to an .html file, whole or not at all. The parameters of `page_text`."""
+    check_output(path, PAGE_FORMATS)
+    text = page_text(steps, title=title, words=words)
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def _table(headings, rows):
+    head = "".join(f"<th>{escape(str(heading))}</th>" for heading in headings)
+    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,290 @@
+"""Scenes of Wagener's match-and-merge: the six phases of all merges of a stage, stage after stage."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.markup import AMBER, BLUE, DARK_BLUE, DARK_RED, INK, QUIET, RED
+from clgeom.plotting.figures import drawable
+from clgeom.plotting.scenes import FAINT_TEXT, TEXT, Look, Scene, count_of, limits_of
+
+#: Most points of scenes of the phases; more are too close to tell apart.
+MOST_POINTS = 512
+#: Up to so many merges corners have numbers; up to so many a table lists them.
+NUMBERED, LISTED = 2, 8
+
+POINT = Look("points", QUIET, "circle", 1.8)
+BLOCK = Look("", "#dbe3e9", width=1)
+LEFT = Look("P, the left hood of a pair", RED, width=2.4)
+RIGHT = Look("Q, the right hood", BLUE, width=2.4, dash="7 5")
+LEFT_CORNER, RIGHT_CORNER = Look("", RED, "circle", 3.2), Look("", BLUE, "square", 3.2)
+LEFT_SAMPLE = Look("samples of P", DARK_RED, "circle", 6.5, 2, filled=False)
+RIGHT_SAMPLE = Look("samples of Q", DARK_BLUE, "square", 6, 2, filled=False)
+BRACKET = Look("bracket: from a corner of P to what may be touched of Q", AMBER, width=0.8, opacity=0.18, area=True)
+TANGENT = Look("tangent of a sample", INK, width=1.1)
+TOUCH = Look("corner of Q that it touches", INK, "diamond", 4.5)
+SPAN = Look("bracket of p", AMBER, width=11, opacity=0.55)
+CANDIDATE = Look("candidates for p", DARK_RED, "triangle", 6, 1.5, filled=False)
+PAIR = Look("pairs that are tried", QUIET, width=0.8, dash="2 3")
+COMMON = Look("the common tangent", INK, width=3)
+COMMON_END = Look("p and q", INK, "star", 6)
+MERGED = Look("the new hood", INK, width=2.6)
+MERGED_CORNER = Look("", INK, "circle", 3)
+DROPPED = Look("corners that are dropped", DARK_RED, "cross", 5, 2)
+
+
+def merge_scenes(points, stages, merges, *, side="upper") -> list[Scene]:
+    """Scenes of a trace: for each stage the hoods, then each of the six phases, for all pairs at once.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, 2)
+        In lexicographic order.
+    stages, merges
+        Those of a Hood with a trace.
+    side : {"upper", "lower"}
+    """
+    check_drawable(points)
+    points = drawable(points)
+    made = _Trace(points, side)
+    scenes = [made.opening(len(stages) - 1)]
+    for stage, found in enumerate(merges):
+        scenes += made.stage(stage, len(merges), [merge for merge in found if merge.p >= 0], stages[stage], found)
+    if stages:
+        scenes.append(made.ending(stages[-1][0], len(merges)))
+    return scenes
+
+
+def check_drawable(points) -> None:
+    """Raise `InvalidInput` for more points than `merge_scenes` draws."""
+    if len(points) > MOST_POINTS:
+        raise InvalidInput(f"Phases of merges are drawn of at most {MOST_POINTS:,} points. There are {len(points):,}.")
+
+
+class _Trace:
+    """What the scenes of one trace have in common."""
+
+    def __init__(self, points, side):
+        self.points, self.side = points, side
+        x0, x1, y0, y1 = limits_of(points)
+        self.limits = x0, x1, y0, y1 + 0.06 * (y1 - y0)  # room for P and Q
+        #: Texts stand outside of a hood.
+        self.shift = (0, -11) if side == "upper" else (0, 20)
+
+    def scene(self, section, title, words, **more):
+        scene = Scene(section, title, words, self.limits, ("x", "y"), **more)
+        return scene.dots(self.points, POINT)
+
+    def opening(self, stages):
+        n = len(self.points)
+        words = (
+            f"{n:,} points in lexicographic order. Each is a hood by itself. In {stages} stages of six phases, "
+            f"neighbouring hoods merge two by two into the {self.side} hood of all."
+        )
+        return self.scene("Start", f"{n:,} points", words)
+
+    def ending(self, hood, stages):
+        words = f"After {stages} stages one hood is left: {len(hood):,} of {len(self.points):,} points are its corners."
+        corners = self.points[hood]
+        scene = self.scene("End", f"The {self.side} hood", words).lines([corners], MERGED).dots(corners, MERGED_CORNER)
+        return scene
+
+    def stage(self, number, stages, merges, hoods, all_merges):
+        """The scenes of a stage: its hoods, and the six phases of the merges that have a Q."""
+        self.merges, self.number, self.alone = merges, number, [m for m in all_merges if m.p < 0]
+        self.section, size = f"Stage {number + 1} of {stages}", 1 << number
+        last = number == stages - 1
+        pairs = count_of(len(merges), "pair")
+        blocks = "single points" if number == 0 else f"blocks of {size} points"
+        rest = " The last block has no neighbour and stays as it is." if self.alone else ""
+        if not merges:
+            return [self._hoods("Hoods of blocks", f"The hoods of {blocks} have nothing to merge.{rest}", size)]
+        d2, d1 = merges[0].left_step, merges[0].right_step
+        opening = (
+            f"The hoods of {len(hoods)} {blocks} make {pairs} P, Q.{rest} A pair has d = "
+            f"{count_of(size, 'work-item')}: samples of P are d2 = {d2} corners apart, samples of Q d1 = {d1}."
+        )
+        return [
+            self._hoods("Hoods of blocks", opening, size),
+            self._brackets(still=last),
+            self._touches(still=last),
+            self._first(still=last),
+            self._candidates(still=last),
+            self._common(still=last),
+            self._merged(still=last),
+        ]
+
+    def _hoods(self, title, words, size=None, **more):
+        """The scene of P and Q that the phases begin with."""
+        scene = self.scene(self.section, title, words, table=self._table(title), **more)
+        size = size or 1 << self.number
+        firsts = np.arange(size, len(self.points), size)
+        if len(firsts) <= 128:
+            x = (self.points[firsts - 1, 0] + self.points[firsts, 0]) / 2
+            scene.lines([[(at, self.limits[2]), (at, self.limits[3])] for at in x], BLOCK)
+        left, right = [self.points[m.left] for m in self.merges], [self.points[m.right] for m in self.merges]
+        left += [self.points[m.left] for m in self.alone]
+        scene.lines(left, LEFT).lines(right, RIGHT)
+        scene.dots(np.concatenate(left or [self.points[:0]]), LEFT_CORNER)
+        scene.dots(np.concatenate(right or [self.points[:0]]), RIGHT_CORNER)
+        if len(self.merges) <= 4:
+            for hoods, name in ((left[: len(self.merges)], "P"), (right, "Q")):
+                top = self.limits[3] - 0.03 * (self.limits[3] - self.limits[2])
+                middles = [((hood[0, 0] + hood[-1, 0]) / 2, top) for hood in hoods]
+                scene.texts(middles, [name] * len(hoods), FAINT_TEXT, shift=(0, 8))
+        return scene
+
+    def _corners(self, merge, hood, numbers):
+        return self.points[getattr(merge, hood)[numbers]]
+
+    def _numbered(self, scene, hood, numbers_of):
+        """Write the numbers of some corners of each P or Q beside them, where there is room."""
+        if len(self.merges) <= NUMBERED:
+            for merge in self.merges:
+                numbers = numbers_of(merge)
+                scene.texts(self._corners(merge, hood, numbers), numbers, TEXT, shift=self.shift)
+        return scene
+
+    def _all(self, hood, numbers_of):
+        """The points of some corners of every P or Q."""
+        return np.concatenate([self._corners(merge, hood, numbers_of(merge)) for merge in self.merges])
+
+    def _brackets(self, **more):
+        merge = self.merges[0]
+        tested = sum(len(m.brackets) for m in self.merges)
+        words = (
+            f"{count_of(tested, 'sample')} of P: each looks for two neighbouring samples of Q, its tangent touching Q "
+            f"at the first or behind it, but before the second. They are {count_of(merge.right_step, 'corner')} apart."
+        )
+        scene = self._hoods("Phase 1, brackets of the samples", words, **more)
+        fans = []
+        for m in self.merges:
+            for i, j in zip(range(0, len(m.left), m.left_step), m.brackets.tolist()):
+                ends = self._corners(m, "right", np.arange(j, min(j + m.right_step, len(m.right) - 1) + 1))
+                fans.append(np.vstack([self._corners(m, "left", [i]), ends]))
+        scene.areas(fans, BRACKET)
+        scene.dots(self._all("left", _samples_of_p), LEFT_SAMPLE)
+        scene.dots(self._all("right", _samples_of_q), RIGHT_SAMPLE)
+        return self._numbered(self._numbered(scene, "left", _samples_of_p), "right", _samples_of_q)
+
+    def _touches(self, **more):
+        words = (
+            "In its bracket every sample of P finds the corner of Q that its tangent touches: both neighbours of that "
+            "corner are on the inner side of the line."
+        )
+        scene = self._hoods("Phase 2, tangents of the samples", words, **more)
+        tangents = [
+            np.stack([self._corners(m, "left", i), self._corners(m, "right", j)])
+            for m in self.merges
+            for i, j in zip(_samples_of_p(m), m.touches)
+        ]
+        scene.lines(tangents, TANGENT)
+        scene.dots(self._all("left", _samples_of_p), LEFT_SAMPLE)
+        scene.dots(self._all("right", lambda m: m.touches), TOUCH)
+        scene = self._numbered(scene, "left", _samples_of_p)
+        return self._numbered(scene, "right", lambda m: np.unique(m.touches))
+
+    def _first(self, **more):
+        step = self.merges[0].left_step
+        words = (
+            "Seen from the corner of Q that its tangent touches, a sample of P is left of the common tangent's corner "
+            f"p, at it, or right of it. So two neighbouring samples bracket p: {count_of(step, 'corner')} at most."
+        )
+        scene = self._hoods("Phase 3, the bracket of p", words, **more)
+        scene.lines([_thick(self._corners(m, "left", _candidates(m))) for m in self.merges], SPAN)
+        scene.dots(self._all("left", _samples_of_p), LEFT_SAMPLE)
+        return self._numbered(scene, "left", _samples_of_p)
+
+    def _candidates(self, **more):
+        step, count = self.merges[0].left_step, sum(len(m.candidates) for m in self.merges)
+        words = (
+            f"{count_of(count, 'corner')} of P in these brackets, the candidates for p, each find a bracket on "
+            f"Q, {count_of(step, 'corner')} long, as the samples did in phase 1."
+        )
+        scene = self._hoods("Phase 4, brackets of the candidates", words, **more)
+        fans = []
+        for m in self.merges:
+            for i, j in zip(_candidates(m), m.candidates.tolist()):
+                ends = self._corners(m, "right", np.arange(j, min(j + m.left_step, len(m.right) - 1) + 1))
+                fans.append(np.vstack([self._corners(m, "left", [i]), ends]))
+        scene.areas(fans, BRACKET)
+        scene.dots(self._all("left", _candidates), CANDIDATE)
+        return self._numbered(scene, "left", _candidates)
+
+    def _common(self, **more):
+        m = self.merges[0]
+        where = f": from corner {m.p} of P to corner {m.q} of Q" if len(self.merges) == 1 else " of each pair of hoods"
+        words = (
+            "Every candidate is tried with every corner of Q in its bracket. For exactly one pair of corners the line "
+            f"is tangent to both hoods. It is the common tangent{where}."
+        )
+        scene = self._hoods("Phase 5, the common tangent", words, **more)
+        tried, found, ends = [], [], []
+        for m in self.merges:
+            for i, j in zip(_candidates(m), m.candidates.tolist()):
+                start = self._corners(m, "left", i)
+                stops = self._corners(m, "right", np.arange(j, min(j + m.left_step, len(m.right))))
+                tried += [np.stack([start, stop]) for stop in stops]
+            found.append(np.stack([self._corners(m, "left", m.p), self._corners(m, "right", m.q)]))
+            ends += [*found[-1]]
+        scene.lines(tried, PAIR).lines(found, COMMON).dots(ends, COMMON_END)
+        scene = self._numbered(scene, "left", lambda m: np.array([m.p]))
+        return self._numbered(scene, "right", lambda m: np.array([m.q]))
+
+    def _merged(self, **more):
+        dropped = sum(len(m.left) + len(m.right) - len(m.merged) for m in self.merges)
+        words = (
+            "The new hood has the corners of P up to p and those of Q from q on. They are copied side by side; "
+            f"{count_of(dropped, 'corner is', 'corners are')} dropped."
+        )
+        scene = self._hoods("Phase 6, the new hoods", words, **more)
+        scene.lines([self.points[m.merged] for m in self.merges], MERGED)
+        scene.dots(np.concatenate([self.points[m.merged] for m in self.merges]), MERGED_CORNER)
+        gone = [np.r_[m.left[m.p + 1 :], m.right[: m.q]] for m in self.merges]
+        return scene.dots(self.points[np.concatenate(gone)], DROPPED)
+
+    def _table(self, title):
+        """What the kernels have written so far, for few pairs."""
+        phase = int(title.split(",")[0].split()[1]) if title.startswith("Phase") else 0
+        if not self.merges or len(self.merges) > LISTED:
+            return ()
+        columns = (
+            (0, "pair", None),
+            (0, "corners of P", lambda m: len(m.left)),
+            (0, "of Q", lambda m: len(m.right)),
+            (1, "1: brackets on Q", lambda m: m.brackets),
+            (2, "2: touches Q at", lambda m: m.touches),
+            (3, "3: bracket of p from", lambda m: m.first),
+            (4, "4: candidates' brackets", lambda m: m.candidates),
+            (5, "5: p", lambda m: m.p),
+            (5, "q", lambda m: m.q),
+            (6, "6: corners of the new hood", lambda m: len(m.merged)),
+        )
+        shown = [column for column in columns if column[0] <= phase]
+        rows = [[k if value is None else _listed(value(m)) for _, _, value in shown] for k, m in enumerate(self.merges)]
+        return [name for _, name, _ in shown], rows
+
+
+def _samples_of_p(merge):
+    return np.arange(0, len(merge.left), merge.left_step)
+
+
+def _samples_of_q(merge):
+    return np.arange(0, len(merge.right), merge.right_step)
+
+
+def _candidates(merge):
+    return merge.first + np.arange(len(merge.candidates))
+
+
+def _thick(line):
+    """A line of one corner or more; one corner alone as a line without length, whose round ends are a dot."""
+    return line if len(line) > 1 else np.vstack([line, line])
+
+
+def _listed(value):
+    if not isinstance(value, np.ndarray):
+        return value
+    shown = " ".join(map(str, value[:12].tolist()))
+    return shown + (" …" if len(value) > 12 else "")

@@ -1,0 +1,128 @@
+"""All figures: axes have names, legends are over no data, colours are those of the palette, titles count rightly."""
+
+import numpy as np
+import pytest
+
+import clgeom
+from clgeom.errors import InvalidInput
+from clgeom.plotting import coverage, figures, gaps, hoods, hulls, regions
+from clgeom.region.coverage.drawn import axes_of, image, outlines
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
+SQUARE = np.array([(0, 0), (2, 0), (2, 1), (0, 1)], float)
+
+
+def raster(transform=None, crs=None):
+    values = -60.0 - np.hypot(*(np.mgrid[:30, :40] - np.reshape([12, 18], (2, 1, 1))))
+    made = clgeom.coverage_regions(values, [-64, -70], transform=transform, crs=crs)
+    return values, made
+
+
+def plot_of(name, ax=None):
+    """Axes with a figure of this kind."""
+    if name == "hull":
+        return hulls.plot_hull(SQUARE, ax, count=9, points=SQUARE)
+    if name == "region":
+        return regions.plot_region([SQUARE], ax, count=9)
+    if name == "hoods":
+        return hoods.plot_hoods(SQUARE[[0, 3, 1, 2]], [[0, 1], [2, 3]], [[0], [2]], ax)
+    values, made = raster()
+    return coverage.plot_coverage(outlines(made), ax, values=values if name == "raster" else None)
+
+
+KINDS = ("hull", "region", "hoods", "coverage", "raster")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_axes_have_names_and_a_title(name):
+    ax = plot_of(name)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (("column", "row") if name == "raster" else ("x", "y"))
+    assert ax.get_title(loc="left")
+    matplotlib.pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_names_that_axes_have_are_kept(name):
+    figure, ax = matplotlib.pyplot.subplots()
+    ax.set(xlabel="east (km)", ylabel="north (km)")
+    plot_of(name, ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("east (km)", "north (km)")
+    matplotlib.pyplot.close(figure)
+
+
+def saved(monkeypatch, module, function, *arguments, **options):
+    """The figure that a function would write."""
+    kept = []
+    monkeypatch.setattr(module, "save", lambda figure, path: kept.append(figure))
+    getattr(module, function)(*arguments, **options)
+    kept[0].canvas.draw()
+    return kept[0]
+
+
+def is_outside(legend, ax):
+    return not legend.get_window_extent().overlaps(ax.get_window_extent())
+
+
+def test_legends_are_over_no_data(monkeypatch):
+    values, made = raster()
+    figure = saved(monkeypatch, coverage, "save_coverage_plot", outlines(made), "a.png", values=values)
+    ax, bar = figure.axes
+    assert is_outside(ax.get_legend(), ax) and bar.get_ylabel() == "received power (dBm)"
+    assert ax.get_title(loc="left") == f"{len(made)} coverage regions"
+    figure = saved(
+        monkeypatch, regions, "save_regions_plot", [[SQUARE], [SQUARE + 1]], "a.png", labels=["a", "b"], counts=[4, 4]
+    )
+    (ax,) = figure.axes
+    assert is_outside(ax.get_legend(), ax) and ax.get_title(loc="left") == "2 adaptive regions"
+    mask = values > -65
+    panels = [(f"panel {k}", [[np.vstack([SQUARE, SQUARE[:1]])]]) for k in range(5)]
+    figure = saved(monkeypatch, coverage, "save_comparison_plot", values, mask, panels, "a.png", unit="m", title="T")
+    assert all(is_outside(figure.legends[0], ax) for ax in figure.axes)
+    assert {ax.get_xlabel() for ax in figure.axes[:6]} == {"column"} and figure.axes[6].get_ylabel() == "value (m)"
+
+
+def test_gaps_have_units(monkeypatch):
+    figure = saved(monkeypatch, gaps, "save_gaps_plot", ["5", "1"], [1, 2], [1e-3, 2e-3], "a.png", title="T")
+    above, below = figure.axes
+    assert (above.get_ylabel(), below.get_ylabel(), below.get_xlabel()) == ("passes", "time (ms)", "gap")
+    assert [bar.get_height() for bar in below.patches] == [1, 2]
+
+
+def test_lines_of_levels_are_told_apart():
+    """On white, and from each other: by their lightness, as without colour."""
+
+    def lightness(colour):
+        red, green, blue = matplotlib.colors.to_rgb(colour)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    found = [lightness(colour) for colour in figures.LEVEL_LINES]
+    assert max(found) < 0.75 and len(set(figures.LEVEL_LINES)) == len(found)
+    assert all(abs(one - other) > 0.1 for one, other in zip(found, found[1:]))
+    assert len(set(figures.SERIES)) == 10
+
+
+def test_names_of_axes():
+    assert figures.axis_names(None) == ("x", "y")
+    assert figures.axis_names(("lon", "lat")) == ("lon (degrees)", "lat (degrees)")
+    assert figures.axis_names(("easting", "northing")) == ("easting", "northing")
+    made = raster()[1]
+    assert axes_of(made.grid) == ("column", "row")
+    assert axes_of(raster((20, 0, 0, 0, -20, 0))[1].grid) == ("x", "y")
+    pytest.importorskip("pyproj")
+    assert axes_of(raster((20, 0, 0, 0, -20, 0), "EPSG:32632")[1].grid) == ("easting (m)", "northing (m)")
+    there = raster((0.1, 0, 0, 0, -0.1, 0), "EPSG:4326")[1]
+    assert axes_of(there.grid) == ("longitude (degrees)", "latitude (degrees)")
+    assert there.plot().get_xlabel() == "longitude (degrees)"
+    feet = raster((20, 0, 0, 0, -20, 0), "EPSG:2264")[1]
+    assert axes_of(feet.grid) == ("easting (US survey foot)", "northing (US survey foot)")
+    matplotlib.pyplot.close("all")
+
+
+def test_values_that_are_not_known_are_not_drawn():
+    values, made = raster()
+    assert image(None) == {} and made.plot().get_legend() is not None
+    with pytest.raises(InvalidInput, match="beyond 1e300"):
+        hulls.plot_hull(SQUARE * 1e305)
+    matplotlib.pyplot.close("all")
