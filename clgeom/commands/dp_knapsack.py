@@ -9,7 +9,7 @@ from clgeom.errors import InvalidInput
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=click.Path())
 @click.option("--capacity", type=int, required=True, help="Largest sum of weights.")
 @terminal.columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")
 @click.option("--repeat", is_flag=True, help="Allow each item any number of times.")
@@ -19,7 +19,9 @@ from clgeom.errors import InvalidInput
 @terminal.json_option
 @terminal.named_options()
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
-    """Choose the items in FILE (.csv or .tsv) of the largest value within the capacity.
+    """Choose the items in FILE of the largest value within the capacity.
+
+    FILE is a table (.csv, .tsv, .csv.gz), .parquet or .feather; - reads standard input.
 
     Columns named value (or profit, price) and weight (or cost, size) are found; a column called name or item names the
     items.

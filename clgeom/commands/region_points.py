@@ -18,20 +18,20 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features
     from clgeom.io.lonlat import named_lonlat
-    from clgeom.io.points import place_of, read_named_points, read_valued_points
+    from clgeom.io.points import place_of, read_cloud
 
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
-    if levels:
-        found, reading = terminal.timed(read_valued_points, file, options["value"], columns=options["columns"])
-        points, names, values = found
-    else:
-        (points, names), reading = terminal.timed(read_named_points, file, columns=options["columns"])
+    what = {"columns": options["columns"], "layer": options["layer"], "value": options["value"]}
+    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        cloud, reading = terminal.timed(read_cloud, file, **what, progress=progress)
+    points, names, values = cloud.coordinates, cloud.names, cloud.values
+    crs = cloud.crs if options["crs"] is None else options["crs"]
     if not np.isfinite(points).all():
         row, column = np.argwhere(~np.isfinite(points))[0]
         where = place_of(file, row, column)
         raise InvalidInput(f"The points in '{file}' must be finite. Got {points[row, column]} {where} instead.")
-    lonlat = options["crs"] is None and names is not None and named_lonlat(*names)
+    lonlat = crs is None and names is not None and named_lonlat(*names)
     chosen = [(None, points)]
     if levels:
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
@@ -47,7 +47,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     features = [_feature(level, one, options) for level, one in made]
     content = written = None
     if output:
-        content, written = encode_features(features, output, crs=options["crs"], lonlat=lonlat)
+        content, written = encode_features(features, output, crs=crs, lonlat=lonlat)
     if picture:
         from clgeom.plotting.regions import save_regions_plot
 
@@ -63,6 +63,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         return
     terminal.print_facts(
         ("points", f"{len(points):,} ({points.dtype})"),
+        *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
         *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),

@@ -9,9 +9,10 @@ The rules are the same whatever is read from a table:
   lost: a field that is asked for must not be almost a number ("1,5"), nor may all fields begin like one.
 - Bytes are ASCII, or UTF-8 or a code page in names.
 
-A file is read in blocks of whole lines. Where every line of a block has the same number of fields, by a count over its
-bytes, NumPy's own parser reads it fast. Any other block is read line by line, which is exact about quotes and numbers
-and names the malformed line. Both give the same numbers: what Python's ``float`` makes of each field.
+A file is read in blocks of whole lines. PyArrow reads a large block if it is installed (`clgeom.io.quick`). Else, where
+every line of a block has the same number of fields, by a count over its bytes, NumPy's own parser reads it. Any block
+that these refuse is read line by line, which is exact about quotes and numbers and names the malformed line. All give
+the same numbers: what Python's ``float`` makes of each field.
 """
 
 from __future__ import annotations
@@ -19,33 +20,30 @@ from __future__ import annotations
 import functools
 import io
 import itertools
-import os
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.files import reading
+from clgeom.io import quick
+from clgeom.io.files import opened, reading, suffix_of
 from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, EXACT, as_float, is_almost_number, is_number
+from clgeom.optional import is_installed
 from clgeom.runtime.messages import shown
 
-#: Endings of tables.
-TABLES = (".csv", ".tsv", ".tab", ".txt", ".xy", ".xyz")
 #: Endings of tables in which a tab is looked for first.
 TABS = (".tsv", ".tab")
 BLOCK_BYTES = 1 << 24
 #: First bytes of files that are not text, and the reason to give.
 NOT_TEXT = (
-    (b"\x1f\x8b", "it is compressed (gzip): unpack it first"),
+    (b"\x1f\x8b", "it is compressed (gzip): let its name end in .gz"),
     (b"PK\x03\x04", "it is an archive (zip)"),
     (b"\xff\xfe", "it is not text in UTF-8 or a code page"),
     (b"\xfe\xff", "it is not text in UTF-8 or a code page"),
 )
 #: Replaces the blanks of NumPy's parser, except space and tab, by a character that is in no number.
 NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
-#: An integer of so many digits may be one that float64 does not hold.
-LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
 
 
 @dataclass(frozen=True)
@@ -76,10 +74,15 @@ class Layout:
 class Block:
     """Whole lines of a table, from line `line` of the file on. `missing` names an empty field in messages."""
 
-    text: str
+    data: bytes
     layout: Layout
     line: int
     missing: str = "a number"
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The lines, one character for each byte."""
+        return self.data.decode("latin-1")
 
     def rows(self):
         """Yield (line number, line, fields) of each row; `InvalidInput` names the first malformed line."""
@@ -121,10 +124,37 @@ class Block:
 
     def floats(self) -> np.ndarray:
         """Return the columns of numbers as float64, shape (n, len(layout.columns))."""
+        found = self.quickly()
+        return self.floats_by_rules() if found is None else found[0]
+
+    def quickly(self, by: int | None = None):
+        """Return the columns of numbers, and the numbers and texts of the groups in the column `by`; None if PyArrow
+        cannot read them by the rules."""
+        return self._by_arrow(quick.floats_and_groups, self.layout.columns, by)
+
+    def numbers_quickly(self):
+        """Return the only column of numbers as int64, uint64 or float64; None as `quickly`."""
+        return self._by_arrow(quick.numbers, self.layout.columns[0])
+
+    def _by_arrow(self, function, *arguments):
+        if len(self.data) < quick.LEAST or not is_installed("pyarrow"):
+            return None
+        layout, rows = self.layout, self.rows_alone
+        if b'"' in rows and (quick.has_blanks_at_quotes(rows) or _even_rows(rows, layout) is None):
+            return None
+        return function(rows, layout.delimiter, layout.width, *arguments)
+
+    @functools.cached_property
+    def rows_alone(self) -> bytes:
+        """The lines without comments."""
+        if b"#" not in self.data:
+            return self.data
+        return "".join(line for line in io.StringIO(self.text) if _is_row(line)).encode("latin-1")
+
+    def floats_by_rules(self) -> np.ndarray:
+        """Return what `floats` does, without PyArrow."""
         layout, text = self.layout, self.text
-        if "#" in text:
-            text = "".join(line for line in io.StringIO(text) if _is_row(line))
-        data = text.encode("latin-1").translate(NO_BLANKS)
+        data = self.rows_alone.translate(NO_BLANKS)
         rows = _even_rows(data, layout)
         if rows == 0:
             return np.empty((0, len(layout.columns)))
@@ -141,7 +171,7 @@ class Block:
             )
         except ValueError:
             return self._floats_by_line()
-        maybe_rounded = (np.abs(values) >= EXACT).any() and LONG_INTEGER.search(text)
+        maybe_rounded = (np.abs(values) >= EXACT).any() and quick.LONG_INTEGER.search(text)
         if maybe_rounded or values.shape != (rows, len(layout.columns)):
             return self._floats_by_line()
         return values
@@ -175,36 +205,35 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
     progress : callable, optional
         Called as progress(bytes_read, bytes_in_all) after each block.
     """
-    with reading(path), open(path, "rb") as file:
-        total = os.fstat(file.fileno()).st_size
+    with reading(path), opened(path) as (file, total, position):
         layout, line = None, 1
-        for text in _texts(file, path):
-            if "\0" in text:
-                before = text[: text.index("\0")]
+        for data in _pieces(file, path):
+            if b"\0" in data:
+                before = data[: data.index(b"\0")].decode("latin-1")
                 what = "it holds a null character"
                 raise malformed(path, line + before.count("\n"), what, before[before.rfind("\n") + 1 :])
             if layout is None:
-                layout, header_lines = _layout(path, text, choose, missing)
+                layout, header_lines = _layout(path, data, choose, missing)
                 if layout is None:  # only comments so far
-                    line += text.count("\n")
+                    line += data.count(b"\n")
                     continue
-                text = _without_lines(text, header_lines)
+                data = _without_lines(data, header_lines)
                 line += header_lines
-            yield Block(text, layout, line, missing)
-            line += text.count("\n")
+            yield Block(data, layout, line, missing)
+            line += data.count(b"\n")
             if progress is not None:
-                progress(file.tell(), total)
+                progress(position(), total)
 
 
 def line_of_row(path, row) -> int:
     """Return the number, from 1, of the line that holds a row, whose number is counted from 0."""
-    with reading(path), open(path, "rb") as file:
+    with reading(path), opened(path) as (file, _, _):
         layout, line = None, 1
-        for block in _texts(file, path):
+        for block in _pieces(file, path):
             if layout is None:
                 layout, _ = _layout(path, block, lambda names, width: (), "")
                 row += layout is not None and layout.names is not None  # the header
-            for text in io.StringIO(block):
+            for text in io.StringIO(block.decode("latin-1")):
                 if _is_row(text):
                     if row == 0:
                         return line
@@ -240,8 +269,8 @@ def decoded(field: str) -> str:
 # Lines ----------------------------------------------------------------------------------------------------------------
 
 
-def _texts(file, path):
-    """Yield the text in pieces of whole lines; each line end becomes a newline."""
+def _pieces(file, path):
+    """Yield the file in pieces of whole lines; each line end becomes a newline."""
     rest = []
     for number in itertools.count():
         data = file.read(BLOCK_BYTES)
@@ -255,20 +284,17 @@ def _texts(file, path):
             data = data.removeprefix(b"\xef\xbb\xbf")
         whole, newline, tail = data.rpartition(b"\n")
         if newline:
-            yield _text(b"".join([*rest, whole, newline]))
+            yield _with_newlines(b"".join([*rest, whole, newline]))
             rest = []
         rest.append(tail)
         if last:
             break
     if any(rest):
-        yield _text(b"".join(rest))
+        yield _with_newlines(b"".join(rest))
 
 
-def _text(data: bytes) -> str:
-    """Return bytes as text, one character each: numbers are ASCII, and names are decoded when needed."""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return data.decode("latin-1")
+def _with_newlines(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def _is_row(line: str) -> bool:
@@ -277,8 +303,8 @@ def _is_row(line: str) -> bool:
     return start != "" and start != "#"
 
 
-def _without_lines(block: str, count: int) -> str:
-    return block.split("\n", count)[count] if block.count("\n") >= count else ""
+def _without_lines(data: bytes, count: int) -> bytes:
+    return data.split(b"\n", count)[count] if data.count(b"\n") >= count else b""
 
 
 def split(line: str, delimiter: str | None) -> list[str]:
@@ -322,8 +348,8 @@ def _layout(path, block, choose, missing):
 
     (None, 0) if the block has neither header nor rows.
     """
-    lines = ((number, line) for number, line in enumerate(io.StringIO(block), 1) if _is_row(line))
-    number, first = next(lines, (1, None))
+    lines = enumerate((line.decode("latin-1") for line in io.BytesIO(block)), 1)
+    number, first = next(((number, line) for number, line in lines if _is_row(line)), (1, None))
     if first is None:
         return None, 0
     first = first.rstrip("\n")
@@ -357,8 +383,7 @@ def _lost_number(names, columns):
 def _delimiter(path, line):
     """Return the delimiter of the first line; the ending of the file decides which one is looked for first."""
     line = re.sub('"[^"]*"', "", line).strip(" \t")
-    suffix = os.path.splitext(path)[1].lower()
-    for delimiter in ("\t", ",", ";") if suffix in TABS else (",", ";", "\t"):
+    for delimiter in ("\t", ",", ";") if suffix_of(path) in TABS else (",", ";", "\t"):
         if delimiter in line:
             return delimiter
     return None

@@ -1,0 +1,141 @@
+"""Blocks of tables read by PyArrow, where its rules and those of `clgeom.io.tables` give the same.
+
+Each function returns None where they may not, or where PyArrow refuses the block: the block is then read by the rules
+alone, which name the malformed line.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from clgeom.io.numbers import EXACT
+
+#: From this size in bytes a block is read by PyArrow: to import it takes as long as to read a few MB.
+LEAST = 1 << 20
+#: An integer of so many digits may be one that float64 does not hold.
+LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
+#: The beginning of hexadecimal integers, which are no numbers here.
+HEXADECIMAL = re.compile(rb"0[xX]")
+
+
+def has_blanks_at_quotes(data: bytes) -> bool:
+    """Return whether a blank is next to a quote: blanks within quotes count, those without do not."""
+    return any(pair in data for pair in (b' "', b'" ', b'\t"', b'"\t'))
+
+
+def floats_and_groups(data, delimiter, width, columns, by=None):
+    """Return columns of numbers, and a column of texts as groups.
+
+    Parameters
+    ----------
+    data : bytes
+        Whole lines without comments, each end a newline.
+    delimiter : str or None
+    width : int
+        Number of fields of each line.
+    columns : sequence of int
+        Positions of the columns of numbers.
+    by : int, optional
+        Position of the column of texts.
+
+    Returns
+    -------
+    values : ndarray of float64, shape (n, len(columns))
+    groups : ndarray of int32, shape (n,), or None
+        For each row the number of its text.
+    texts : list of bytes
+        The distinct texts, with the blanks around them.
+    """
+    import pyarrow as pa
+
+    types = {f"{position}": pa.float64() for position in columns}
+    if by is not None and f"{by}" in types:
+        return None
+    if by is not None:
+        types[f"{by}"] = pa.dictionary(pa.int32(), pa.binary())
+    table = _table(data, delimiter, width, types)
+    if table is None:
+        return None
+    values = np.empty((len(table), len(columns)))
+    for place, position in enumerate(columns):
+        _fill(values[:, place], table[f"{position}"])
+    smallest, largest = values.min(initial=0), values.max(initial=0)
+    if not (-EXACT < smallest and largest < EXACT) and _may_differ(data, values):
+        return None
+    if by is None:
+        return values, None, []
+    groups = table[f"{by}"].unify_dictionaries()
+    texts = groups.chunk(0).dictionary.to_pylist() if groups.num_chunks else []
+    indices = [chunk.indices.to_numpy() for chunk in groups.chunks]
+    return values, np.concatenate(indices) if indices else np.empty(0, np.int32), texts
+
+
+def numbers(data, delimiter, width, column):
+    """Return a column as int64 or uint64 if all its numbers are whole, else as float64."""
+    import pyarrow as pa
+
+    if HEXADECIMAL.search(data):
+        return None
+    for type in (pa.int64(), pa.uint64()):
+        table = _table(data, delimiter, width, {f"{column}": type})
+        if table is not None:
+            return table[f"{column}"].to_numpy()
+    found = floats_and_groups(data, delimiter, width, (column,))
+    if found is None or (found[0] == np.rint(found[0])).all():  # "+5" is a whole number, and "5.0" is none
+        return None
+    return found[0][:, 0]
+
+
+def _may_differ(data, values) -> bool:
+    """Return whether a NaN may be written as none of Python's is, or a whole number is one that float64 may round."""
+    is_nan = np.isnan(values)
+    if is_nan.any() and (b"(" in data or np.signbit(values[is_nan]).any()):
+        return True
+    return bool((np.abs(values) >= EXACT).any()) and LONG_INTEGER.search(data.decode("latin-1")) is not None
+
+
+def _fill(out, column):
+    """Copy a column of numbers, chunk by chunk."""
+    start = 0
+    for chunk in column.chunks:
+        out[start : start + len(chunk)] = chunk.to_numpy()
+        start += len(chunk)
+
+
+def _table(data, delimiter, width, types):
+    """Return a PyArrow table with columns of these types, None where PyArrow refuses."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if delimiter is None:
+        delimiter = _single_blank(data, width)
+        if delimiter is None:
+            return None
+    try:
+        return csv.read_csv(
+            pa.BufferReader(data),
+            read_options=csv.ReadOptions(column_names=[f"{position}" for position in range(width)]),
+            parse_options=csv.ParseOptions(delimiter=delimiter, quote_char='"' if b'"' in data else False),
+            convert_options=csv.ConvertOptions(
+                check_utf8=False,
+                column_types=types,
+                include_columns=list(types),
+                null_values=[],
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowException:
+        return None
+
+
+def _single_blank(data, width):
+    """Return the delimiter of rows whose fields are separated by one blank each; None if there are other blanks."""
+    if width == 1:
+        return "\t" if b"\t" not in data and b" " not in data else None
+    blank, other = (b" ", b"\t") if b" " in data else (b"\t", b" ")
+    odd = (other, blank + blank, blank + b"\n", b"\n" + blank)
+    if data.startswith(blank) or data.endswith(blank) or any(piece in data for piece in odd):
+        return None
+    return blank.decode()
