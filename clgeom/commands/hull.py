@@ -119,7 +119,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         check_traceable(cloud.points)
     session = as_session(device)
     with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
-        found, computing = terminal.timed(convex_hull, cloud.points, device=session, progress=progress, **options)
+        found, work = terminal.worked(convex_hull, cloud.points, device=session, progress=progress, **options)
     found = scaled_hull(found, cloud)
     content = encode_hull(found, output, crs=crs) if output and not is_map(output) else None
     if picture:  # first, because it may be refused
@@ -135,7 +135,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         with replacing(output) as out:
             out.write(content)
     if as_json:
-        seconds = {"read": reading, "hull": computing}
+        seconds = {"read": reading, "load": work.loading, "hull": work.seconds}
         terminal.print_json({**_hull_as_json(found, session, seconds, options["profile"]), **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
@@ -145,7 +145,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         ("hull", f"{len(found.vertices):,} vertices, dimension {found.dimension}"),
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
-        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        ("time", work.words(**{"reading the file": reading})),
         *(("wrote", name) for name in (output, picture, trace) if name),
     )
     if options["profile"]:
@@ -163,9 +163,7 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
 
     session, groups = as_session(device), cloud.groups
     with saying_where(files, counts):
-        batch, computing = terminal.timed(
-            convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options
-        )
+        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options)
     batch = scaled_batch(batch, cloud)
     if output and is_map(output):
         write_features(output, table_of_hulls(batch, groups.names, groups.title), crs)
@@ -173,7 +171,10 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
         write_hulls(batch, groups.names, groups.title, output, crs=crs)
     if as_json:
         facts = {"points": len(cloud.points), "by": groups.title, "hulls": _hulls_as_json(batch, groups.names)}
-        facts |= {"device": session.profile.name, "seconds": {"read": reading, "hulls": computing}}
+        facts |= {
+            "device": session.profile.name,
+            "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},
+        }
         terminal.print_json({**facts, **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
@@ -181,7 +182,7 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         ("hulls", f"{len(batch):,} by {groups.title}, {len(batch.vertices):,} vertices"),
-        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        ("time", work.words(**{"reading the file": reading})),
         *((("wrote", output),) if output else ()),
     )
     if options["profile"]:

@@ -37,7 +37,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
     chosen = [(level, some) for level, some in chosen if len(some)]
-    made, computing = terminal.timed(
+    made, work = terminal.worked(
         lambda: [(level, adaptive_region(some, options["segments"], **how)) for level, some in chosen]
     )
     if not made:
@@ -59,13 +59,13 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     vertices = [sum(map(len, one.parts)) if one.axis == "both" else len(one) for _, one in made]
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
-        terminal.print_json({"device": session.profile.name, "seconds": computing, "regions": facts})
+        terminal.print_json({"device": session.profile.name, **work.facts(), "regions": facts})
         return
     terminal.print_facts(
         ("points", f"{len(points):,} ({points.dtype})"),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        ("time", work.words(**{"reading the file": reading})),
         *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
     )
     rows = []

@@ -56,13 +56,13 @@ def sort(
     session = as_session(device)
     run = _method(method, keys, descending, gaps, items, elements, session)
     instrumented = stats or bool(picture)
-    result, seconds = terminal.timed(run, stats=instrumented, profile=instrumented)
+    result, work = terminal.worked(run, stats=instrumented, profile=instrumented)
     if picture:
         _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
     if output:
         write_numbers(output, result.keys)
     if as_json:
-        terminal.print_json(_as_json(result, method, session, seconds, stats))
+        terminal.print_json(_as_json(result, method, session, work, stats))
         return
     terminal.print_facts(
         ("keys", f"{len(keys):,} ({keys.dtype})"),
@@ -70,7 +70,7 @@ def sort(
         ("method", f"{method}{'' if method == 'radix' else f', {len(result.gaps)} gaps'}"),
         ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole columns"),
         *((("range", f"{result.keys[0]} .. {result.keys[-1]}"),) if len(keys) and result.is_sorted else ()),
-        ("time", f"{terminal.duration(seconds)} (reading the file: {terminal.duration(reading)})"),
+        ("time", work.words(**{"reading the file": reading})),
         *(("wrote", name) for name in (output, picture) if name),
     )
     if stats:
@@ -135,9 +135,9 @@ def _gap_list(text):
 # Showing ----------------------------------------------------------------------------------------------------------
 
 
-def _as_json(result, method, session, seconds, stats):
+def _as_json(result, method, session, work, stats):
     facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "gaps": list(result.gaps)}
-    facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, "seconds": seconds}
+    facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, **work.facts()}
     if stats:
         radix = method == "radix"
         phases = terminal.phases_as_json(result.phases) if radix else [phase.asdict() for phase in result.phases]
