@@ -16,13 +16,36 @@ from clgeom.io.numbers import EXACT
 LEAST = 1 << 20
 #: An integer of so many digits may be one that float64 does not hold.
 LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
+QUOTE, NEWLINE = ord('"'), ord("\n")
 #: The beginning of hexadecimal integers, which are no numbers here.
 HEXADECIMAL = re.compile(rb"0[xX]")
 
 
-def has_blanks_at_quotes(data: bytes) -> bool:
-    """Return whether a blank is next to a quote: blanks within quotes count, those without do not."""
-    return any(pair in data for pair in (b' "', b'" ', b'\t"', b'"\t'))
+def has_plain_quotes(data, delimiter) -> bool:
+    """Return whether all quotes in whole lines hold whole fields, with no blanks at their ends and no line ends within.
+
+    Then PyArrow and the rules agree on the fields and their texts. "" within quotes counts as an end and a beginning.
+    """
+    if delimiter is None:
+        return False
+    codes = np.frombuffer(data, np.uint8)
+    marks = np.flatnonzero((codes == QUOTE) | (codes == NEWLINE))
+    is_quote = codes[marks] == QUOTE
+    inside = np.logical_xor.accumulate(is_quote)  # after this mark
+    if inside[-1] or inside[~is_quote].any():
+        return False
+    quotes = marks[is_quote]
+    begins, ends = quotes[0::2], quotes[1::2]
+    if begins[0] == 0:
+        begins = begins[1:]
+    if ends[-1] == len(codes) - 1:
+        ends = ends[:-1]
+    is_edge, is_blank = np.zeros((2, 256), bool)
+    is_edge[[QUOTE, NEWLINE, ord(delimiter)]] = True
+    is_blank[[ord(" "), ord("\t")]] = True
+    if not (is_edge[codes[begins - 1]].all() and is_edge[codes[ends + 1]].all()):
+        return False
+    return not (is_blank[codes[quotes[0::2] + 1]].any() or is_blank[codes[quotes[1::2] - 1]].any())
 
 
 def floats_and_groups(data, delimiter, width, columns, by=None):

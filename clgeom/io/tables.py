@@ -42,6 +42,9 @@ NOT_TEXT = (
     (b"\xff\xfe", "it is not text in UTF-8 or a code page"),
     (b"\xfe\xff", "it is not text in UTF-8 or a code page"),
 )
+#: The mark of UTF-8 at the beginning of a file.
+MARK = b"\xef\xbb\xbf"
+LINE_END, LINE = re.compile(rb"\r\n|\r|\n"), re.compile(rb"[^\n]*\n|[^\n]+\Z")
 #: Replaces the blanks of NumPy's parser, except space and tab, by a character that is in no number.
 NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
 
@@ -72,12 +75,33 @@ class Layout:
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines of a table, from line `line` of the file on. `missing` names an empty field in messages."""
+    """Whole lines of a table.
 
-    data: bytes
+    Parameters
+    ----------
+    raw : bytes or bytearray
+        The lines as they are in the file.
+    layout : Layout
+    start : pair of int
+        Where the block begins: after so many bytes of the file, and after so many lines more.
+    missing : str
+        Names an empty field in messages.
+    """
+
+    raw: bytes | bytearray
     layout: Layout
-    line: int
+    start: tuple[int, int]
     missing: str = "a number"
+
+    @functools.cached_property
+    def line(self) -> int:
+        """The number of the first line, from 1. The file is read again for it."""
+        return 1 + _lines_within(self.layout.path, self.start[0]) + self.start[1]
+
+    @functools.cached_property
+    def data(self) -> bytes | bytearray:
+        """The lines; each ends with a newline, except the last one of the file."""
+        return _with_newlines(self.raw)
 
     @functools.cached_property
     def text(self) -> str:
@@ -137,10 +161,12 @@ class Block:
         return self._by_arrow(quick.numbers, self.layout.columns[0])
 
     def _by_arrow(self, function, *arguments):
-        if len(self.data) < quick.LEAST or not is_installed("pyarrow"):
+        if len(self.raw) < quick.LEAST or not is_installed("pyarrow"):
             return None
-        layout, rows = self.layout, self.rows_alone
-        if b'"' in rows and (quick.has_blanks_at_quotes(rows) or _even_rows(rows, layout) is None):
+        layout, rows = self.layout, self.raw
+        if layout.delimiter is None or b"#" in rows or b'"' in rows:
+            rows = self.rows_alone
+        if b'"' in rows and not quick.has_plain_quotes(rows, layout.delimiter):
             return None
         return function(rows, layout.delimiter, layout.width, *arguments)
 
@@ -206,21 +232,22 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
         Called as progress(bytes_read, bytes_in_all) after each block.
     """
     with reading(path), opened(path) as (file, total, position):
-        layout, line = None, 1
+        layout, read = None, 0
         for data in _pieces(file, path):
+            start, read, lines = read, read + len(data), 0
+            if data.startswith(MARK) and start == 0:
+                del data[: len(MARK)]
             if b"\0" in data:
-                before = data[: data.index(b"\0")].decode("latin-1")
+                lines = 1 + _lines_within(path, start)
+                before = _with_newlines(data[: data.index(b"\0")]).decode("latin-1")
                 what = "it holds a null character"
-                raise malformed(path, line + before.count("\n"), what, before[before.rfind("\n") + 1 :])
+                raise malformed(path, lines + before.count("\n"), what, before[before.rfind("\n") + 1 :])
             if layout is None:
-                layout, header_lines = _layout(path, data, choose, missing)
+                layout, lines = _layout(path, _with_newlines(data), choose, missing)
                 if layout is None:  # only comments so far
-                    line += data.count(b"\n")
                     continue
-                data = _without_lines(data, header_lines)
-                line += header_lines
-            yield Block(data, layout, line, missing)
-            line += data.count(b"\n")
+                data = _without_lines(data, lines)
+            yield Block(data, layout, (start, lines), missing)
             if progress is not None:
                 progress(position(), total)
 
@@ -229,7 +256,8 @@ def line_of_row(path, row) -> int:
     """Return the number, from 1, of the line that holds a row, whose number is counted from 0."""
     with reading(path), opened(path) as (file, _, _):
         layout, line = None, 1
-        for block in _pieces(file, path):
+        for block in map(_with_newlines, _pieces(file, path)):
+            block = block.removeprefix(MARK)
             if layout is None:
                 layout, _ = _layout(path, block, lambda names, width: (), "")
                 row += layout is not None and layout.names is not None  # the header
@@ -270,30 +298,54 @@ def decoded(field: str) -> str:
 
 
 def _pieces(file, path):
-    """Yield the file in pieces of whole lines; each line end becomes a newline."""
-    rest = []
-    for number in itertools.count():
-        data = file.read(BLOCK_BYTES)
-        last = not data
-        if number == 0:
-            for start, what in NOT_TEXT:
-                if data.startswith(start):
-                    raise InvalidInput(f"The file '{path}' cannot be read: {what}.")
-            if b"\0" in data[:4096]:
-                raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
-            data = data.removeprefix(b"\xef\xbb\xbf")
-        whole, newline, tail = data.rpartition(b"\n")
-        if newline:
-            yield _with_newlines(b"".join([*rest, whole, newline]))
-            rest = []
-        rest.append(tail)
-        if last:
-            break
-    if any(rest):
-        yield _with_newlines(b"".join(rest))
+    """Yield the file as bytearrays of whole lines."""
+    tail, is_first = b"", True
+    while True:
+        data = bytearray(len(tail) + BLOCK_BYTES)
+        data[: len(tail)] = tail
+        size = len(tail)
+        with memoryview(data) as view:
+            while size < len(data) and (count := file.readinto(view[size:])):
+                size += count
+        is_last = size < len(data)
+        del data[size:]
+        if is_first:
+            _check_text(data, path)
+        end = len(data) if is_last else data.rfind(b"\n") + 1
+        tail = bytes(data[end:])
+        del data[end:]
+        if data:
+            is_first = False
+            yield data
+        if is_last:
+            return
 
 
-def _with_newlines(data: bytes) -> bytes:
+def _check_text(data, path):
+    """Raise `InvalidInput` if a file does not begin as text."""
+    for start, what in NOT_TEXT:
+        if data.startswith(start):
+            raise InvalidInput(f"The file '{path}' cannot be read: {what}.")
+    if b"\0" in data[:4096]:
+        raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
+
+
+def _lines_within(path, size) -> int:
+    """Return the number of lines that end within the first bytes of a file."""
+    if size == 0:
+        return 0
+    with opened(path) as (file, _, _):
+        lines = 0
+        for data in _pieces(file, path):
+            lines += _with_newlines(data[:size]).count(b"\n")
+            size -= len(data)
+            if size <= 0:
+                break
+        return lines
+
+
+def _with_newlines(data):
+    """Return bytes in which each line end is a newline."""
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
@@ -303,8 +355,14 @@ def _is_row(line: str) -> bool:
     return start != "" and start != "#"
 
 
-def _without_lines(data: bytes, count: int) -> bytes:
-    return data.split(b"\n", count)[count] if data.count(b"\n") >= count else b""
+def _without_lines(data: bytearray, count: int) -> bytearray:
+    """Return what follows the first lines."""
+    for _ in range(count):
+        found = LINE_END.search(data)
+        if found is None:
+            return bytearray()
+        del data[: found.end()]
+    return data
 
 
 def split(line: str, delimiter: str | None) -> list[str]:
@@ -348,7 +406,7 @@ def _layout(path, block, choose, missing):
 
     (None, 0) if the block has neither header nor rows.
     """
-    lines = enumerate((line.decode("latin-1") for line in io.BytesIO(block)), 1)
+    lines = enumerate((found[0].decode("latin-1") for found in LINE.finditer(block)), 1)
     number, first = next(((number, line) for number, line in lines if _is_row(line)), (1, None))
     if first is None:
         return None, 0
