@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io import arrays
+from clgeom.io import arrays, quick
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import kind_of
@@ -196,7 +196,7 @@ def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Clo
     if layout is not None and layout.names is not None:
         names = tuple(layout.names[column] for column in layout.columns[:2])
         title = title if text_column is None else layout.names[text_column] or title
-    values = np.concatenate(values) if values else np.empty((0, 2 + (value is not None)))
+    values = quick.stacked(values, 2 + (value is not None))
     groups = None if by is None else _groups_of_lines(path, texts, title)
     if value is None:
         return Cloud(values, names, groups)

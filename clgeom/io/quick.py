@@ -65,7 +65,8 @@ def floats_and_groups(data, delimiter, width, columns, by=None):
 
     Returns
     -------
-    values : ndarray of float64, shape (n, len(columns))
+    columns : list of list of ndarray of float64
+        For each column its numbers, in pieces; `stacked` puts them side by side.
     groups : ndarray of int32, shape (n,), or None
         For each row the number of its text.
     texts : list of bytes
@@ -81,11 +82,8 @@ def floats_and_groups(data, delimiter, width, columns, by=None):
     table = _table(data, delimiter, width, types)
     if table is None:
         return None
-    values = np.empty((len(table), len(columns)))
-    for place, position in enumerate(columns):
-        _fill(values[:, place], table[f"{position}"])
-    smallest, largest = values.min(initial=0), values.max(initial=0)
-    if not (-EXACT < smallest and largest < EXACT) and _may_differ(data, values):
+    values = [[chunk.to_numpy() for chunk in table[f"{position}"].chunks] for position in columns]
+    if any(_may_differ(data, piece) for pieces in values for piece in pieces):
         return None
     if by is None:
         return values, None, []
@@ -106,25 +104,40 @@ def numbers(data, delimiter, width, column):
         if table is not None:
             return table[f"{column}"].to_numpy()
     found = floats_and_groups(data, delimiter, width, (column,))
-    if found is None or (found[0] == np.rint(found[0])).all():  # "+5" is a whole number, and "5.0" is none
-        return None
-    return found[0][:, 0]
+    values = None if found is None else np.concatenate(found[0][0])
+    return None if values is None or (values == np.rint(values)).all() else values  # "+5" is whole, and "5.0" is not
+
+
+def stacked(parts, width) -> np.ndarray:
+    """Return rows of several blocks as one array of shape (n, width).
+
+    Parameters
+    ----------
+    parts : list
+        For each block an array of shape (m, width), or columns in pieces as `floats_and_groups` returns them.
+    width : int
+    """
+    columns = [[] for _ in range(width)]
+    for part in parts:
+        for place, column in enumerate(columns):
+            column += [part[:, place]] if isinstance(part, np.ndarray) else part[place]
+    out = np.empty((sum(map(len, columns[0])), width))
+    for place, column in enumerate(columns):
+        start = 0
+        for piece in column:
+            out[start : start + len(piece), place] = piece
+            start += len(piece)
+    return out
 
 
 def _may_differ(data, values) -> bool:
     """Return whether a NaN may be written as none of Python's is, or a whole number is one that float64 may round."""
+    if -EXACT < values.min(initial=0) and values.max(initial=0) < EXACT:
+        return False
     is_nan = np.isnan(values)
     if is_nan.any() and (b"(" in data or np.signbit(values[is_nan]).any()):
         return True
     return bool((np.abs(values) >= EXACT).any()) and LONG_INTEGER.search(data.decode("latin-1")) is not None
-
-
-def _fill(out, column):
-    """Copy a column of numbers, chunk by chunk."""
-    start = 0
-    for chunk in column.chunks:
-        out[start : start + len(chunk)] = chunk.to_numpy()
-        start += len(chunk)
 
 
 def _table(data, delimiter, width, types):

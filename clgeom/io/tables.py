@@ -79,7 +79,7 @@ class Block:
 
     Parameters
     ----------
-    raw : bytes or bytearray
+    raw : bytes
         The lines as they are in the file.
     layout : Layout
     start : pair of int
@@ -88,7 +88,7 @@ class Block:
         Names an empty field in messages.
     """
 
-    raw: bytes | bytearray
+    raw: bytes
     layout: Layout
     start: tuple[int, int]
     missing: str = "a number"
@@ -99,7 +99,7 @@ class Block:
         return 1 + _lines_within(self.layout.path, self.start[0]) + self.start[1]
 
     @functools.cached_property
-    def data(self) -> bytes | bytearray:
+    def data(self) -> bytes:
         """The lines; each ends with a newline, except the last one of the file."""
         return _with_newlines(self.raw)
 
@@ -149,11 +149,10 @@ class Block:
     def floats(self) -> np.ndarray:
         """Return the columns of numbers as float64, shape (n, len(layout.columns))."""
         found = self.quickly()
-        return self.floats_by_rules() if found is None else found[0]
+        return self.floats_by_rules() if found is None else quick.stacked([found[0]], len(self.layout.columns))
 
     def quickly(self, by: int | None = None):
-        """Return the columns of numbers, and the numbers and texts of the groups in the column `by`; None if PyArrow
-        cannot read them by the rules."""
+        """Return what `quick.floats_and_groups` does; None if PyArrow cannot read the block by the rules."""
         return self._by_arrow(quick.floats_and_groups, self.layout.columns, by)
 
     def numbers_quickly(self):
@@ -235,8 +234,8 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
         layout, read = None, 0
         for data in _pieces(file, path):
             start, read, lines = read, read + len(data), 0
-            if data.startswith(MARK) and start == 0:
-                del data[: len(MARK)]
+            if start == 0:
+                data = data.removeprefix(MARK)
             if b"\0" in data:
                 lines = 1 + _lines_within(path, start)
                 before = _with_newlines(data[: data.index(b"\0")]).decode("latin-1")
@@ -298,27 +297,22 @@ def decoded(field: str) -> str:
 
 
 def _pieces(file, path):
-    """Yield the file as bytearrays of whole lines."""
-    tail, is_first = b"", True
+    """Yield the file in pieces of whole lines."""
+    tails, is_first = [], True
     while True:
-        data = bytearray(len(tail) + BLOCK_BYTES)
-        data[: len(tail)] = tail
-        size = len(tail)
-        with memoryview(data) as view:
-            while size < len(data) and (count := file.readinto(view[size:])):
-                size += count
-        is_last = size < len(data)
-        del data[size:]
+        data = file.read(BLOCK_BYTES)
         if is_first:
             _check_text(data, path)
-        end = len(data) if is_last else data.rfind(b"\n") + 1
-        tail = bytes(data[end:])
-        del data[end:]
-        if data:
             is_first = False
-            yield data
-        if is_last:
+        end = data.rfind(b"\n") + 1
+        if end or not data:
+            lines = b"".join([*tails, memoryview(data)[:end]])
+            tails = []
+            if lines:
+                yield lines
+        if not data:
             return
+        tails.append(data[end:])
 
 
 def _check_text(data, path):
@@ -355,14 +349,13 @@ def _is_row(line: str) -> bool:
     return start != "" and start != "#"
 
 
-def _without_lines(data: bytearray, count: int) -> bytearray:
+def _without_lines(data: bytes, count: int) -> bytes:
     """Return what follows the first lines."""
+    end = 0
     for _ in range(count):
-        found = LINE_END.search(data)
-        if found is None:
-            return bytearray()
-        del data[: found.end()]
-    return data
+        found = LINE_END.search(data, end)
+        end = len(data) if found is None else found.end()
+    return data[end:]
 
 
 def split(line: str, delimiter: str | None) -> list[str]:
