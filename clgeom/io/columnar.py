@@ -50,7 +50,7 @@ def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
         else:
             wanted = (geometry,)
         used = list(dict.fromkeys(names[i] for i in (*wanted, by, value) if i is not None))
-        table = read(used, [] if by is None else [names[by]])
+        table = read(used, [] if by is None or not _is_text(schema[by].type) else [names[by]])
         by, value = (None if i is None else names[i] for i in (by, value))
         if geometry is not None:
             return cloud_of_geometries(path, table, names[geometry], by=by, value=value, crs=crs)
@@ -160,7 +160,7 @@ def _geometry_of(schema):
             geo = json.loads(metadata[b"geo"])
             name = geo["primary_column"]
             crs = geo["columns"][name].get("crs", DEFAULT_CRS)
-            return schema.names.index(name), json.dumps(crs) if isinstance(crs, dict) else crs
+            return schema.names.index(name), _crs_text(crs)
         except (ValueError, KeyError, TypeError, AttributeError):
             return None, None
     for position, field in enumerate(schema):
@@ -174,10 +174,17 @@ def _geometry_of(schema):
 def _crs_of_extension(field):
     """Return the reference system in the metadata of a GeoArrow field."""
     try:
-        crs = json.loads((field.metadata or {})[b"ARROW:extension:metadata"]).get("crs")
+        return _crs_text(json.loads((field.metadata or {})[b"ARROW:extension:metadata"]).get("crs"))
     except (ValueError, KeyError, AttributeError):
         return None
-    return json.dumps(crs) if isinstance(crs, dict) else crs
+
+
+def _crs_text(crs):
+    """Return a reference system that is PROJJSON by its code, such as EPSG:25832, if it has one; else its text."""
+    if not isinstance(crs, dict):
+        return crs
+    code = crs.get("id", {})
+    return f"{code['authority']}:{code['code']}" if {"authority", "code"} <= set(code) else json.dumps(crs)
 
 
 # Columns ----------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ ENDINGS = {
 STARTS = {
     b"PAR1": "arrow",
     b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",  # a stream
     b"LASF": "lidar",
     b"SQLite format 3\0": "layer",
     b"fgb\x03": "layer",

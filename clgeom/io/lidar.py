@@ -193,4 +193,4 @@ def _crs_of(header):
     except (pyproj.exceptions.ProjError, *DAMAGED):
         return None
     parts = [] if crs is None else crs.sub_crs_list if crs.is_compound else [crs]
-    return next((part for part in parts if part.is_projected or part.is_geographic), None)
+    return next((part.to_string() for part in parts if part.is_projected or part.is_geographic), None)

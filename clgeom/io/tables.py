@@ -18,6 +18,7 @@ the same numbers: what Python's ``float`` makes of each field.
 from __future__ import annotations
 
 import functools
+import gzip
 import io
 import itertools
 import re
@@ -298,21 +299,22 @@ def decoded(field: str) -> str:
 
 def _pieces(file, path):
     """Yield the file in pieces of whole lines."""
-    tails, is_first = [], True
-    while True:
-        data = file.read(BLOCK_BYTES)
-        if is_first:
-            _check_text(data, path)
-            is_first = False
-        end = data.rfind(b"\n") + 1
-        if end or not data:
-            lines = b"".join([*tails, memoryview(data)[:end]])
-            tails = []
-            if lines:
-                yield lines
-        if not data:
-            return
-        tails.append(data[end:])
+    data = _whole_lines(file)
+    _check_text(data, path)
+    while data:
+        yield data
+        data = _whole_lines(file)
+
+
+def _whole_lines(file) -> bytes:
+    """Return the next block of a file, to the end of its last line."""
+    if isinstance(file, gzip.GzipFile):
+        return file.read(BLOCK_BYTES) + file.readline()
+    start = file.tell()  # the end is found first: what is read at once need not be copied
+    file.seek(start + BLOCK_BYTES)
+    size = BLOCK_BYTES + len(file.readline())
+    file.seek(start)
+    return file.read(size)
 
 
 def _check_text(data, path):
