@@ -78,9 +78,9 @@ _standard_input: tuple[object, bytes] = (None, b"")
 def standard_input() -> bytes:
     """Return all bytes of standard input, which is read once."""
     global _standard_input
+    if sys.stdin is None:
+        raise InvalidInput("Standard input is closed.")
     if _standard_input[0] is not sys.stdin:
-        if sys.stdin is None:
-            raise InvalidInput("Standard input is closed.")
         _standard_input = (sys.stdin, sys.stdin.buffer.read())
     return _standard_input[1]
 
