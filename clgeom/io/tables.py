@@ -22,6 +22,7 @@ import gzip
 import io
 import itertools
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -301,9 +302,15 @@ def _pieces(file, path):
     """Yield the file in pieces of whole lines."""
     data = _whole_lines(file)
     _check_text(data, path)
-    while data:
-        yield data
-        data = _whole_lines(file)
+    if len(data) < BLOCK_BYTES:
+        if data:
+            yield data
+        return
+    with ThreadPoolExecutor(1) as reader:  # the next piece is read while one is parsed
+        while data:
+            following = reader.submit(_whole_lines, file)
+            yield data
+            data = following.result()
 
 
 def _whole_lines(file) -> bytes:
