@@ -8,6 +8,7 @@ import json
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.io import quick
 from clgeom.io.arrays import side_by_side
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
@@ -209,13 +210,8 @@ def _points(path, table, pair) -> np.ndarray:
     x, y = (table[name] for name in pair)
     if x.type != y.type or x.null_count or y.null_count or not _is_plain(x.type):
         return side_by_side(path, pair, [numbers_of(path, column, name) for column, name in zip((x, y), pair)])
-    points = np.empty((len(table), 2), x.type.to_pandas_dtype())
-    for place, column in enumerate((x, y)):
-        start = 0
-        for chunk in column.chunks:
-            points[start : start + len(chunk), place] = chunk.to_numpy()
-            start += len(chunk)
-    return points
+    pieces = [[chunk.to_numpy() for chunk in column.chunks] for column in (x, y)]
+    return quick.stacked([pieces], 2, x.type.to_pandas_dtype())
 
 
 def _is_plain(type) -> bool:

@@ -108,7 +108,7 @@ def numbers(data, delimiter, width, column):
     return None if values is None or (values == np.rint(values)).all() else values  # "+5" is whole, and "5.0" is not
 
 
-def stacked(parts, width) -> np.ndarray:
+def stacked(parts, width, dtype=np.float64) -> np.ndarray:
     """Return rows of several blocks as one array of shape (n, width).
 
     Parameters
@@ -116,12 +116,14 @@ def stacked(parts, width) -> np.ndarray:
     parts : list
         For each block an array of shape (m, width), or columns in pieces as `floats_and_groups` returns them.
     width : int
+    dtype : dtype, optional
+        Of all the columns.
     """
     columns = [[] for _ in range(width)]
     for part in parts:
         for place, column in enumerate(columns):
             column += [part[:, place]] if isinstance(part, np.ndarray) else part[place]
-    out = np.empty((sum(map(len, columns[0])), width))
+    out = np.empty((sum(map(len, columns[0])), width), dtype)
     for place, column in enumerate(columns):
         start = 0
         for piece in column:
