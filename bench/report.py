@@ -42,8 +42,8 @@ per hull, of the rivals for the first groups of the same points. zipf: sizes as 
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
 CASES = """Milliseconds of whole calls that leave the result on the device. table, corner: the framework, the table kept
 or its answer alone; decisions: what the solution needs; stages: a launch for each stage; hand, hand row, hand
-decisions: kernels for the problem alone that do the same by the same algorithm; device, host: with the way to the
-solution, there, or on the host after copying the table; numba: loops on one core."""
+decisions: kernels for the problem alone that do the same by the same algorithm; device, host: with the traceback,
+there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
@@ -55,6 +55,8 @@ POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; 
 SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
 alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
 EARLIER = " Recorded before the last changes of the kernels."
+FILES = """Seconds from the path to an array of points (ours), to the columns of the package's own reader (own), and to the same
+array by it (own + points); rules: ours without PyArrow."""
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -75,6 +77,7 @@ PAGES = {
     "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
+    "files-pocl": ("Reading files", FILES, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),

@@ -1,4 +1,4 @@
-"""Read points with the groups that they are in, and write the hulls of groups."""
+"""Read points with their groups, and write the hulls of groups."""
 
 from __future__ import annotations
 
