@@ -62,6 +62,8 @@ POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; 
 SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
 alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
 EARLIER = " Recorded before the last changes of the kernels."
+FILES = """Seconds from the path to an array of points (ours), to the columns of the package's own reader (own), and to
+the same array by it (own + points); rules: ours without PyArrow."""
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -82,6 +84,7 @@ PAGES = {
     "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
+    "files-pocl": ("Reading files", FILES, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),

@@ -67,7 +67,7 @@ def fill_command(spec, keep, check, output, device, as_json):
         _warned() as warned,
     ):
         watch = {} if progress is None else {"progress": lambda share: progress(share, 1.0)}
-        table, seconds = terminal.timed(
+        table, work = terminal.worked(
             fill, equation, shape, values=parameters, **options, pattern=pattern, device=session, **watch
         )
     values = {
@@ -81,7 +81,7 @@ def fill_command(spec, keep, check, output, device, as_json):
     if as_json:
         facts = {"shape": list(shape), "pattern": pattern, "inferred": inference is not None}
         facts |= {"proven": None if inference is None else inference.proven, "warnings": warned, "path": table.path}
-        facts |= {"keep": options["keep"], "corner": corner, "device": session.profile.name, "seconds": seconds}
+        facts |= {"keep": options["keep"], "corner": corner, "device": session.profile.name, **work.facts()}
         terminal.print_json(facts)
         return
     for words in warned:
@@ -92,7 +92,7 @@ def fill_command(spec, keep, check, output, device, as_json):
         ("device", terminal.device_words(session)),
         ("path", table.path),
         ("corner", f"{corner!r}"),
-        ("time", terminal.duration(seconds)),
+        ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )
 

@@ -9,7 +9,7 @@ from clgeom.errors import InvalidInput
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=click.Path())
 @click.option("--capacity", type=int, required=True, help="Largest sum of weights.")
 @terminal.columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")
 @click.option("--repeat", is_flag=True, help="Allow each item any number of times.")
@@ -19,7 +19,9 @@ from clgeom.errors import InvalidInput
 @terminal.json_option
 @terminal.named_options()
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
-    """Choose the items in FILE (.csv or .tsv) of the largest value within the capacity.
+    """Choose the items in FILE of the largest value within the capacity.
+
+    FILE is a table (.csv, .tsv, .csv.gz), .parquet or .feather; - reads standard input.
 
     Columns named value (or profit, price) and weight (or cost, size) are found; a column called name or item names the
     items.
@@ -35,7 +37,7 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     check_outputs(file, (output, (".csv",)))
     items = read_items(file, columns)
     names, session = items.names, as_session(device)
-    found, seconds = terminal.timed(
+    found, work = terminal.worked(
         integer_knapsack if repeat else solve, items.values, items.weights, capacity, items=not only, device=session
     )
     if output:
@@ -45,7 +47,7 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
         if not only:
             facts["chosen"] = [int(k) + 1 for k in found.items]
             facts["names"] = [names[k] for k in found.items] if names else None
-        terminal.print_json({**facts, "device": session.profile.name, "seconds": seconds})
+        terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
         return
     chosen = [] if only else [names[k] if names else str(k + 1) for k in found.items]
     more = f" ... ({len(chosen):,} in all)" if len(chosen) > 12 else ""
@@ -54,6 +56,6 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
         ("device", terminal.device_words(session)),
         ("value", f"{found.value:,}"),
         *(() if only else (("weight", f"{found.weight:,}"), ("chosen", ", ".join(chosen[:12]) + more))),
-        ("time", terminal.duration(seconds)),
+        ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )

@@ -34,13 +34,13 @@ def lcs(first, second, edit, only, names, output, device, as_json):
     a, b = (choose_record(path, read_fasta(path), name) for path, name in zip((first, second), names))
     session = as_session(device)
     if edit:
-        found, seconds = terminal.timed(edit_distance, a.sequence, b.sequence, operations=not only, device=session)
+        found, work = terminal.worked(edit_distance, a.sequence, b.sequence, operations=not only, device=session)
         facts = {"distance": found.distance}
         if not only:
             kinds = ("match", "change", "delete", "insert")
             facts["operations"] = {kind: found.operations.count(kind) for kind in kinds}
     else:
-        found, seconds = terminal.timed(solve, a.sequence, b.sequence, subsequence=not only, device=session)
+        found, work = terminal.worked(solve, a.sequence, b.sequence, subsequence=not only, device=session)
         facts = {"length": found.length}
         if not only:
             facts["subsequence"] = found.subsequence.decode("ascii")
@@ -48,7 +48,7 @@ def lcs(first, second, edit, only, names, output, device, as_json):
         _write_way(output, a, b, found)
     if as_json:
         ends = [{"name": r.name, "letters": len(r.sequence)} for r in (a, b)]
-        terminal.print_json({"sequences": ends, **facts, "device": session.profile.name, "seconds": seconds})
+        terminal.print_json({"sequences": ends, **facts, "device": session.profile.name, **work.facts()})
         return
     if not only:
         text = facts.get("subsequence") or ", ".join(f"{n:,} {kind}" for kind, n in facts.get("operations", {}).items())
@@ -59,7 +59,7 @@ def lcs(first, second, edit, only, names, output, device, as_json):
         ("device", terminal.device_words(session)),
         ("distance", f"{found.distance:,}") if edit else ("length", f"{found.length:,}"),
         *(() if only else (("steps" if edit else "letters", shown),)),
-        ("time", terminal.duration(seconds)),
+        ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )
 

@@ -11,12 +11,19 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 
 
 @click.command()
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @terminal.columns_option("Columns of x and y, by name or by number from 1.")
 @click.option("--by", metavar="COLUMN", help="Column whose values name the groups; one hull per value.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
-@click.option("--crs", help="Coordinate reference system, such as EPSG:32632; GeoJSON is reprojected from it.")
-@click.option("-o", "--output", metavar="OUT", help="Write the hull: .geojson, .csv, .wkt, .npy or .npz.")
+@click.option("--layer", metavar="NAME", help="Layer of a map.")
+@click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(),
+    help="Write the hull: .geojson, .gpkg, .fgb, .shp, .parquet, .csv, .wkt, .npy or .npz.",
+)
 @click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
 @click.option("--trace", metavar="GIF", help="Draw how sorted blocks of points merge into the hull: .gif or .png.")
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
@@ -25,117 +32,167 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(points="points")
-def hull(file, columns, by, array, crs, output, picture, trace, collinear, nonfinite, profile, device, as_json):
-    """Convex hull of the points in FILE (.npy, .npz, .csv, .tsv, .txt).
+def hull(files, columns, by, array, layer, crs, output, picture, trace, collinear, nonfinite, profile, device, as_json):
+    """Convex hull of the points in FILE, or in several files together.
+
+    FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
+    .npz; - reads standard input.
 
     The first line of a table is a header if none of its fields is a number. Columns named lon,lat or x,y or
-    easting,northing are found. Lines that start with # are comments.
+    easting,northing are found. Lines that start with # are comments. Of a map all vertices of all geometries are taken.
+    Hulls of LAS and LAZ are computed on the integers of the file.
 
-    GeoJSON is in longitude and latitude. It needs columns named lon,lat or longitude,latitude, or --crs, from which
-    the hull is reprojected. The other formats keep the coordinates.
+    GeoJSON is in longitude and latitude. It needs columns named lon,lat or longitude,latitude, a file with a reference
+    system, or --crs; the hull is reprojected. The other formats keep the coordinates.
 
-    With --by there is one hull for each value of a column, or of an array of a .npz file. -o then writes a polygon,
-    line or point for each hull to .geojson, or the vertices to .csv. Names are compared as they are written: 1 and 01
-    are two groups.
+    With --by there is one hull for each value of a column, of a dimension such as classification, or of an array of a
+    .npz file. -o then writes a polygon, line or point for each hull, or the vertices to .csv. Names are compared as
+    they are written: 1 and 01 are two groups.
     """
     from clgeom.io.groups import HULLS_FORMATS
     from clgeom.io.hulls import HULL_FORMATS
+    from clgeom.io.outputs import DRIVERS, require_writer
 
     if by is not None and (picture or trace):
         raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
-    _check_outputs(file, (output, HULL_FORMATS if by is None else HULLS_FORMATS), picture, trace)
+    formats = [*(HULL_FORMATS if by is None else HULLS_FORMATS), *DRIVERS]
+    _check_outputs(files, (output, formats), picture, trace)
+    require_writer(output)
     if crs is not None:
         from clgeom.geodesy import as_crs
 
         as_crs(crs, caller="hull")
+    cloud, counts, reading = _read(files, as_json, columns=columns, by=by, array=array, layer=layer)
+    crs = _system(output, cloud, crs)
     options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
     if by is None:
-        _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_json, options)
+        _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options)
     else:
-        _hulls_by(by, file, columns, array, crs, output, device, as_json, options)
+        _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, options)
 
 
-def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_json, options):
+def _read(files, as_json, **what):
+    """Return the points of all files, how many each has, and the seconds that reading took."""
+    from clgeom.io.cloud import joined
+    from clgeom.io.points import read_cloud
+
+    clouds, seconds = [], 0.0
+    for file in files:
+        with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+            cloud, taken = terminal.timed(read_cloud, file, **what, progress=progress)
+        clouds.append(cloud)
+        seconds += taken
+    cloud, taken = terminal.timed(joined, clouds, files)
+    return cloud, [len(cloud.points) for cloud in clouds], seconds + taken
+
+
+def _system(output, cloud, crs):
+    """Return the reference system of what is written: the option, else that of the file."""
+    from clgeom.io.hulls import check_lonlat
+    from clgeom.io.lonlat import WGS84, named_lonlat
+    from clgeom.io.outputs import is_map
+
+    crs = cloud.crs if crs is None else crs
+    check_lonlat(output, cloud.names, crs)
+    if output is None or not is_map(output):
+        return crs
+    if crs is None and cloud.names is not None and named_lonlat(*cloud.names):
+        return WGS84
+    if crs is None:
+        click.echo(f"clgeom: note: '{output}' names no reference system, for none is known (--crs)", err=True)
+    return crs
+
+
+def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options):
     """Compute, write and print one hull of all points."""
     from clgeom import convex_hull
+    from clgeom.commands.scaling import scaled_hull
     from clgeom.io.atomic import replacing
-    from clgeom.io.hulls import check_lonlat, encode_hull
-    from clgeom.io.points import read_named_points, saying_where
+    from clgeom.io.hulls import encode_hull
+    from clgeom.io.outputs import is_map, table_of_hull, write_features
+    from clgeom.io.points import saying_where
     from clgeom.runtime.device import as_session
 
-    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
-        (points, names), reading = terminal.timed(
-            read_named_points, file, columns=columns, array=array, progress=progress
-        )
-    check_lonlat(output, names, crs)
     if trace:
         from clgeom.plotting.hoods import check_traceable
 
-        check_traceable(points)
+        check_traceable(cloud.points)
     session = as_session(device)
-    with terminal.progress("hull", hidden=as_json) as progress, saying_where(file):
-        found, computing = terminal.timed(convex_hull, points, device=session, progress=progress, **options)
-    content = encode_hull(found, output, crs=crs) if output else None
+    with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
+        found, work = terminal.worked(convex_hull, cloud.points, device=session, progress=progress, **options)
+    found = scaled_hull(found, cloud)
+    content = encode_hull(found, output, crs=crs) if output and not is_map(output) else None
     if picture:  # first, because it may be refused
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.hulls import save_hull_plot
 
-        style = {"filled": found.dimension == 2, "axes": axis_names(names)}
-        save_hull_plot(found.points, picture, count=found.n, points=points, **style)
+        style = {"filled": found.dimension == 2, "axes": axis_names(cloud.names)}
+        save_hull_plot(found.points, picture, count=found.n, points=cloud.coordinates, **style)
     if trace:
-        _save_trace(points, trace, options["collinear"], options["nonfinite"], session)
-    if output:
+        _save_trace(cloud.coordinates, trace, options["collinear"], options["nonfinite"], session)
+    if output and is_map(output):
+        write_features(output, table_of_hull(found), crs)
+    elif output:
         with replacing(output) as out:
             out.write(content)
     if as_json:
-        seconds = {"read": reading, "hull": computing}
-        terminal.print_json(_hull_as_json(found, session, seconds, options["profile"]))
+        seconds = {"read": reading, "load": work.loading, "hull": work.seconds}
+        terminal.print_json({**_hull_as_json(found, session, seconds, options["profile"]), **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
-        ("points", f"{found.n:,} ({points.dtype})"),
+        ("points", f"{found.n:,} ({cloud.points.dtype})"),
+        *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         ("hull", f"{len(found.vertices):,} vertices, dimension {found.dimension}"),
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
-        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        ("time", work.words(**{"reading the file": reading})),
         *(("wrote", name) for name in (output, picture, trace) if name),
     )
     if options["profile"]:
         terminal.print_phases(found.phases)
 
 
-def _hulls_by(by, file, columns, array, crs, output, device, as_json, options):
+def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, options):
     """Compute, write and print a hull for each group of points."""
     from clgeom import convex_hulls_by_label
-    from clgeom.io.groups import read_groups, write_hulls
-    from clgeom.io.hulls import check_lonlat
+    from clgeom.commands.scaling import scaled_batch
+    from clgeom.io.groups import write_hulls
+    from clgeom.io.outputs import is_map, table_of_hulls, write_features
     from clgeom.io.points import saying_where
     from clgeom.runtime.device import as_session
 
-    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
-        (points, pair, labels, names, title), reading = terminal.timed(
-            read_groups, file, by, columns=columns, array=array, progress=progress
-        )
-    check_lonlat(output, pair, crs)
-    session = as_session(device)
-    with saying_where(file):
-        batch, computing = terminal.timed(convex_hulls_by_label, points, labels, device=session, **options)
-    if output:
-        write_hulls(batch, names, title, output, crs=crs)
+    session, groups = as_session(device), cloud.groups
+    with saying_where(files, counts):
+        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options)
+    batch = scaled_batch(batch, cloud)
+    if output and is_map(output):
+        write_features(output, table_of_hulls(batch, groups.names, groups.title), crs)
+    elif output:
+        write_hulls(batch, groups.names, groups.title, output, crs=crs)
     if as_json:
-        facts = {"points": len(points), "by": title, "hulls": _hulls_as_json(batch, names)}
-        facts |= {"device": session.profile.name, "seconds": {"read": reading, "hulls": computing}}
-        terminal.print_json(facts)
+        facts = {"points": len(cloud.points), "by": groups.title, "hulls": _hulls_as_json(batch, groups.names)}
+        facts |= {
+            "device": session.profile.name,
+            "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},
+        }
+        terminal.print_json({**facts, **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
-        ("points", f"{len(points):,} ({points.dtype})"),
+        ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
+        *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        ("hulls", f"{len(batch):,} by {title}, {len(batch.vertices):,} vertices"),
-        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        ("hulls", f"{len(batch):,} by {groups.title}, {len(batch.vertices):,} vertices"),
+        ("time", work.words(**{"reading the file": reading})),
         *((("wrote", output),) if output else ()),
     )
     if options["profile"]:
         terminal.print_phases(batch.phases)
+
+
+def _file_facts(cloud, crs):
+    """Return what the file says besides its points, for JSON."""
+    return {"crs": None if crs is None else str(crs), "notes": list(cloud.notes)}
 
 
 def _hulls_as_json(batch, names):
@@ -167,7 +224,7 @@ def _save_trace(points, path, collinear, nonfinite, session):
     save_trace(points, path, upper_hood(points, **options).stages, lower_hood(points, **options).stages)
 
 
-def _check_outputs(file, output, picture, trace):
+def _check_outputs(files, output, picture, trace):
     """Refuse outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
@@ -176,7 +233,7 @@ def _check_outputs(file, output, picture, trace):
 
     if picture or trace:
         require_matplotlib()
-    check_outputs(file, output, (picture, FORMATS), (trace, TRACE_FORMATS))
+    check_outputs(files, output, (picture, FORMATS), (trace, TRACE_FORMATS))
 
 
 def _hull_as_json(found, session, seconds, profile):

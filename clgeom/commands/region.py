@@ -21,7 +21,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=click.Path())
 @click.option("--level", "levels", type=float, multiple=True, help="Threshold; may be repeated.")
 @with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
 @with_default("--segments", 64, "Number of segments of each region: its resolution. 1 gives the convex hull.")
@@ -44,6 +44,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @with_default("--band", 1, "Band of a raster, from 1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @terminal.columns_option("Columns of x and y of points, by name or by number from 1.")
+@click.option("--layer", metavar="NAME", help="Layer of a map with points.")
 @click.option("--value", metavar="NAME|N", help="Column of points whose values are compared with the levels.")
 @click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 @click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
@@ -57,7 +58,10 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @terminal.json_option
 @terminal.named_options(levels="option --level", tolerance="option --simplify", shape="option --size", **INPUTS)
 def region(file, levels, output, picture, comparison, device, as_json, profile, **options):
-    """Coverage polygons of a raster FILE (.tif, .npy, .npz) or of points (.csv): one for each part of each level.
+    """Coverage polygons of a raster FILE (.tif, .npy, .npz) or of points: one for each part of each level.
+
+    Points are in a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp or .fgb;
+    - reads standard input.
 
     Polygons are valid, cover every cell that reaches the level, and have few vertices. GeoJSON and KML are in longitude
     and latitude. They need a coordinate reference system, or points in columns named lon and lat. Areas in km2 are on
@@ -81,9 +85,10 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
 
 
 def _has_points(file):
-    from clgeom.io.points import is_table
+    from clgeom.io.files import ENDINGS, is_stdin
 
-    return file is not None and is_table(file)
+    endings = tuple(ending for kind in ("table", "arrow", "lidar", "layer") for ending in ENDINGS[kind])
+    return file is not None and (is_stdin(file) or file.lower().endswith(endings))
 
 
 def _check(file, levels, output, picture, comparison, options):
@@ -104,6 +109,8 @@ def _check(file, levels, output, picture, comparison, options):
         given = [name for name, value in rasters_own.items() if value not in (None, False, 0)]
         if given:
             raise InvalidInput(f"The option {given[0]} is for rasters. Got the points of '{file}' instead.")
+    elif options["layer"] is not None:
+        raise InvalidInput("The option --layer is for maps with points.")
     if not all(map(math.isfinite, levels)):
         raise InvalidInput("The option --level must be a finite number.")
     if len(set(levels)) < len(levels):

@@ -154,13 +154,13 @@ def finite(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def facts_as_json(raster, rows, session, seconds, measured, phases, written):
+def facts_as_json(raster, rows, session, work, measured, phases, written):
     facts = {
         "rows": int(raster.values.shape[0]),
         "columns": int(raster.values.shape[1]),
         "crs": None if raster.crs is None else str(raster.crs),
         "device": session.profile.name,
-        "seconds": seconds,
+        **work.facts(),
         "levels": rows,
     }
     if written:

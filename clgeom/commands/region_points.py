@@ -18,26 +18,26 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features
     from clgeom.io.lonlat import named_lonlat
-    from clgeom.io.points import place_of, read_named_points, read_valued_points
+    from clgeom.io.points import place_of, read_cloud
 
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
-    if levels:
-        found, reading = terminal.timed(read_valued_points, file, options["value"], columns=options["columns"])
-        points, names, values = found
-    else:
-        (points, names), reading = terminal.timed(read_named_points, file, columns=options["columns"])
+    what = {"columns": options["columns"], "layer": options["layer"], "value": options["value"]}
+    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        cloud, reading = terminal.timed(read_cloud, file, **what, progress=progress)
+    points, names, values = cloud.coordinates, cloud.names, cloud.values
+    crs = cloud.crs if options["crs"] is None else options["crs"]
     if not np.isfinite(points).all():
         row, column = np.argwhere(~np.isfinite(points))[0]
         where = place_of(file, row, column)
         raise InvalidInput(f"The points in '{file}' must be finite. Got {points[row, column]} {where} instead.")
-    lonlat = options["crs"] is None and names is not None and named_lonlat(*names)
+    lonlat = crs is None and names is not None and named_lonlat(*names)
     chosen = [(None, points)]
     if levels:
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
     chosen = [(level, some) for level, some in chosen if len(some)]
-    made, computing = terminal.timed(
+    made, work = terminal.worked(
         lambda: [(level, adaptive_region(some, options["segments"], **how)) for level, some in chosen]
     )
     if not made:
@@ -47,7 +47,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     features = [_feature(level, one, options) for level, one in made]
     content = written = None
     if output:
-        content, written = encode_features(features, output, crs=options["crs"], lonlat=lonlat)
+        content, written = encode_features(features, output, crs=crs, lonlat=lonlat)
     if picture:
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.regions import save_regions_plot
@@ -61,12 +61,13 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     vertices = [sum(map(len, one.parts)) if one.axis == "both" else len(one) for _, one in made]
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
-        terminal.print_json({"device": session.profile.name, "seconds": computing, "regions": facts})
+        terminal.print_json({"device": session.profile.name, **work.facts(), "regions": facts})
         return
     terminal.print_facts(
         ("points", f"{len(points):,} ({points.dtype})"),
+        *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
+        ("time", work.words(**{"reading the file": reading})),
         *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
     )
     rows = []

@@ -32,7 +32,7 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
     """Read or make a raster, find its regions, write and draw them, and print what they are."""
     raster, reading = terminal.timed(_raster, file, session, options)
     levels = levels or DEFAULT_LEVELS
-    found, computing = terminal.timed(_regions, raster, levels, session, profile, options)
+    found, work = terminal.worked(_regions, raster, levels, session, profile, options)
     kept = _kept(found, raster, options)
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))
@@ -42,16 +42,15 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
     rows = [level_facts(raster, found.grid, shapes, level, levels, options) for level in drawn_levels(shapes, levels)]
     if as_json:
         phases = found.phases if profile else ()
-        terminal.print_json(facts_as_json(raster, rows, session, computing, rows_of_metrics, phases, written))
+        terminal.print_json(facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written))
         return
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
-    made = f"{'making' if file is None else 'reading'} the map: {terminal.duration(reading)}"
     outputs = [name for name in (output, picture, comparison) if name]
     terminal.print_facts(
         ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{crs}"),
         ("device", terminal.device_words(session)),
-        ("time", f"{terminal.duration(computing)} ({made})"),
+        ("time", work.words(**{f"{'making' if file is None else 'reading'} the map": reading})),
         *(("wrote", written_words(name, written if name == output else None)) for name in outputs),
     )
     print_levels(rows, options)

@@ -19,7 +19,7 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", type=click.Path())
 @with_default("--method", "radix", METHOD_HELP, click.Choice(METHODS, case_sensitive=False))
 @click.option("--descending", is_flag=True, help="Largest first; NaN stays last.")
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
@@ -27,6 +27,7 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 @with_default("--elements", 1, "Shellsort b to f: fewest elements for each work-item.")
 @click.option("--column", metavar="NAME|N", help="Column of a table, by name or by number from 1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@click.option("--layer", metavar="NAME", help="Layer of a map.")
 @click.option("-o", "--output", metavar="OUT", help="Write the sorted numbers: .npy, .csv or .txt.")
 @click.option("--plot", "picture", metavar="PNG", help="Draw passes and time of each gap: .png, .svg or .pdf.")
 @click.option("--stats", is_flag=True, help="Print reads, writes, passes and time of each phase.")
@@ -35,28 +36,33 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 @terminal.named_options(
     max_items_per_subsequence="option --items", min_elements_per_item="option --elements", keys="numbers"
 )
-def sort(file, method, descending, gaps, items, elements, column, array, output, picture, stats, device, as_json):
-    """Sort the numbers in FILE (.npy, .npz, .csv, .tsv, .txt).
+def sort(
+    file, method, descending, gaps, items, elements, column, array, layer, output, picture, stats, device, as_json
+):
+    """Sort the numbers in FILE.
 
-    Text of whole numbers is sorted as int64, or as uint64 where that is needed; other text is sorted as float64. NumPy
-    files keep their type. The first line of a table is a header if none of its fields is a number. Without -o only the
-    facts are printed.
+    FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
+    .npz; - reads standard input.
+
+    Text of whole numbers is sorted as int64, or as uint64 where that is needed; other text is sorted as float64. The
+    other files keep their type; X, Y and Z of LAS and LAZ are in units of the reference system. The first line of a
+    table is a header if none of its fields is a number. Without -o only the facts are printed.
     """
     from clgeom.runtime.device import as_session
 
     _check_options(method)
     _check_outputs(file, output, picture, method)
-    keys = read_numbers(file, column=column, array=array)
+    keys, reading = terminal.timed(read_numbers, file, column=column, array=array, layer=layer)
     session = as_session(device)
     run = _method(method, keys, descending, gaps, items, elements, session)
     instrumented = stats or bool(picture)
-    result, seconds = terminal.timed(run, stats=instrumented, profile=instrumented)
+    result, work = terminal.worked(run, stats=instrumented, profile=instrumented)
     if picture:
         _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
     if output:
         write_numbers(output, result.keys)
     if as_json:
-        terminal.print_json(_as_json(result, method, session, seconds, stats))
+        terminal.print_json(_as_json(result, method, session, work, stats))
         return
     terminal.print_facts(
         ("keys", f"{len(keys):,} ({keys.dtype})"),
@@ -64,7 +70,7 @@ def sort(file, method, descending, gaps, items, elements, column, array, output,
         ("method", f"{method}{'' if method == 'radix' else f', {len(result.gaps)} gaps'}"),
         ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole columns"),
         *((("range", f"{result.keys[0]} .. {result.keys[-1]}"),) if len(keys) and result.is_sorted else ()),
-        ("time", terminal.duration(seconds)),
+        ("time", work.words(**{"reading the file": reading})),
         *(("wrote", name) for name in (output, picture) if name),
     )
     if stats:
@@ -129,9 +135,9 @@ def gap_list(text):
 # Showing ----------------------------------------------------------------------------------------------------------
 
 
-def _as_json(result, method, session, seconds, stats):
+def _as_json(result, method, session, work, stats):
     facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "gaps": list(result.gaps)}
-    facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, "seconds": seconds}
+    facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, **work.facts()}
     if stats:
         radix = method == "radix"
         phases = terminal.phases_as_json(result.phases) if radix else [phase.asdict() for phase in result.phases]

@@ -9,6 +9,7 @@ import math
 import re
 import sys
 import time
+from dataclasses import dataclass
 
 import click
 
@@ -80,6 +81,32 @@ def timed(function, *args, **kwargs):
     start = time.perf_counter()
     result = function(*args, **kwargs)
     return result, time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a computation took: seconds of `loading` kernels, and those of the rest."""
+
+    seconds: float
+    loading: float
+
+    def words(self, **others) -> str:
+        """Return the time as text, with others by name in parentheses: "2 ms (loading kernels: 30 ms)"."""
+        more = {"loading kernels": self.loading, **others}
+        return f"{duration(self.seconds)} ({', '.join(f'{name}: {duration(took)}' for name, took in more.items())})"
+
+    def facts(self) -> dict[str, float]:
+        """Return the times for JSON."""
+        return {"seconds": self.seconds, "loading_seconds": self.loading}
+
+
+def worked(function, *args, **kwargs):
+    """Return the result of a function that computes on a device, and its `Work`."""
+    from clgeom.runtime.call import timing_loads
+
+    with timing_loads() as loads:
+        result, seconds = timed(function, *args, **kwargs)
+    return result, Work(seconds - loads.seconds, loads.seconds)
 
 
 def duration(seconds: float) -> str:

@@ -173,7 +173,7 @@ def _two_arrays(archive, columns):
         if not any(all(name in lower for name in pair) for pair in KNOWN_PAIRS):
             raise InvalidInput(f"The file '{path}' has several arrays; name one (--array). It has: {listed(names)}.")
     x, y = (names[position] for position in choose_columns(path, names, len(names), columns))
-    return _side_by_side(path, (x, y), (archive[x], archive[y])), (x, y)
+    return side_by_side(path, (x, y), (archive[x], archive[y])), (x, y)
 
 
 def _points(path, values, columns, by):
@@ -197,12 +197,12 @@ def _points(path, values, columns, by):
         groups, title = None if by is None else values[:, column], "group"
     else:
         names = fields[pair[0]], fields[pair[1]]
-        points = _side_by_side(path, names, [values[name] for name in names])
+        points = side_by_side(path, names, [values[name] for name in names])
         groups, title = (None, "") if by is None else (values[fields[column]], fields[column])
     return points, names, groups, title
 
 
-def _side_by_side(path, names, columns):
+def side_by_side(path, names, columns):
     """Return two columns as an array of points, of a type that holds every number of both."""
     x, y = columns
     if x.ndim != 1 or x.shape != y.shape:

@@ -40,16 +40,17 @@ def check_output(path, formats) -> Path:
 
 
 def check_outputs(source, *outputs) -> None:
-    """Check all outputs of a command as `check_output` does. No two may be one file, and none may be the input.
+    """Check all outputs of a command as `check_output` does. No two may be one file, and none may be an input.
 
     Parameters
     ----------
-    source : path-like or None
-        The input file, if there is one.
+    source : path-like, sequence of path-like, or None
+        The input files, if there are any.
     outputs : pair of (path-like or None, collection of str)
         Each output, None where there is none, and the suffixes allowed.
     """
-    taken = {} if source is None else {os.path.realpath(source): "the input file"}
+    sources = () if source is None else source if isinstance(source, (tuple, list)) else (source,)
+    taken = {os.path.realpath(path): "the input file" for path in sources}
     for path, formats in outputs:
         if path is None:
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from clgeom.errors import InvalidInput
 from clgeom.runtime.interop.columns import KNOWN_PAIRS
 from clgeom.runtime.messages import listed, shown
@@ -61,7 +63,14 @@ def position_of(path, names, width, column):
     if number is not None:
         return number - 1
     has = f"It has: {listed(names)}." if names else f"It has no header; its columns are 1 to {width}."
-    raise InvalidInput(f"The file '{path}' has no column '{shown(column)}'. {has}")
+    raise InvalidInput(f"The file '{path}' has no column '{shown(column)}'. {_nearest(column, names or ())}{has}")
+
+
+def _nearest(wanted, names) -> str:
+    """Return a question with the name that is most like the one wanted; "" if none is."""
+    lower = {name.strip().lower(): name for name in names}
+    found = difflib.get_close_matches(wanted.lower(), lower, n=1)
+    return f"Did you mean '{shown(lower[found[0]].strip())}'? " if found else ""
 
 
 def number_from_1(text: str, most: int) -> int | None:

@@ -1,12 +1,107 @@
-"""Errors of the system while a file of any format is read."""
+"""Files that are read, whatever their format: what kind each is, how it is opened, and errors of the system."""
 
 from __future__ import annotations
 
 import contextlib
+import gzip
+import io
 import os
 import stat
+import sys
+import zlib
+from pathlib import Path
 
 from clgeom.errors import InvalidInput
+
+#: The name of standard input.
+STDIN = "-"
+#: Endings of tables of text.
+TABLES = (".csv", ".tsv", ".tab", ".txt", ".xy", ".xyz")
+#: For each kind of file its endings.
+ENDINGS = {
+    "numpy": (".npy", ".npz"),
+    "table": (*TABLES, *(f"{ending}.gz" for ending in TABLES)),
+    "arrow": (".parquet", ".geoparquet", ".feather", ".arrow"),
+    "lidar": (".las", ".laz"),
+    "layer": (".gpkg", ".geojson", ".json", ".shp", ".fgb"),
+}
+#: First bytes that tell the kind of standard input; any other is a table.
+STARTS = {
+    b"PAR1": "arrow",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",  # a stream
+    b"LASF": "lidar",
+    b"SQLite format 3\0": "layer",
+    b"fgb\x03": "layer",
+    b"\x93NUMPY": "numpy",
+    b"PK\x03\x04": "numpy",
+}
+
+
+def kind_of(path, kinds=tuple(ENDINGS)) -> str:
+    """Return the kind of a file by its ending, or by its first bytes for standard input.
+
+    Raises
+    ------
+    InvalidInput
+        It is none of these kinds.
+    """
+    if is_stdin(path):
+        data = standard_input()
+        kind = next((kind for start, kind in STARTS.items() if data.startswith(start)), "table")
+        if kind not in kinds or kind == "numpy":
+            raise InvalidInput("Standard input must be a table of text here. Got another format; name a file instead.")
+        return kind
+    name = os.fspath(path).lower()
+    for kind in kinds:
+        if name.endswith(ENDINGS[kind]):
+            return kind
+    if os.path.isdir(path):
+        raise InvalidInput(f"The file '{path}' cannot be read: it is a folder.")
+    known = ", ".join(ending for kind in kinds for ending in ENDINGS[kind] if not ending.endswith(".gz"))
+    more = ", or a table with .gz after it" if "table" in kinds else ""
+    raise InvalidInput(f"The file '{path}' must end in one of {known}{more}.")
+
+
+def suffix_of(path) -> str:
+    """Return the ending of a file in lower case, without that of its compression."""
+    return Path(os.fspath(path).lower().removesuffix(".gz")).suffix
+
+
+def is_stdin(path) -> bool:
+    return os.fspath(path) == STDIN
+
+
+_standard_input: tuple[object, bytes] = (None, b"")
+
+
+def standard_input() -> bytes:
+    """Return all bytes of standard input, which is read once."""
+    global _standard_input
+    if sys.stdin is None:
+        raise InvalidInput("Standard input is closed.")
+    if _standard_input[0] is not sys.stdin:
+        _standard_input = (sys.stdin, sys.stdin.buffer.read())
+    return _standard_input[1]
+
+
+@contextlib.contextmanager
+def opened(path):
+    """Yield a binary file, the bytes in all, and a callable that returns the bytes read so far.
+
+    Standard input is in memory. What is compressed by gzip is unpacked; its bytes count as they are in the file.
+    """
+    with contextlib.ExitStack() as stack:
+        if is_stdin(path):
+            file = io.BytesIO(standard_input())
+            total = len(standard_input())
+        else:
+            file = stack.enter_context(open(path, "rb"))
+            total = os.fstat(file.fileno()).st_size
+        plain = file
+        if (is_stdin(path) and standard_input().startswith(b"\x1f\x8b")) or os.fspath(path).lower().endswith(".gz"):
+            plain = stack.enter_context(gzip.GzipFile(fileobj=file))
+        yield plain, total, file.tell
 
 
 @contextlib.contextmanager
@@ -16,9 +111,13 @@ def reading(path):
     The file must be a regular one, because a pipe without a writer would block forever.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+        if not is_stdin(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
             raise InvalidInput(f"The file '{path}' cannot be read: it is a device or a pipe, not a regular file.")
         yield
+    except gzip.BadGzipFile as error:
+        raise InvalidInput(f"The file '{path}' cannot be read: it is not compressed by gzip, or damaged.") from error
+    except (EOFError, zlib.error) as error:
+        raise InvalidInput(f"The file '{path}' cannot be read: it is damaged or cut short.") from error
     except OSError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except MemoryError as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
+from clgeom.io.files import kind_of
 from clgeom.io.numbers import as_int_or_float
 from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
 from clgeom.runtime.messages import listed
@@ -43,7 +44,7 @@ class Items:
 
 
 def read_items(path, columns=None) -> Items:
-    """Return the items of a table of text, whose rules are in `clgeom.io.tables`.
+    """Return the items of a table: of text, whose rules are in `clgeom.io.tables`, or a Parquet or Arrow file.
 
     Parameters
     ----------
@@ -57,7 +58,6 @@ def read_items(path, columns=None) -> Items:
     InvalidInput
         The file cannot be read, has no items, or has no such columns; names the line of the first malformed row.
     """
-    layout, rows, numbers = None, [], ([], [])
 
     def choose(names, width):
         return [
@@ -67,6 +67,18 @@ def read_items(path, columns=None) -> Items:
             )
         ]
 
+    read = _of_arrow if kind_of(path, ("table", "arrow")) == "arrow" else _of_text
+    header, rows, numbers = read(path, choose)
+    if not rows and header is None:
+        raise InvalidInput(f"The file '{path}' has no items.")
+    lower = [name.lower() for name in header or ()]
+    named = next((lower.index(name) for name in NAMES if name in lower), None)
+    return Items(header, rows, None if named is None else [row[named] for row in rows], *numbers)
+
+
+def _of_text(path, choose):
+    """Return (header, rows, (values, weights)) of a table of text; header and rows are empty for an empty file."""
+    layout, rows, numbers = None, [], ([], [])
     for block in read_blocks(path, choose):
         layout = block.layout
         for line, text, fields in block.rows():
@@ -77,11 +89,14 @@ def read_items(path, columns=None) -> Items:
                     what = what_is_wrong(fields[column], "a number") or "a number has too many digits"
                     raise malformed(path, line, what, text) from None
             rows.append([decoded(field) for field in fields])
-    if layout is None:
-        raise InvalidInput(f"The file '{path}' has no items.")
-    lower = [name.lower() for name in layout.names or ()]
-    named = next((lower.index(name) for name in NAMES if name in lower), None)
-    return Items(layout.names, rows, None if named is None else [row[named] for row in rows], *numbers)
+    return None if layout is None else layout.names, rows, numbers
+
+
+def _of_arrow(path, choose):
+    """Return (header, rows, (values, weights)) of a Parquet or Arrow file."""
+    from clgeom.io.columnar import read_rows
+
+    return read_rows(path, choose)
 
 
 def _column(path, names, width, wanted, what, known, default):

@@ -10,50 +10,63 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
-from clgeom.io.files import reading
-from clgeom.io.numbers import narrowest
-from clgeom.io.tables import TABLES, line_of_row, read_blocks
+from clgeom.io.files import kind_of, reading
+from clgeom.io.numbers import EXACT, narrowest
+from clgeom.io.tables import line_of_row, read_blocks
 from clgeom.runtime.messages import listed
 
-INPUTS = (".npy", ".npz", *TABLES)
 OUTPUTS = (".npy", ".csv", ".txt")
 #: Numbers that are written at once.
 AT_ONCE = 1 << 16
 
 
-def read_numbers(path, *, column=None, array=None) -> np.ndarray:
+def read_numbers(path, *, column=None, array=None, layer=None) -> np.ndarray:
     """Return the numbers of one column of a file.
 
     Parameters
     ----------
     path : path-like
-        A .npy or .npz file, or text with a number a line or a table (.csv, .tsv, .txt and the like); its rules are in
-        `clgeom.io.tables`.
+        Of any kind that `clgeom.io.points.read_points` takes. Text has a number a line, or is a table.
     column : str, optional
-        Which column of a table, or of an array with two dimensions or fields: by name, or by number from 1.
+        Which column of a table, of an array with two dimensions or fields, or of the attributes of a map: by name, or
+        by number from 1.
     array : str, optional
         Which array of a .npz file; by default the only one.
+    layer : str, optional
+        Which layer of a map; by default the only one.
 
     Returns
     -------
     ndarray, shape (n,)
-        As stored for NumPy files. For text of whole numbers int64, or uint64 if they need it; float64 for other text.
+        As stored for files that are no text. For text of whole numbers int64, or uint64 if they need it; float64 for
+        other text.
 
     Raises
     ------
     InvalidInput
         For text that is no table of numbers, or has a whole number that the type of its column does not hold.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in INPUTS:
-        raise InvalidInput(f"The file '{path}' must end in one of {', '.join(INPUTS)}.")
-    if array is not None and suffix != ".npz":
+    kind = kind_of(path)
+    if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
-    if suffix in TABLES:
+    if layer is not None and kind != "layer":
+        raise InvalidInput(f"The option --layer is for maps. Got the file '{path}' instead.")
+    if kind == "table":
         return _of_table(path, column)
+    if kind == "arrow":
+        from clgeom.io.columnar import read_arrow_column
+
+        return read_arrow_column(path, column)
+    if kind == "lidar":
+        from clgeom.io.lidar import read_dimension
+
+        return read_dimension(path, column)
+    if kind == "layer":
+        from clgeom.io.layers import read_attribute
+
+        return read_attribute(path, column, layer=layer)
     with reading(path):
-        return _of_array(path, _load(path, suffix, array), column)
+        return _of_array(path, _load(path, Path(path).suffix.lower(), array), column)
 
 
 def _of_table(path, column) -> np.ndarray:
@@ -65,6 +78,29 @@ def _of_table(path, column) -> np.ndarray:
             raise InvalidInput(f"The file '{path}' has {what}; name one (--column).")
         return (position_of(path, names, width, "1" if column is None else column),)
 
+    parts = []
+    for block in read_blocks(path, choose):
+        part = block.numbers_quickly()
+        if part is None:
+            return _of_texts(path, choose)
+        parts.append(part)
+    found = _together(parts)
+    return _of_texts(path, choose) if found is None else found
+
+
+def _together(parts):
+    """Return numbers of blocks as one array, of the narrowest type; None if a type does not hold all."""
+    kinds = {part.dtype.kind for part in parts}
+    if not parts or len(kinds) == 1:
+        return np.concatenate(parts) if parts else None
+    if kinds == {"i", "u"} and all(part.min() >= 0 for part in parts):
+        return np.concatenate([part.astype(np.uint64) for part in parts])
+    if kinds == {"i", "f"} and all((np.abs(part) < EXACT).all() for part in parts if part.dtype.kind == "i"):
+        return np.concatenate([part.astype(np.float64) for part in parts])
+    return None
+
+
+def _of_texts(path, choose) -> np.ndarray:
     texts = []
     for block in read_blocks(path, choose):
         texts += [field.strip(" \t") for field in block.texts(block.layout.columns[0])]

@@ -1,4 +1,4 @@
-"""Read points from a table of text or a NumPy file."""
+"""Read points from files of every kind."""
 
 from __future__ import annotations
 
@@ -8,33 +8,37 @@ from pathlib import Path
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io import arrays
+from clgeom.io import arrays, quick
+from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
-from clgeom.io.tables import TABLES, line_of_row, read_blocks
+from clgeom.io.files import kind_of
+from clgeom.io.labels import Groups, Texts, groups_of_values
+from clgeom.io.tables import decoded, line_of_row, read_blocks
+from clgeom.runtime.messages import shown
 
-#: Endings of files that points are read from.
-READERS = (".npy", ".npz", *TABLES)
 
-
-def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
+def read_points(path, *, columns=None, array=None, layer=None, progress=None) -> np.ndarray:
     """Return the 2D points of a file.
 
     Parameters
     ----------
     path : path-like
-        A NumPy file (.npy, .npz) or a table as text (.csv, .tsv, .txt and the like).
+        A table as text (.csv, .tsv, .txt and the like, also with .gz), a NumPy file (.npy, .npz), Parquet or Arrow
+        (.parquet, .feather, .arrow), LAS or LAZ, a map (.gpkg, .geojson, .shp, .fgb), or "-" for standard input.
     columns : pair of str, optional
         Which columns hold x and y, by name or by number, the first being 1. By default those with a name like
         lon and lat, x and y, easting and northing; else the only two; else, without a header, the first two.
     array : str, optional
         Which array of a .npz file; by default the only one, or the one named "points".
+    layer : str, optional
+        Which layer of a map; by default the only one.
     progress : callable, optional
-        Called as progress(bytes_read, bytes_in_all) now and then while text is read.
+        Called as progress(done, total) now and then while text, LAS or LAZ is read.
 
     Returns
     -------
     numpy.ndarray, shape (n, 2)
-        float64 for text, as stored for NumPy files.
+        float64 for text, maps, LAS and LAZ; as stored for the others.
 
     Raises
     ------
@@ -46,37 +50,111 @@ def read_points(path, *, columns=None, array=None, progress=None) -> np.ndarray:
     What a table of text may hold, and when its first line is a header, is in `clgeom.io.tables`. A number is what
     Python's ``float`` takes, in ASCII and without underscores; an integer that float64 cannot hold is an error.
     """
-    return read_named_points(path, columns=columns, array=array, progress=progress)[0]
+    return read_cloud(path, columns=columns, array=array, layer=layer, progress=progress).coordinates
 
 
-def read_named_points(path, *, columns=None, array=None, progress=None):
-    """Return the points of a file as `read_points` does, and the names of the two columns.
+def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=None, progress=None) -> Cloud:
+    """Return the points of a file with what it says of them.
 
-    Returns
-    -------
-    points : ndarray, shape (n, 2)
-    names : pair of str or None
-        None where the columns have no names: in a table without a header, or a plain array.
+    Parameters
+    ----------
+    path, columns, array, layer, progress
+        As in `read_points`.
+    by : str, optional
+        Column whose values name the groups, by name or by number from 1; or an array of a .npz file. It is not taken
+        for x or y by default. Its values are integers or text.
+    value : str, optional
+        Column of numbers, or an array of a .npz file. Not together with `by`.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, has no such column, or a group or a number is missing.
+
+    Notes
+    -----
+    In a table of text the name of a group is kept as it is written, without the blanks around it unless they are
+    quoted. The names become integers if each is written as Python writes an int: "01", "+1" and "1.0" are text.
     """
-    path = Path(path)
-    check_points_file(path, columns, array, caller="read_points")
-    if is_table(path):
-        values, names, _, _ = read_columns(path, columns=columns, progress=progress)
-        return values, names
-    if path.suffix.lower() == ".npz":
-        return arrays.read_npz(path, columns=columns, array=array)
-    return arrays.read_npy(path, columns=columns)
+    kind = kind_of(path)
+    if columns is not None and len(columns) != 2:
+        raise InvalidInput(f"The 'columns' parameter of read_points must name two columns. Got {columns!r} instead.")
+    if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
+        raise InvalidInput(f"The 'array' parameter of read_points is for .npz files. Got the file '{path}' instead.")
+    if layer is not None and kind != "layer":
+        raise InvalidInput(f"The 'layer' parameter of read_points is for maps. Got the file '{path}' instead.")
+    what = {"columns": columns, "by": by, "value": value}
+    if kind == "table":
+        return read_table(path, **what, progress=progress)
+    if kind == "numpy":
+        return _read_numpy(Path(path), **what, array=array)
+    if kind == "arrow":
+        from clgeom.io.columnar import read_columnar
+
+        return read_columnar(path, **what)
+    if kind == "lidar":
+        from clgeom.io.lidar import read_lidar
+
+        return read_lidar(path, **what, progress=progress)
+    from clgeom.io.layers import read_layer
+
+    return read_layer(path, **what, layer=layer)
+
+
+def read_valued_points(path, value, *, columns=None, array=None):
+    """Return (points, names of x and y, values) of a file; parameters as in `read_cloud`."""
+    cloud = read_cloud(path, value=value, columns=columns, array=array)
+    return cloud.coordinates, cloud.names, cloud.values
+
+
+def _read_numpy(path, columns, by, value, array) -> Cloud:
+    """Return the points of a NumPy file, with its groups or values."""
+    other = by if value is None else value
+    is_npz = path.suffix.lower() == ".npz"
+    if other is None:
+        found = (
+            arrays.read_npz(path, columns=columns, array=array) if is_npz else arrays.read_npy(path, columns=columns)
+        )
+        return Cloud(*found)
+    if is_npz:
+        points, names, found, title = arrays.read_grouped_npz(path, other, columns=columns, array=array)
+    else:
+        points, names, found, title = arrays.read_grouped_npy(path, other, columns=columns)
+    if by is not None:
+        if found.shape != points.shape[:1]:
+            raise InvalidInput(
+                f"The groups '{by}' in '{path}' must be one for each of the {len(points)} points. "
+                f"Got shape {found.shape} instead."
+            )
+        return Cloud(points, names, groups_of_values(path, found, title))
+    if found.shape != points.shape[:1] or found.dtype.kind not in "biuf":
+        raise InvalidInput(
+            f"The column '{value}' of '{path}' must have a number for each of the {len(points):,} points. "
+            f"Got {found.dtype} of shape {found.shape} instead."
+        )
+    return Cloud(points, names, values=found.astype(np.float64))
 
 
 @contextlib.contextmanager
-def saying_where(path):
-    """Let errors about a nonfinite point name its file and line."""
+def saying_where(paths, counts):
+    """Let errors about a nonfinite point name its file and line.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        The files, whose points are one after the other.
+    counts : sequence of int
+        Number of points of each file.
+    """
     try:
         yield
     except InvalidInput as error:
         if not hasattr(error, "row"):
             raise
-        place = place_of(path, error.row, error.column)
+        ends = np.cumsum(counts)
+        file = int(np.searchsorted(ends, error.row, side="right"))
+        path, row = paths[file], error.row - int(ends[file]) + counts[file]
+        place = place_of(path, row, error.column)
         raise InvalidInput(
             f"The points in '{path}' must be finite. Got {error.value} {place} instead "
             "(--nonfinite drop leaves such points out)."
@@ -85,99 +163,50 @@ def saying_where(path):
 
 def place_of(path, row, column) -> str:
     """Return where in its file a coordinate is, for messages: "in line 4" of a table, "at index [2, 0]" of an array."""
-    return f"in line {line_of_row(path, row)}" if is_table(path) else f"at index [{row}, {column}]"
+    kind = kind_of(path)
+    if kind == "table":
+        return f"in line {line_of_row(path, row)}"
+    return f"at index [{row}, {column}]" if kind == "numpy" else f"in point {row + 1:,}"
 
 
-def read_valued_points(path, value, *, columns=None, array=None):
-    """Return the points of a file as `read_named_points` does, and the numbers of one more column.
-
-    Parameters
-    ----------
-    value : str
-        The column of numbers, by name or by number, the first being 1; or an array of a .npz file.
-
-    Returns
-    -------
-    points : ndarray, shape (n, 2)
-    names : pair of str or None
-    values : ndarray of float64, shape (n,)
-    """
-    path = Path(path)
-    check_points_file(path, columns, array, caller="read_valued_points")
-    if is_table(path):
-        values, names, _, _ = read_columns(path, columns=columns, value=value)
-        return np.ascontiguousarray(values[:, :2]), names, np.ascontiguousarray(values[:, 2])
-    if path.suffix.lower() == ".npz":
-        points, names, values, _ = arrays.read_grouped_npz(path, value, columns=columns, array=array)
-    else:
-        points, names, values, _ = arrays.read_grouped_npy(path, value, columns=columns)
-    if values.shape != points.shape[:1] or values.dtype.kind not in "biuf":
-        raise InvalidInput(
-            f"The column '{value}' of '{path}' must have a number for each of the {len(points):,} points. "
-            f"Got {values.dtype} of shape {values.shape} instead."
-        )
-    return points, names, values.astype(np.float64)
-
-
-def is_table(path) -> bool:
-    """Return whether a file of this name is a table of text."""
-    return Path(path).suffix.lower() in TABLES
-
-
-def check_points_file(path, columns, array, *, caller):
-    """Raise `InvalidInput` if the ending of a file is unknown, or does not allow these options."""
-    suffix = path.suffix.lower()
-    if suffix not in READERS:
-        raise InvalidInput(f"The file '{path}' must end in one of {', '.join(READERS)}.")
-    if columns is not None and len(columns) != 2:
-        raise InvalidInput(f"The 'columns' parameter of {caller} must name two columns. Got {columns!r} instead.")
-    if array is not None and suffix != ".npz":
-        raise InvalidInput(f"The 'array' parameter of {caller} is for .npz files. Got the file '{path}' instead.")
-
-
-def read_columns(path, *, columns=None, value=None, by=None, progress=None):
-    """Return the columns of x and y of a table, and one more.
-
-    Parameters
-    ----------
-    path : path-like
-    columns : pair of str, optional
-        As for `read_points`.
-    value : str, optional
-        One more column of numbers.
-    by : str, optional
-        One more column of text.
-
-    Returns
-    -------
-    values : ndarray of float64, shape (n, 2) or (n, 3)
-        x, y and the values.
-    names : pair of str or None
-        Of the columns of x and y, None where there is no header.
-    texts : list of str
-        The fields of the column `by`; empty without it.
-    title : str
-        Its name, "group" where it has none.
-    """
-    layout, text_column, values, texts = None, None, [], []
+def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Cloud:
+    """Return the points of a table of text; parameters as in `read_cloud`."""
+    layout, text_column, values, texts = None, None, [], Texts()
 
     def choose(names, width):
         nonlocal text_column
-        other = (
-            None if value is None and by is None else position_of(path, names, width, by if value is None else value)
-        )
+        other = by if value is None else value
+        other = None if other is None else position_of(path, names, width, other)
         text_column = None if by is None else other
         pair = choose_columns(path, names, width, columns, by=other)
         return pair if value is None else (*pair, other)
 
     missing = "a coordinate" if value is None else "a number"
     for block in read_blocks(path, choose, missing=missing, progress=progress):
-        layout = block.layout
-        values.append(block.floats())
+        layout, quickly = block.layout, block.quickly(text_column)
+        if quickly is None:
+            values.append(block.floats_by_rules())
+            if by is not None:
+                texts.add(block.texts(text_column))
+            continue
+        values.append(quickly[0])
         if by is not None:
-            texts += block.texts(text_column)
+            texts.add_coded(quickly[1], [decoded(text.decode("latin-1").strip(" \t")) for text in quickly[2]])
     names, title = None, "group"
     if layout is not None and layout.names is not None:
         names = tuple(layout.names[column] for column in layout.columns[:2])
         title = title if text_column is None else layout.names[text_column] or title
-    return np.concatenate(values) if values else np.empty((0, 2 + (value is not None))), names, texts, title
+    values = quick.stacked(values, 2 + (value is not None))
+    groups = None if by is None else _groups_of_lines(path, texts, title)
+    if value is None:
+        return Cloud(values, names, groups)
+    return Cloud(np.ascontiguousarray(values[:, :2]), names, values=np.ascontiguousarray(values[:, 2]))
+
+
+def _groups_of_lines(path, texts, title) -> Groups:
+    """Return the groups that the lines of a table name; `InvalidInput` names the first line without one."""
+    row = texts.row_of_missing()
+    if row is not None:
+        line, column = line_of_row(path, row), shown(title)
+        raise InvalidInput(f"The file '{path}' is malformed in line {line}: the group in '{column}' is missing.")
+    return texts.groups(title, integers=True)

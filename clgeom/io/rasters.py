@@ -13,7 +13,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import shown
 from clgeom.io.arrays import Archive, load_array
-from clgeom.io.tables import TABLES
+from clgeom.io.files import TABLES
 from clgeom.optional import require
 from clgeom.runtime.messages import listed
 

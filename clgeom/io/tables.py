@@ -9,43 +9,46 @@ The rules are the same for all kinds of tables:
   lost otherwise: a requested field must not be almost a number ("1,5"), nor may all fields begin like a number.
 - Bytes are ASCII, or UTF-8 or a code page in names.
 
-A file is read in blocks of whole lines. Where every line of a block has the same number of fields, by a count over its
-bytes, NumPy's own parser reads it fast. Any other block is read line by line, which is exact about quotes and numbers
-and names the malformed line. Both give the same numbers: the results of Python's ``float``.
+A file is read in blocks of whole lines. PyArrow reads a large block if it is installed (`clgeom.io.quick`). Else, where
+every line of a block has the same number of fields, by a count over its bytes, NumPy's own parser reads it. Any block
+that these refuse is read line by line, which is exact about quotes and numbers and names the malformed line. All give
+the same numbers: the results of Python's ``float``.
 """
 
 from __future__ import annotations
 
 import functools
+import gzip
 import io
 import itertools
-import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.files import reading
+from clgeom.io import quick
+from clgeom.io.files import opened, reading, suffix_of
 from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, EXACT, as_float, is_almost_number, is_number
+from clgeom.optional import is_installed
 from clgeom.runtime.messages import shown
 
-#: Endings of tables.
-TABLES = (".csv", ".tsv", ".tab", ".txt", ".xy", ".xyz")
 #: Endings of tables in which a tab is looked for first.
 TABS = (".tsv", ".tab")
 BLOCK_BYTES = 1 << 24
 #: First bytes of files that are not text, and the reason to give.
 NOT_TEXT = (
-    (b"\x1f\x8b", "it is compressed (gzip): unpack it first"),
+    (b"\x1f\x8b", "it is compressed (gzip): let its name end in .gz"),
     (b"PK\x03\x04", "it is an archive (zip)"),
     (b"\xff\xfe", "it is not text in UTF-8 or a code page"),
     (b"\xfe\xff", "it is not text in UTF-8 or a code page"),
 )
+#: The mark of UTF-8 at the beginning of a file.
+MARK = b"\xef\xbb\xbf"
+LINE_END, LINE = re.compile(rb"\r\n|\r|\n"), re.compile(rb"[^\n]*\n|[^\n]+\Z")
 #: Replaces the blanks of NumPy's parser, except space and tab, by a character that is in no number.
 NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
-#: An integer of so many digits may be one that float64 does not hold.
-LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,38 @@ class Layout:
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines of a table, from line `line` of the file on. `missing` names an empty field in messages."""
+    """Whole lines of a table.
 
-    text: str
+    Parameters
+    ----------
+    raw : bytes
+        The lines as they are in the file.
+    layout : Layout
+    start : pair of int
+        Where the block begins: after so many bytes of the file, and after so many lines more.
+    missing : str
+        Names an empty field in messages.
+    """
+
+    raw: bytes
     layout: Layout
-    line: int
+    start: tuple[int, int]
     missing: str = "a number"
+
+    @functools.cached_property
+    def line(self) -> int:
+        """The number of the first line, from 1. The file is read again for it."""
+        return 1 + _lines_within(self.layout.path, self.start[0]) + self.start[1]
+
+    @functools.cached_property
+    def data(self) -> bytes:
+        """The lines; each ends with a newline, except the last one of the file."""
+        return _with_newlines(self.raw)
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The lines, one character for each byte."""
+        return self.data.decode("latin-1")
 
     def rows(self):
         """Yield (line number, line, fields) of each row; `InvalidInput` names the first malformed line."""
@@ -121,10 +150,38 @@ class Block:
 
     def floats(self) -> np.ndarray:
         """Return the columns of numbers as float64, shape (n, len(layout.columns))."""
+        found = self.quickly()
+        return self.floats_by_rules() if found is None else quick.stacked([found[0]], len(self.layout.columns))
+
+    def quickly(self, by: int | None = None):
+        """Return what `quick.floats_and_groups` does; None if PyArrow cannot read the block by the rules."""
+        return self._by_arrow(quick.floats_and_groups, self.layout.columns, by)
+
+    def numbers_quickly(self):
+        """Return the only column of numbers as int64, uint64 or float64; None as `quickly`."""
+        return self._by_arrow(quick.numbers, self.layout.columns[0])
+
+    def _by_arrow(self, function, *arguments):
+        if len(self.raw) < quick.LEAST or not is_installed("pyarrow"):
+            return None
+        layout, rows = self.layout, self.raw
+        if layout.delimiter is None or b"#" in rows or b'"' in rows:
+            rows = self.rows_alone
+        if b'"' in rows and not quick.has_plain_quotes(rows, layout.delimiter):
+            return None
+        return function(rows, layout.delimiter, layout.width, *arguments)
+
+    @functools.cached_property
+    def rows_alone(self) -> bytes:
+        """The lines without comments."""
+        if b"#" not in self.data:
+            return self.data
+        return "".join(line for line in io.StringIO(self.text) if _is_row(line)).encode("latin-1")
+
+    def floats_by_rules(self) -> np.ndarray:
+        """Return what `floats` does, without PyArrow."""
         layout, text = self.layout, self.text
-        if "#" in text:
-            text = "".join(line for line in io.StringIO(text) if _is_row(line))
-        data = text.encode("latin-1").translate(NO_BLANKS)
+        data = self.rows_alone.translate(NO_BLANKS)
         rows = _even_rows(data, layout)
         if rows == 0:
             return np.empty((0, len(layout.columns)))
@@ -141,7 +198,7 @@ class Block:
             )
         except ValueError:
             return self._floats_by_line()
-        maybe_rounded = (np.abs(values) >= EXACT).any() and LONG_INTEGER.search(text)
+        maybe_rounded = (np.abs(values) >= EXACT).any() and quick.LONG_INTEGER.search(text)
         if maybe_rounded or values.shape != (rows, len(layout.columns)):
             return self._floats_by_line()
         return values
@@ -175,36 +232,37 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
     progress : callable, optional
         Called as progress(bytes_read, bytes_in_all) after each block.
     """
-    with reading(path), open(path, "rb") as file:
-        total = os.fstat(file.fileno()).st_size
-        layout, line = None, 1
-        for text in _texts(file, path):
-            if "\0" in text:
-                before = text[: text.index("\0")]
+    with reading(path), opened(path) as (file, total, position):
+        layout, read = None, 0
+        for data in _pieces(file, path):
+            start, read, lines = read, read + len(data), 0
+            if start == 0:
+                data = data.removeprefix(MARK)
+            if b"\0" in data:
+                lines = 1 + _lines_within(path, start)
+                before = _with_newlines(data[: data.index(b"\0")]).decode("latin-1")
                 what = "it holds a null character"
-                raise malformed(path, line + before.count("\n"), what, before[before.rfind("\n") + 1 :])
+                raise malformed(path, lines + before.count("\n"), what, before[before.rfind("\n") + 1 :])
             if layout is None:
-                layout, header_lines = _layout(path, text, choose, missing)
+                layout, lines = _layout(path, _with_newlines(data), choose, missing)
                 if layout is None:  # only comments so far
-                    line += text.count("\n")
                     continue
-                text = _without_lines(text, header_lines)
-                line += header_lines
-            yield Block(text, layout, line, missing)
-            line += text.count("\n")
+                data = _without_lines(data, lines)
+            yield Block(data, layout, (start, lines), missing)
             if progress is not None:
-                progress(file.tell(), total)
+                progress(position(), total)
 
 
 def line_of_row(path, row) -> int:
     """Return the number, from 1, of the line that holds a row, whose number is counted from 0."""
-    with reading(path), open(path, "rb") as file:
+    with reading(path), opened(path) as (file, _, _):
         layout, line = None, 1
-        for block in _texts(file, path):
+        for block in map(_with_newlines, _pieces(file, path)):
+            block = block.removeprefix(MARK)
             if layout is None:
                 layout, _ = _layout(path, block, lambda names, width: (), "")
                 row += layout is not None and layout.names is not None  # the header
-            for text in io.StringIO(block):
+            for text in io.StringIO(block.decode("latin-1")):
                 if _is_row(text):
                     if row == 0:
                         return line
@@ -240,35 +298,58 @@ def decoded(field: str) -> str:
 # Lines ----------------------------------------------------------------------------------------------------------------
 
 
-def _texts(file, path):
-    """Yield the text in pieces of whole lines; each line end becomes a newline."""
-    rest = []
-    for number in itertools.count():
-        data = file.read(BLOCK_BYTES)
-        last = not data
-        if number == 0:
-            for start, what in NOT_TEXT:
-                if data.startswith(start):
-                    raise InvalidInput(f"The file '{path}' cannot be read: {what}.")
-            if b"\0" in data[:4096]:
-                raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
-            data = data.removeprefix(b"\xef\xbb\xbf")
-        whole, newline, tail = data.rpartition(b"\n")
-        if newline:
-            yield _text(b"".join([*rest, whole, newline]))
-            rest = []
-        rest.append(tail)
-        if last:
-            break
-    if any(rest):
-        yield _text(b"".join(rest))
+def _pieces(file, path):
+    """Yield the file in pieces of whole lines."""
+    data = _whole_lines(file)
+    _check_text(data, path)
+    if len(data) < BLOCK_BYTES:
+        if data:
+            yield data
+        return
+    with ThreadPoolExecutor(1) as reader:  # the next piece is read while one is parsed
+        while data:
+            following = reader.submit(_whole_lines, file)
+            yield data
+            data = following.result()
 
 
-def _text(data: bytes) -> str:
-    """Return bytes as text, one character each: numbers are ASCII, and names are decoded when needed."""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return data.decode("latin-1")
+def _whole_lines(file) -> bytes:
+    """Return the next block of a file, to the end of its last line."""
+    if isinstance(file, gzip.GzipFile):
+        return file.read(BLOCK_BYTES) + file.readline()
+    start = file.tell()  # the end is found first: what is read at once need not be copied
+    file.seek(start + BLOCK_BYTES)
+    size = BLOCK_BYTES + len(file.readline())
+    file.seek(start)
+    return file.read(size)
+
+
+def _check_text(data, path):
+    """Raise `InvalidInput` if a file does not begin as text."""
+    for start, what in NOT_TEXT:
+        if data.startswith(start):
+            raise InvalidInput(f"The file '{path}' cannot be read: {what}.")
+    if b"\0" in data[:4096]:
+        raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
+
+
+def _lines_within(path, size) -> int:
+    """Return the number of lines that end within the first bytes of a file."""
+    if size == 0:
+        return 0
+    with opened(path) as (file, _, _):
+        lines = 0
+        for data in _pieces(file, path):
+            lines += _with_newlines(data[:size]).count(b"\n")
+            size -= len(data)
+            if size <= 0:
+                break
+        return lines
+
+
+def _with_newlines(data):
+    """Return bytes in which each line end is a newline."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def _is_row(line: str) -> bool:
@@ -277,8 +358,13 @@ def _is_row(line: str) -> bool:
     return start != "" and start != "#"
 
 
-def _without_lines(block: str, count: int) -> str:
-    return block.split("\n", count)[count] if block.count("\n") >= count else ""
+def _without_lines(data: bytes, count: int) -> bytes:
+    """Return what follows the first lines."""
+    end = 0
+    for _ in range(count):
+        found = LINE_END.search(data, end)
+        end = len(data) if found is None else found.end()
+    return data[end:]
 
 
 def split(line: str, delimiter: str | None) -> list[str]:
@@ -322,8 +408,8 @@ def _layout(path, block, choose, missing):
 
     (None, 0) if the block has neither header nor rows.
     """
-    lines = ((number, line) for number, line in enumerate(io.StringIO(block), 1) if _is_row(line))
-    number, first = next(lines, (1, None))
+    lines = enumerate((found[0].decode("latin-1") for found in LINE.finditer(block)), 1)
+    number, first = next(((number, line) for number, line in lines if _is_row(line)), (1, None))
     if first is None:
         return None, 0
     first = first.rstrip("\n")
@@ -357,8 +443,7 @@ def _lost_number(names, columns):
 def _delimiter(path, line):
     """Return the delimiter of the first line; the ending of the file decides which one is looked for first."""
     line = re.sub('"[^"]*"', "", line).strip(" \t")
-    suffix = os.path.splitext(path)[1].lower()
-    for delimiter in ("\t", ",", ";") if suffix in TABS else (",", ";", "\t"):
+    for delimiter in ("\t", ",", ";") if suffix_of(path) in TABS else (",", ";", "\t"):
         if delimiter in line:
             return delimiter
     return None

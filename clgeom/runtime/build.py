@@ -7,6 +7,7 @@ import warnings
 
 from clgeom.errors import KernelBuildError
 from clgeom.runtime import caches, trust
+from clgeom.runtime.call import as_loading
 from clgeom.runtime.render import render
 
 OPTIONS = ("-cl-std=CL1.2",)
@@ -27,7 +28,8 @@ def kernel_of(session, key: tuple, pointers: tuple = ()):
     cache = session.threads.__dict__.setdefault("kernels", {})
     kernel = cache.get((key, pointers))
     if kernel is None:
-        kernel = cache[key, pointers] = _new_kernel(session, key)
+        with as_loading():
+            kernel = cache[key, pointers] = _new_kernel(session, key)
     return kernel
 
 

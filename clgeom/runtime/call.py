@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import time
 from dataclasses import dataclass, field
 
 
@@ -55,3 +56,54 @@ def unrecorded():
         yield
     finally:
         _current.reset(token)
+
+
+# Loading --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Loading:
+    """How long kernels took to load: `seconds` in all. `launched` are the keys of those that were launched since."""
+
+    seconds: float = 0.0
+    launched: set = field(default_factory=set)
+
+    def is_first(self, key) -> bool:
+        """Return whether a kernel was not launched before, and note that it is now."""
+        known = key in self.launched
+        self.launched.add(key)
+        return not known
+
+
+_loading: contextvars.ContextVar[Loading | None] = contextvars.ContextVar("clgeom_loading", default=None)
+
+
+def loading() -> Loading | None:
+    """The record of loads within `timing_loads`, None outside of it."""
+    return _loading.get()
+
+
+@contextlib.contextmanager
+def timing_loads():
+    """Record how long kernels take to load within: in building, in trials, and at the first launch of each.
+
+    Drivers compile or load a kernel when it is first launched, too. So the first launch is waited for.
+    """
+    token = _loading.set(Loading())
+    try:
+        yield _loading.get()
+    finally:
+        _loading.reset(token)
+
+
+@contextlib.contextmanager
+def as_loading():
+    """Count all the time within as that of loading, and what is launched there as no work."""
+    record = _loading.get()
+    token, begun = _loading.set(None), time.perf_counter()
+    try:
+        yield
+    finally:
+        _loading.reset(token)
+        if record is not None:
+            record.seconds += time.perf_counter() - begun

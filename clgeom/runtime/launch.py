@@ -16,7 +16,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.build import kernel_of
-from clgeom.runtime.call import current
+from clgeom.runtime.call import current, loading
 from clgeom.runtime.failures import failure, failures
 from clgeom.runtime.plan import Plan, Scratch, Series, phase_of
 
@@ -68,7 +68,7 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
-    call = current()
+    call, record = current(), loading()
     timed = call is not None and call.timed
     if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
         queue = session.profiling_queue
@@ -78,7 +78,9 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     try:
         for part in plan:
             _take_scratch(session, part, bound)  # part by part: the device works at the same time
-            events.append(_enqueue(session, queue, part, bound, pace, timed))
+            first = record is not None and record.is_first(_step(part).key)
+            enqueue = _enqueue_first if first else _enqueue
+            events.append(enqueue(session, queue, part, bound, pace, timed))
         if timed:
             finish(session, queue)
     except BaseException:
@@ -96,11 +98,30 @@ def _take_scratch(session, part, bound):
             bound[arg.name] = allocate(session, arg.nbytes)
 
 
+def _step(part):
+    return part.step if isinstance(part, Series) else part
+
+
+def _enqueue_first(session, queue, part, bound, pace, timed):
+    """Enqueue a part whose kernel is new, and wait; what its first launch waited for counts as loading."""
+    finish(session, queue)
+    try:
+        events = _enqueue(session, session.profiling_queue, part, bound, pace, True)
+        finish(session, session.profiling_queue)
+    except BaseException:
+        settle(session.profiling_queue)
+        raise
+    if events:
+        times = events[0].profile
+        loading().seconds += (times.start - times.queued) / 1e9
+    return events if timed else ()
+
+
 def _enqueue(session, queue, part, bound, pace, timed):
     """Enqueue a Step or all launches of a Series; returns their events when timed."""
     import pyopencl as cl
 
-    step = part.step if isinstance(part, Series) else part
+    step = _step(part)
     shared = {name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder)}
     pointers = ()
     if shared:  # virtual memory

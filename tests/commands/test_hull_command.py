@@ -111,7 +111,7 @@ def test_hull_bad_input(here, arguments, message):
 
 
 def test_outputs_are_checked_before_the_work(here, monkeypatch):
-    monkeypatch.setattr("clgeom.io.points.read_points", lambda *args, **kwargs: pytest.fail("read before the check"))
+    monkeypatch.setattr("clgeom.io.points.read_cloud", lambda *args, **kwargs: pytest.fail("read before the check"))
     refused("hull", square(), "-o", "nowhere/hull.csv")
 
 
@@ -135,7 +135,7 @@ def test_points_far_from_the_origin_are_drawn(here, rows):
 
 def test_two_pictures_of_one_name_are_refused(here, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("clgeom.io.points.read_named_points", lambda *a, **k: pytest.fail("read before the check"))
+    monkeypatch.setattr("clgeom.io.points.read_cloud", lambda *a, **k: pytest.fail("read before the check"))
     message = "'./a.png' is the output 'a.png', too"
     assert message in refused("hull", square(), "--plot", "a.png", "--trace", "./a.png")
 

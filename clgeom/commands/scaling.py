@@ -1,0 +1,46 @@
+"""Hulls of the integers of a LAS or LAZ file, in the units of its reference system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.hull.result import Hull, polygon_perimeter
+
+
+def scaled_hull(found, cloud):
+    """Return a hull of `cloud.points` with the coordinates that these stand for.
+
+    Area and perimeter are those of the integers, times the scale: the offset takes no digits away.
+    """
+    if cloud.scale is None:
+        return found
+    hull = Hull(
+        found.vertices, _coordinates(found.points, cloud), found.dimension, found.n, found.phases, found.session
+    )
+    hull.__dict__["area"] = found.area * cloud.scale[0] * cloud.scale[1]
+    hull.__dict__["perimeter"] = _perimeter(found, cloud.scale)
+    return hull
+
+
+def scaled_batch(batch, cloud):
+    """Return the hulls of groups of `cloud.points` with the coordinates that these stand for."""
+    if cloud.scale is None:
+        return batch
+    x, y = cloud.scale
+    perimeters = batch.perimeters * x if x == y else np.array([_perimeter(hull, cloud.scale) for hull in batch])
+    scaled = replace(batch, points=_coordinates(batch.points, cloud), areas=batch.areas * x * y, perimeters=perimeters)
+    scaled.__dict__["dimensions"] = batch.dimensions  # of the integers: rounding may bend a segment
+    return scaled
+
+
+def _coordinates(points, cloud):
+    return points * cloud.scale + cloud.offset
+
+
+def _perimeter(hull, scale) -> float:
+    if scale[0] == scale[1] or hull.dimension < 1:
+        return hull.perimeter * scale[0]
+    corners = hull.points * scale
+    return polygon_perimeter(corners[[0, -1]] if hull.dimension == 1 else corners)

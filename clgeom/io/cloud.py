@@ -1,0 +1,90 @@
+"""Points as a file holds them, with what the file says of them: groups, values, reference system, scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.geodesy import same_crs
+from clgeom.io.labels import Groups, joined_groups
+
+#: What is said where tiles differ in scale or offset.
+DIFFER = "the tiles differ in scale or offset: their coordinates became float64"
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """The points of a file.
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, 2)
+        As stored. For LAS and LAZ the int32 X and Y.
+    names : pair of str, optional
+        Of the columns of x and y, None where they have none.
+    groups : Groups, optional
+        For each point the group that it is in.
+    values : ndarray of float64, shape (n,), optional
+    crs : object, optional
+        Coordinate reference system that the file names, as anything that pyproj takes.
+    scale, offset : pair of float, optional
+        Coordinates are ``points * scale + offset``; None where they are the points.
+    notes : tuple of str
+        What was left out or converted.
+    """
+
+    points: np.ndarray
+    names: tuple[str, str] | None = None
+    groups: Groups | None = None
+    values: np.ndarray | None = None
+    crs: object = None
+    scale: tuple[float, float] | None = None
+    offset: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """The points in units of the reference system, shape (n, 2)."""
+        return self.points if self.scale is None else self.points * self.scale + self.offset
+
+
+def joined(clouds, paths) -> Cloud:
+    """Return the points of several files, one after the other, as one cloud.
+
+    Points stay integers where all files have one scale and one offset. Groups of the same name become one.
+
+    Raises
+    ------
+    InvalidInput
+        The files name different reference systems.
+    """
+    first = clouds[0]
+    if len(clouds) == 1:
+        return first
+    for cloud, path in zip(clouds, paths):
+        if not same_crs(cloud.crs, first.crs):
+            raise InvalidInput(
+                f"The files '{paths[0]}' and '{path}' must be in one coordinate reference system. Got "
+                f"{crs_words(first.crs)} and {crs_words(cloud.crs)} instead."
+            )
+    notes = tuple(dict.fromkeys(note for cloud in clouds for note in cloud.notes))
+    if any((cloud.scale, cloud.offset) != (first.scale, first.offset) for cloud in clouds):
+        clouds = [replace(cloud, points=cloud.coordinates, scale=None, offset=None) for cloud in clouds]
+        notes += (DIFFER,)
+    return replace(
+        clouds[0],
+        points=np.concatenate([cloud.points for cloud in clouds]),
+        groups=None if first.groups is None else joined_groups([cloud.groups for cloud in clouds]),
+        values=None if first.values is None else np.concatenate([cloud.values for cloud in clouds]),
+        notes=notes,
+    )
+
+
+def crs_words(crs) -> str:
+    """Return the name of a reference system for messages."""
+    if crs is None:
+        return "none"
+    name = getattr(crs, "name", None) or str(crs)
+    return name if len(name) <= 60 else f"{name[:57]}..."

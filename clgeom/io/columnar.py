@@ -1,0 +1,268 @@
+"""Read points from Parquet and Arrow (Feather) files, and from the Arrow tables of other readers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.io import quick
+from clgeom.io.arrays import side_by_side
+from clgeom.io.cloud import Cloud
+from clgeom.io.columns import choose_columns, position_of
+from clgeom.io.files import is_stdin, opened, reading, suffix_of
+from clgeom.io.geometries import points_of
+from clgeom.io.labels import Groups, Texts, groups_of_values
+from clgeom.optional import require
+from clgeom.runtime.messages import listed, shown
+
+#: The reference system of GeoParquet where none is named: longitude and latitude.
+DEFAULT_CRS = "OGC:CRS84"
+
+
+def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
+    """Return the points of a Parquet or Arrow file.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : pair of str, optional
+        Which columns hold x and y, by name or by number from 1. By default the points of the geometry column if there
+        is one (GeoParquet, GeoArrow); else as for tables of text.
+    by : str, optional
+        Column whose values name the groups.
+    value : str, optional
+        Column with a number for each row.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, has no such columns, or a coordinate is missing (null).
+    """
+    with _opened(path) as file:
+        schema, read = _reader(path, file)
+        names = schema.names
+        by, value = (None if name is None else position_of(path, names, len(names), name) for name in (by, value))
+        geometry, crs = (None, None) if columns is not None else _geometry_of(schema)
+        if geometry is None:
+            wanted = choose_columns(path, names, len(names), columns, by=by if value is None else value)
+        else:
+            wanted = (geometry,)
+        used = list(dict.fromkeys(names[i] for i in (*wanted, by, value) if i is not None))
+        table = read(used, [] if by is None or not _is_text(schema[by].type) else [names[by]])
+        by, value = (None if i is None else names[i] for i in (by, value))
+        if geometry is not None:
+            return cloud_of_geometries(path, table, names[geometry], by=by, value=value, crs=crs)
+        pair = tuple(names[i] for i in wanted)
+        points = _points(path, table, pair)
+        groups = None if by is None else groups_of(path, table[by], by)
+        return Cloud(points, pair, groups, None if value is None else numbers_of(path, table[value], value))
+
+
+def read_arrow_column(path, column=None) -> np.ndarray:
+    """Return one column of numbers of a Parquet or Arrow file, shape (n,)."""
+    with _opened(path) as file:
+        schema, read = _reader(path, file)
+        names = schema.names
+        if column is None and len(names) != 1:
+            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
+        name = names[position_of(path, names, len(names), "1" if column is None else column)]
+        return numbers_of(path, read([name], [])[name], name)
+
+
+def read_rows(path, choose):
+    """Return all rows of a Parquet or Arrow file.
+
+    Parameters
+    ----------
+    path : path-like
+    choose : callable
+        As for `clgeom.io.tables.read_blocks`.
+
+    Returns
+    -------
+    names : tuple of str
+    rows : list of list of str
+        A null is an empty text.
+    numbers : list of list of int or float
+        The columns of numbers that `choose` returns.
+    """
+    with _opened(path) as file:
+        schema, read = _reader(path, file)
+        names = tuple(schema.names)
+        positions, table = choose(names, len(names)), read(list(names), [])
+        numbers = [numbers_of(path, table[names[position]], names[position]).tolist() for position in positions]
+        texts = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
+        return names, [list(row) for row in zip(*texts)], numbers
+
+
+@contextlib.contextmanager
+def _opened(path):
+    """Yield the file, open; what PyArrow raises within the block becomes `InvalidInput`."""
+    with reading(path):
+        require("PyArrow", f"Reading '{path}'", "files")
+        import pyarrow as pa
+
+        try:
+            with opened(path) as (file, _, _):
+                yield pa.BufferReader(file.getbuffer()) if is_stdin(path) else pa.OSFile(str(path))
+        except InvalidInput:
+            raise
+        except pa.ArrowNotImplementedError as error:
+            raise InvalidInput(f"The file '{path}' cannot be read: {shown(_in_one_line(error), 200)}") from error
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            said = shown(_in_one_line(error), 200)
+            raise InvalidInput(f"The file '{path}' is no Parquet or Arrow file, or it is damaged: {said}") from error
+
+
+def _in_one_line(error) -> str:
+    return " ".join(str(error).split())
+
+
+def _reader(path, file):
+    """Return the schema of an open file, and a callable (names, names of texts) that reads columns."""
+    import pyarrow as pa
+
+    start = file.read(6)
+    file.seek(0)
+    if start[:4] == b"PAR1" or suffix_of(path) in (".parquet", ".geoparquet"):
+        from pyarrow import parquet
+
+        def read_parquet(names, texts):
+            file.seek(0)
+            return parquet.ParquetFile(file, read_dictionary=texts).read(columns=names)
+
+        return parquet.read_schema(file), read_parquet
+    if start == b"FEA1\0\0" or start[:4] == b"FEA1":
+        raise InvalidInput(f"The file '{path}' is of the first version of Feather: write it again by a newer PyArrow.")
+    ipc = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
+
+    def read_arrow(names, texts):
+        del texts
+        file.seek(0)
+        positions = [schema.names.index(name) for name in names]
+        with ipc(file, options=pa.ipc.IpcReadOptions(included_fields=positions)) as reader:
+            return reader.read_all()
+
+    with ipc(file) as reader:
+        schema = reader.schema
+    return schema, read_arrow
+
+
+def _geometry_of(schema):
+    """Return (position of the column of geometries or None, reference system)."""
+    metadata = schema.metadata or {}
+    if b"geo" in metadata:
+        try:
+            geo = json.loads(metadata[b"geo"])
+            name = geo["primary_column"]
+            crs = geo["columns"][name].get("crs", DEFAULT_CRS)
+            return schema.names.index(name), _crs_text(crs)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None, None
+    for position, field in enumerate(schema):
+        extension = getattr(field.type, "extension_name", None)
+        extension = extension or (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
+        if extension.startswith("geoarrow."):
+            return position, _crs_of_extension(field)
+    return None, None
+
+
+def _crs_of_extension(field):
+    """Return the reference system in the metadata of a GeoArrow field."""
+    try:
+        return _crs_text(json.loads((field.metadata or {})[b"ARROW:extension:metadata"]).get("crs"))
+    except (ValueError, KeyError, AttributeError):
+        return None
+
+
+def _crs_text(crs):
+    """Return a reference system that is PROJJSON by its code, such as EPSG:25832, if it has one; else its text."""
+    if not isinstance(crs, dict):
+        return crs
+    code = crs.get("id", {})
+    return f"{code['authority']}:{code['code']}" if {"authority", "code"} <= set(code) else json.dumps(crs)
+
+
+# Columns ----------------------------------------------------------------------------------------------------------
+
+
+def cloud_of_geometries(path, table, geometry, *, by=None, value=None, crs=None) -> Cloud:
+    """Return all vertices of a column of geometries, each with the group and the value of its row."""
+    points, rows, notes = points_of(path, table[geometry])
+    groups = values = None
+    if by is not None:
+        groups = groups_of(path, table[by], by)
+        if rows is not None:
+            groups = Groups(groups.numbers[rows], groups.names, groups.title)
+    if value is not None:
+        values = numbers_of(path, table[value], value)
+        values = values if rows is None else values[rows]
+    return Cloud(points, None, groups, values, crs, notes=notes)
+
+
+def _points(path, table, pair) -> np.ndarray:
+    """Return two columns of numbers side by side."""
+    x, y = (table[name] for name in pair)
+    if x.type != y.type or x.null_count or y.null_count or not _is_plain(x.type):
+        return side_by_side(path, pair, [numbers_of(path, column, name) for column, name in zip((x, y), pair)])
+    pieces = [[chunk.to_numpy() for chunk in column.chunks] for column in (x, y)]
+    return quick.stacked([pieces], 2, x.type.to_pandas_dtype())
+
+
+def _is_plain(type) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_integer(type) or pa.types.is_floating(type)
+
+
+def numbers_of(path, column, name) -> np.ndarray:
+    """Return a column of numbers; decimals become float64."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    if not _is_plain(column.type):
+        raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.type} instead.")
+    _check_no_nulls(path, column, name, "a number")
+    return column.to_numpy()
+
+
+def groups_of(path, column, name) -> Groups:
+    """Return the groups that a column of texts, integers, booleans or dates names."""
+    import pyarrow as pa
+
+    _check_no_nulls(path, column, name, "the group")
+    types, type = pa.types, column.type
+    if types.is_dictionary(type):
+        if not _is_text(type.value_type):
+            column, type = column.cast(type.value_type), type.value_type
+    elif types.is_temporal(type) or types.is_decimal(type):
+        column, type = column.cast(pa.string()), pa.string()
+    if types.is_dictionary(type) or _is_text(type):
+        texts = Texts()
+        for chunk in column.chunks:
+            coded = chunk if types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+            texts.add_coded(coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist())
+        return texts.groups(name, integers=False)
+    if not (_is_plain(type) or types.is_boolean(type)):
+        raise InvalidInput(f"The groups in '{path}' must be integers or text. Got {type} instead.")
+    return groups_of_values(path, column.to_numpy(), name)
+
+
+def _is_text(type) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return types.is_string(type) or types.is_large_string(type) or types.is_string_view(type)
+
+
+def _check_no_nulls(path, column, name, what):
+    """Raise `InvalidInput` that names the first row with a null."""
+    if column.null_count:
+        row = column.is_null().to_numpy().argmax() + 1
+        raise InvalidInput(f"The file '{path}' has a null in row {row:,} of '{shown(name)}': {what} is missing.")

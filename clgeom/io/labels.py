@@ -1,0 +1,115 @@
+"""Number the groups that points are in, from texts or integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+
+#: Up to this range integers are counted in a table instead of sorted.
+COUNTED = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The group of each point.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64, shape (n,)
+    names : list
+        Of the groups, ascending: int where all are integers, else str.
+    title : str
+        Name of the column or array, "group" if it has none.
+    """
+
+    numbers: np.ndarray
+    names: list
+    title: str = "group"
+
+
+class Texts:
+    """Texts in blocks: `codes` holds the number of each text among `distinct`, which are in order of appearance."""
+
+    def __init__(self):
+        self.distinct: dict[str, int] = {}
+        self.codes: list[np.ndarray] = []
+
+    def add(self, texts):
+        """Add a list of texts."""
+        distinct = self.distinct
+        self.codes.append(np.array([distinct.setdefault(text, len(distinct)) for text in texts], np.int64))
+
+    def add_coded(self, codes, texts):
+        """Add texts that are numbered already."""
+        distinct = self.distinct
+        numbers = np.array([distinct.setdefault(text, len(distinct)) for text in texts], np.int64)
+        self.codes.append(numbers[codes] if len(codes) else np.empty(0, np.int64))
+
+    def row_of_missing(self) -> int | None:
+        """Return the first row whose text is blank, None if there is none."""
+        blank = [number for text, number in self.distinct.items() if not text.strip()]
+        if not blank:
+            return None
+        return int(np.isin(np.concatenate(self.codes), blank).argmax())
+
+    def groups(self, title, *, integers) -> Groups:
+        """Return the groups; with `integers` names become int if each is written as Python writes one."""
+        names = list(self.distinct)
+        as_integers = [_as_integer(name) for name in names] if integers else [None]
+        if None not in as_integers:
+            names = as_integers
+        codes = np.concatenate(self.codes) if self.codes else np.empty(0, np.int64)
+        return _ascending(codes, names, title)
+
+
+def groups_of_values(path, values, title) -> Groups:
+    """Return the groups of an array of integers or text."""
+    if values.dtype.kind == "f" and (values == np.rint(values)).all() and (abs(values) < 2.0**53).all():
+        values = values.astype(np.int64)  # whole numbers in an array of floats
+    if values.dtype.kind not in "iuUb":
+        raise InvalidInput(f"The groups in '{path}' must be integers or text. Got {values.dtype} instead.")
+    if values.dtype.kind in "iu" and len(values):
+        least, most = int(values.min()), int(values.max())
+        if most - least < min(COUNTED, 8 * len(values)):
+            places = (values if least == 0 else values - values.dtype.type(least)).astype(np.int64)
+            found = np.flatnonzero(np.bincount(places))
+            numbers = np.zeros(most - least + 1, np.int64)
+            numbers[found] = np.arange(len(found))
+            return Groups(numbers[places], (found + least).tolist(), title)
+    try:
+        names, numbers = np.unique(values, return_inverse=True)
+        names = names.tolist()
+        "".join(names if values.dtype.kind == "U" else ()).encode()
+    except (ValueError, SystemError) as error:  # code points that do not exist
+        raise InvalidInput(f"The groups in '{path}' must be integers or text: {error}.") from error
+    return Groups(numbers.reshape(-1).astype(np.int64), names, title)
+
+
+def joined_groups(parts) -> Groups:
+    """Return the groups of several files; groups of the same name are one."""
+    if any(isinstance(name, str) for part in parts for name in part.names):
+        parts = [Groups(part.numbers, list(map(str, part.names)), part.title) for part in parts]
+    distinct = {
+        name: number for number, name in enumerate(dict.fromkeys(name for part in parts for name in part.names))
+    }
+    codes = [np.array([distinct[name] for name in part.names], np.int64)[part.numbers] for part in parts]
+    return _ascending(np.concatenate(codes), list(distinct), parts[0].title)
+
+
+def _ascending(codes, names, title) -> Groups:
+    """Return groups with their names in order."""
+    order = sorted(range(len(names)), key=names.__getitem__)
+    numbers = np.empty(len(names), np.int64)
+    numbers[order] = np.arange(len(names))
+    return Groups(numbers[codes], [names[i] for i in order], title)
+
+
+def _as_integer(name: str) -> int | None:
+    """Return the integer that Python writes as this text, None if there is none."""
+    digits = name.removeprefix("-")
+    if len(digits) > 18 or not (digits.isascii() and digits.isdecimal()):
+        return None
+    return int(name) if str(int(name)) == name else None

@@ -1,0 +1,111 @@
+"""Read points from layers of maps: GeoPackage, GeoJSON, Shapefile and FlatGeobuf, with pyogrio."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.io.cloud import Cloud
+from clgeom.io.columnar import cloud_of_geometries, numbers_of
+from clgeom.io.columns import position_of
+from clgeom.io.files import is_stdin, reading, standard_input
+from clgeom.optional import require
+from clgeom.runtime.messages import listed, shown
+
+
+def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
+    """Return all vertices of the geometries in a layer of a map.
+
+    Parameters
+    ----------
+    path : path-like
+    layer : str, optional
+        Which layer of the file; by default the only one.
+    columns : None
+        Coordinates are those of the geometries.
+    by : str, optional
+        Attribute whose values name the groups, by name or by number from 1.
+    value : str, optional
+        Attribute with a number for each feature; each of its vertices has it.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, or has no such layer or attribute.
+    """
+    if columns is not None:
+        raise InvalidInput(f"The option --columns is for tables. The points of '{path}' are those of its geometries.")
+    with _opened(path) as source:
+        layer = _layer(path, source, layer)
+        names = _attributes(source, layer)
+        by, value = (
+            None if name is None else names[position_of(path, names, len(names), name)] for name in (by, value)
+        )
+        used = [name for name in dict.fromkeys((by, value)) if name is not None]
+        meta, table = _read(source, layer, used, geometry=True)
+        geometry = meta["geometry_name"] or "wkb_geometry"
+        return cloud_of_geometries(path, table, geometry, by=by, value=value, crs=meta["crs"])
+
+
+def read_attribute(path, name=None, *, layer=None) -> np.ndarray:
+    """Return an attribute of numbers of a layer, shape (n,)."""
+    with _opened(path) as source:
+        layer = _layer(path, source, layer)
+        names = _attributes(source, layer)
+        if name is None and len(names) != 1:
+            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
+        name = names[position_of(path, names, len(names), "1" if name is None else name)]
+        return numbers_of(path, _read(source, layer, [name], geometry=False)[1][name], name)
+
+
+@contextlib.contextmanager
+def _opened(path):
+    """Yield what pyogrio reads from; what it raises within the block becomes `InvalidInput`."""
+    with reading(path):
+        for package in ("pyogrio", "PyArrow"):
+            require(package, f"Reading '{path}'", "files")
+        import pyogrio
+
+        if not is_stdin(path):
+            with open(path, "rb"):  # the system's own error for a folder, or a file that is not there
+                pass
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield standard_input() if is_stdin(path) else str(path)
+        except InvalidInput:
+            raise
+        except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, RuntimeError, ValueError) as error:
+            said = shown(" ".join(str(error).split()), 200)
+            raise InvalidInput(f"The file '{path}' is no map that GDAL reads, or it is damaged: {said}") from error
+
+
+def _layer(path, source, wanted) -> str:
+    """Return the name of the layer to read: the one asked for, or the only one with geometries."""
+    import pyogrio
+
+    layers = pyogrio.list_layers(source)
+    names = [name for name, _ in layers]
+    if wanted is not None:
+        return names[position_of(path, names, len(names), wanted)]
+    with_geometry = [name for name, kind in layers if kind is not None]
+    if not with_geometry:
+        raise InvalidInput(f"The file '{path}' has no layer with geometries.")
+    if len(with_geometry) > 1:
+        raise InvalidInput(f"The file '{path}' has the layers {listed(with_geometry)}; name one (--layer).")
+    return with_geometry[0]
+
+
+def _attributes(source, layer) -> list[str]:
+    import pyogrio
+
+    return pyogrio.read_info(source, layer=layer)["fields"].tolist()
+
+
+def _read(source, layer, names, *, geometry):
+    import pyogrio
+
+    return pyogrio.raw.read_arrow(source, layer=layer, columns=names, read_geometry=geometry)

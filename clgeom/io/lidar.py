@@ -1,0 +1,196 @@
+"""Read points from LAS and LAZ files, with laspy."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import warnings
+
+import numpy as np
+
+from clgeom.errors import ClgeomError, InvalidInput
+from clgeom.io.cloud import Cloud
+from clgeom.io.columns import position_of
+from clgeom.io.files import opened, reading, suffix_of
+from clgeom.io.labels import groups_of_values
+from clgeom.optional import is_installed, require
+from clgeom.runtime.messages import listed, shown
+
+#: Points that are read at once.
+AT_ONCE = 1 << 20
+#: What laspy and lazrs raise for damaged files, besides errors of their own.
+DAMAGED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, EOFError, struct.error)
+AXES = ("X", "Y", "Z")
+NEGATIVE = "a scale of the file is not positive: the coordinates became float64"
+#: The part of a compressed record that holds a dimension of LAS 1.4.
+UNPACKED = {
+    **{"x": "XY_RETURNS_CHANNEL", "y": "XY_RETURNS_CHANNEL", "z": "Z", "classification": "CLASSIFICATION"},
+    **{"return_number": "XY_RETURNS_CHANNEL", "number_of_returns": "XY_RETURNS_CHANNEL", "intensity": "INTENSITY"},
+    **{"user_data": "USER_DATA", "point_source_id": "POINT_SOURCE_ID", "gps_time": "GPS_TIME"},
+}
+
+
+def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Cloud:
+    """Return the points of a LAS or LAZ file.
+
+    Parameters
+    ----------
+    path : path-like
+    columns : pair of str, optional
+        Dimensions for x and y, by name or by number from 1; X and Y by default.
+    by : str, optional
+        Dimension whose values name the groups, such as classification.
+    value : str, optional
+        Dimension with a number for each point. X, Y and Z are in units of the reference system.
+    progress : callable, optional
+        Called as progress(points_read, points_in_all).
+
+    Returns
+    -------
+    Cloud
+        Of X, Y and Z the file's int32 numbers, with scale and offset; float64 if a scale is not positive.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, is cut short, or has no such dimension.
+    """
+    with _opened(path, columns or AXES[:2], by, value) as file:
+        header, names = file.header, list(file.header.point_format.dimension_names)
+        pair = [names[position_of(path, names, len(names), column)] for column in columns or AXES[:2]]
+        if pair[0] == pair[1]:
+            raise InvalidInput(f"The columns of x and y in '{path}' must be two. Got '{pair[0]}' for both instead.")
+        by, value = (
+            None if name is None else names[position_of(path, names, len(names), name)] for name in (by, value)
+        )
+        read = _read(path, file, (*pair, *(name for name in (by, value) if name)), progress)
+        points, others = read[0], read[1:]
+        crs = _crs_of(header)
+        (x_scale, x_offset), (y_scale, y_offset) = (_scale_of(header, name) for name in pair)
+    scale, offset, notes = (x_scale, y_scale), (x_offset, y_offset), ()
+    if by:
+        others[0] = groups_of_values(path, others[0], by)
+    if value:
+        others[-1] = _scaled(header, value, others[-1])
+    if scale == (1, 1) and offset == (0, 0):
+        scale = offset = None
+    elif not min(scale) > 0:
+        points, scale, offset, notes = points * scale + offset, None, None, (NEGATIVE,)
+    return Cloud(
+        points, tuple(pair), others[0] if by else None, others[-1] if value else None, crs, scale, offset, notes
+    )
+
+
+def read_dimension(path, name=None) -> np.ndarray:
+    """Return one dimension of a LAS or LAZ file, shape (n,). X, Y and Z are scaled."""
+    with _opened(path, (name,)) as file:
+        header, names = file.header, list(file.header.point_format.dimension_names)
+        if name is None:
+            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
+        name = names[position_of(path, names, len(names), name)]
+        return _scaled(header, name, _read(path, file, (name, name), None)[0][:, 0])
+
+
+@contextlib.contextmanager
+def _opened(path, *names):
+    """Yield a laspy reader that unpacks the dimensions of these names; its errors become `InvalidInput`."""
+    with reading(path):
+        require("laspy", f"Reading '{path}'", "files")
+        import laspy
+
+        if suffix_of(path) == ".laz" and not laspy.LazBackend.detect_available():
+            require("lazrs", f"Reading '{path}'", "files")
+        with opened(path) as (file, _, _):
+            try:
+                with laspy.open(file, decompression_selection=_selection(names), closefd=False) as reader:
+                    _check_size(path, reader.header, file)
+                    yield reader
+            except ClgeomError:
+                raise
+            except (laspy.errors.LaspyException, *DAMAGED) as error:
+                said = shown(" ".join(str(error).split()), 200)
+                raise InvalidInput(
+                    f"The file '{path}' is no LAS file, or it is damaged or cut short: {said}."
+                ) from error
+
+
+def _selection(names):
+    """Return which dimensions to unpack: those asked for, if each is named as LAS 1.4 does, else all."""
+    from laspy import DecompressionSelection as Selection
+
+    found = Selection.XY_RETURNS_CHANNEL
+    for name in (name for some in names if some for name in ((some,) if isinstance(some, str) else some)):
+        wanted = str(name).strip().lower()
+        if wanted not in UNPACKED:
+            return Selection.all()
+        found |= getattr(Selection, UNPACKED[wanted])
+    return found
+
+
+def _check_size(path, header, file):
+    """Raise `InvalidInput` if a file that is not compressed has fewer points than its header says."""
+    if header.are_points_compressed:
+        return
+    here = file.tell()
+    has = (file.seek(0, 2) - header.offset_to_point_data) // header.point_format.size
+    file.seek(here)
+    if has < header.point_count:
+        raise _cut_short(path, max(has, 0), header.point_count)
+
+
+def _cut_short(path, has, count) -> InvalidInput:
+    return InvalidInput(f"The file '{path}' is cut short: it has {has:,} points, and its header says {count:,}.")
+
+
+def _read(path, file, names, progress):
+    """Return the first two dimensions as an array of shape (n, 2), and each other one."""
+    count, start, arrays = (
+        file.header.point_count,
+        0,
+        [np.empty((0, 2), np.int32), *(np.empty(0, int) for _ in names[2:])],
+    )
+    for chunk in file.chunk_iterator(AT_ONCE) if count else ():
+        x, y, *others = (np.asarray(chunk[name]) for name in names)
+        if start == 0:
+            arrays = [np.empty((count, 2), np.result_type(x, y)), *(np.empty(count, other.dtype) for other in others)]
+        stop = start + len(chunk)
+        arrays[0][start:stop, 0] = x
+        arrays[0][start:stop, 1] = y
+        for array, other in zip(arrays[1:], others):
+            array[start:stop] = other
+        start = stop
+        if progress is not None:
+            progress(start, count)
+    if start < count:
+        raise _cut_short(path, start, count)
+    return arrays
+
+
+def _scale_of(header, name):
+    """Return (scale, offset) of a dimension: those of the header for X, Y and Z."""
+    if name not in AXES:
+        return 1.0, 0.0
+    axis = AXES.index(name)
+    return float(header.scales[axis]), float(header.offsets[axis])
+
+
+def _scaled(header, name, values):
+    """Return a dimension in its unit: X, Y and Z as float64, any other as it is."""
+    scale, offset = _scale_of(header, name)
+    return values * scale + offset if name in AXES else values
+
+
+def _crs_of(header):
+    """Return the horizontal reference system that a file names, None if there is none or pyproj does not know it."""
+    if not is_installed("pyproj"):
+        return None
+    import pyproj
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            crs = header.parse_crs()
+    except (pyproj.exceptions.ProjError, *DAMAGED):
+        return None
+    parts = [] if crs is None else crs.sub_crs_list if crs.is_compound else [crs]
+    return next((part.to_string() for part in parts if part.is_projected or part.is_geographic), None)

@@ -1,0 +1,347 @@
+"""Points, groups and numbers from files of every format: what is in them, and one clear error for each fault."""
+
+import functools
+import io
+import sys
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from clgeom.errors import InvalidInput
+from clgeom.io.cloud import DIFFER, joined
+from clgeom.io.items import read_items
+from clgeom.io.keys import read_numbers
+from clgeom.io.points import read_cloud, read_points
+
+XY = np.array([[7.25, 50.5], [8.0, 51.0], [7.5, 52.125], [7.25, 51.0]])
+NAMES = ["oak", "elm", "oak", "ash"]
+IDS = [3, -1, 3, 7]
+
+
+def stdin(monkeypatch, data):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    return "-"
+
+
+@pytest.fixture(scope="module")
+def arrow_table():
+    pa = pytest.importorskip("pyarrow")
+    columns = {"name": pa.array(NAMES), "id": pa.array(IDS), "x": XY[:, 0], "y": XY[:, 1]}
+    return pa.table({**columns, "kind": pa.array(NAMES).dictionary_encode()})
+
+
+# Parquet and Arrow ------------------------------------------------------------------------------------------------
+
+
+def write_arrow(path, table, **options):
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path, **options)
+    elif path.suffix == ".feather":
+        feather.write_feather(table, path)
+    else:
+        with pa.ipc.new_stream(path, table.schema) as out:
+            out.write_table(table)
+    return path
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])
+def test_arrow_files(tmp_path, arrow_table, name, monkeypatch):
+    path = write_arrow(tmp_path / name, arrow_table)
+    cloud = read_cloud(path)
+    np.testing.assert_array_equal(cloud.points, XY)
+    assert cloud.names == ("x", "y") and cloud.crs is None
+    for by, names in (("name", ["ash", "elm", "oak"]), ("kind", ["ash", "elm", "oak"]), ("ID", [-1, 3, 7])):
+        groups = read_cloud(path, by=by).groups
+        assert groups.names == names
+        assert [names[i] for i in groups.numbers] == (IDS if by == "ID" else NAMES)
+    np.testing.assert_array_equal(read_cloud(path, columns=("y", "3"), value="id").values, IDS)
+    np.testing.assert_array_equal(read_numbers(path, column="id"), IDS)
+    np.testing.assert_array_equal(read_points(stdin(monkeypatch, path.read_bytes())), XY)
+
+
+def test_parquet_in_several_row_groups(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    xy = rng.normal(size=(10_001, 2))
+    labels = rng.integers(0, 9, len(xy)).astype("U1")
+    path = tmp_path / "t.parquet"
+    write_arrow(path, pa.table({"x": xy[:, 0], "y": xy[:, 1], "k": labels}), row_group_size=999)
+    cloud = read_cloud(path, by="k")
+    np.testing.assert_array_equal(cloud.points, xy)
+    np.testing.assert_array_equal(np.array(cloud.groups.names)[cloud.groups.numbers], labels)
+    assert cloud.groups.names == sorted(set(labels))
+
+
+def test_parquet_of_other_types(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from decimal import Decimal
+
+    days = pa.array([0, 1, 0], pa.date32())
+    ints = pa.array([1, 2, 3], pa.int16())
+    money = pa.array([Decimal("1.50"), Decimal("2.25"), Decimal("-3.00")])
+    table = pa.table({"x": ints, "y": money, "day": days, "ok": [True, False, True]})
+    path = write_arrow(tmp_path / "t.parquet", table)
+    np.testing.assert_array_equal(read_points(path, columns=("x", "y")), [[1, 1.5], [2, 2.25], [3, -3]])
+    assert read_cloud(path, columns=("x", "y"), by="day").groups.names == ["1970-01-01", "1970-01-02"]
+    assert read_cloud(path, columns=("x", "y"), by="ok").groups.names == [False, True]
+    assert read_cloud(path, columns=("x", "y"), value="x").values.tolist() == [1, 2, 3]
+    with pytest.raises(InvalidInput, match=r"'big' of .* integers within 2\*\*53"):
+        big = pa.table({"big": [2**53 + 1, 0], "y": [0.5, 1.5]})
+        read_points(write_arrow(tmp_path / "big.parquet", big), columns=("big", "y"))
+
+
+@pytest.mark.parametrize(
+    "columns, options, message",
+    [
+        ({"x": [1.0, None], "y": [0.0, 1.0]}, {}, "has a null in row 2 of 'x': a number is missing"),
+        ({"x": [1.0, 2.0], "y": [0.0, 1.0], "k": ["a", None]}, {"by": "k"}, "null in row 2 of 'k': the group is miss"),
+        ({"x": ["1", "2"], "y": [0.0, 1.0]}, {}, "The column 'x' of .* must be numbers. Got string"),
+        (
+            {"x": [1.0], "y": [0.0], "tile": [1]},
+            {"by": "tlie"},
+            "no column 'tlie'. Did you mean 'tile'\\? It has: x, y",
+        ),
+        ({"a": [1.0], "b": [0.0], "c": [1]}, {}, "cannot be told from its header; name them"),
+        ({"x": [1.0], "y": [0.0], "k": [[1, 2]]}, {"by": "k"}, "must be integers or text. Got list"),
+    ],
+)
+def test_arrow_files_that_cannot_be_used(tmp_path, columns, options, message):
+    pa = pytest.importorskip("pyarrow")
+    for name in ("t.parquet", "t.feather"):
+        with pytest.raises(InvalidInput, match=message):
+            read_cloud(write_arrow(tmp_path / name, pa.table(columns)), **options)
+
+
+def test_damaged_arrow_files(tmp_path, arrow_table):
+    for name in ("t.parquet", "t.feather", "t.arrow"):
+        data = write_arrow(tmp_path / name, arrow_table).read_bytes()
+        path = tmp_path / f"damaged-{name}"
+        for piece in (b"", data[:5], data[: len(data) // 2], data[:-20], b"x" * 100):
+            path.write_bytes(piece)
+            with pytest.raises(InvalidInput, match=r"no Parquet or Arrow file|damaged"):
+                read_cloud(path)
+        with pytest.raises(InvalidInput, match="No such file"):
+            read_cloud(tmp_path / f"none-{name}")
+        (tmp_path / f"folder-{name}").mkdir()
+        with pytest.raises(InvalidInput, match="Is a directory"):
+            read_cloud(tmp_path / f"folder-{name}")
+    write_arrow(tmp_path / "empty.parquet", arrow_table.slice(0, 0))
+    assert read_cloud(tmp_path / "empty.parquet", by="name").points.shape == (0, 2)
+
+
+def test_items_of_arrow_files(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"name": ["a", None], "value": [3, 4], "weight": [1.5, 2.0]})
+    items = read_items(write_arrow(tmp_path / "i.parquet", table))
+    assert (items.values, items.weights, items.names) == ([3, 4], [1.5, 2.0], ["a", ""])
+    assert items.header == ("name", "value", "weight") and items.rows[0] == ["a", "3", "1.5"]
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch, arrow_table):
+    path = write_arrow(tmp_path / "t.parquet", arrow_table)
+    monkeypatch.setattr("importlib.util.find_spec", lambda package: None)
+    with pytest.raises(InvalidInput, match=r"needs PyArrow, which is not installed: pip install 'clgeom\[files\]'"):
+        read_cloud(path)
+    for name, package in (("t.laz", "laspy"), ("t.gpkg", "pyogrio")):
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(InvalidInput, match=f"needs {package}, which is not installed"):
+            read_cloud(tmp_path / name)
+
+
+# LAS and LAZ ------------------------------------------------------------------------------------------------------
+
+
+def write_las(path, n=1000, *, scale=(0.01, 0.01, 0.01), offset=(5e5, 5.3e6, 0.0), crs=None, seed=0, format=6):
+    laspy = pytest.importorskip("laspy")
+    if path.suffix == ".laz":
+        pytest.importorskip("lazrs")
+    header = laspy.LasHeader(point_format=format, version="1.4")
+    header.scales, header.offsets = scale, offset
+    if crs:
+        header.add_crs(pytest.importorskip("pyproj").CRS(crs))
+    las, rng = laspy.LasData(header), np.random.default_rng(seed)
+    las.X, las.Y, las.Z = rng.integers(-(2**31), 2**31, (3, n))
+    las.classification = rng.integers(0, 5, n)
+    las.gps_time = rng.random(n)
+    las.write(path)
+    return las
+
+
+@pytest.mark.parametrize("name", ["t.las", "t.laz"])
+@pytest.mark.parametrize("format", [1, 6])
+def test_las_is_read_as_its_integers(tmp_path, name, format, monkeypatch):
+    monkeypatch.setattr("clgeom.io.lidar.AT_ONCE", 300)
+    path = tmp_path / name
+    las = write_las(path, format=format, crs="EPSG:25832" if format == 6 else None)
+    cloud = read_cloud(path, by="classification")
+    assert cloud.points.dtype == np.int32
+    np.testing.assert_array_equal(cloud.points, np.column_stack([las.X, las.Y]))
+    np.testing.assert_array_equal(cloud.coordinates, np.column_stack([las.x, las.y]))
+    np.testing.assert_array_equal(np.array(cloud.groups.names)[cloud.groups.numbers], las.classification)
+    assert (cloud.scale, cloud.offset) == ((0.01, 0.01), (5e5, 5.3e6))
+    assert cloud.crs == ("EPSG:25832" if format == 6 else None)
+    np.testing.assert_array_equal(read_numbers(path, column="z"), las.z)
+    np.testing.assert_array_equal(read_numbers(path, column="gps_time"), las.gps_time)
+    np.testing.assert_array_equal(read_cloud(path, value="Z").values, las.z)
+    side = read_cloud(path, columns=("Y", "Z"))
+    np.testing.assert_array_equal(side.coordinates, np.column_stack([las.y, las.z]))
+    mixed = read_cloud(path, columns=("X", "gps_time"))
+    np.testing.assert_array_equal(mixed.coordinates, np.column_stack([las.x, las.gps_time]))
+    np.testing.assert_array_equal(read_cloud(stdin(monkeypatch, path.read_bytes())).points, cloud.points)
+
+
+def test_tiles_of_one_scale_stay_integers(tmp_path):
+    one, two, other = (tmp_path / f"{name}.las" for name in ("one", "two", "other"))
+    write_las(one, seed=1, crs="EPSG:25832")
+    write_las(two, seed=2, crs="EPSG:25832")
+    write_las(other, seed=3, crs="EPSG:25832", offset=(6e5, 5.3e6, 0.0))
+    clouds = [read_cloud(path, by="classification") for path in (one, two, other)]
+    same = joined(clouds[:2], (one, two))
+    assert same.points.dtype == np.int32 and same.notes == () and same.scale == (0.01, 0.01)
+    np.testing.assert_array_equal(same.points, np.concatenate([cloud.points for cloud in clouds[:2]]))
+    mixed = joined(clouds, (one, two, other))
+    assert mixed.points.dtype == np.float64 and mixed.notes == (DIFFER,) and mixed.scale is None
+    np.testing.assert_array_equal(mixed.coordinates, np.concatenate([cloud.coordinates for cloud in clouds]))
+    labels = np.concatenate([np.array(c.groups.names)[c.groups.numbers] for c in clouds])
+    np.testing.assert_array_equal(np.array(mixed.groups.names)[mixed.groups.numbers], labels)
+    write_las(other, crs="EPSG:25833")
+    with pytest.raises(InvalidInput, match="one coordinate reference system. Got EPSG:25832 and EPSG:25833"):
+        joined([clouds[0], read_cloud(other, by="classification")], (one, other))
+
+
+def test_las_with_a_negative_scale_becomes_float64(tmp_path):
+    las = write_las(tmp_path / "t.las", scale=(-0.01, 0.01, 0.01))
+    cloud = read_cloud(tmp_path / "t.las")
+    assert cloud.scale is None and "scale" in cloud.notes[0]
+    np.testing.assert_array_equal(cloud.points, np.column_stack([las.x, las.y]))
+
+
+@pytest.mark.parametrize("name", ["t.las", "t.laz"])
+def test_damaged_las_files(tmp_path, name):
+    whole, cut = tmp_path / name, tmp_path / f"cut-{name}"
+    write_las(whole)
+    data = whole.read_bytes()
+    for size in (0, 4, 100, 375, 376, len(data) // 2, len(data) - 1000, len(data) - 7):
+        cut.write_bytes(data[:size])
+        with pytest.raises(InvalidInput, match=r"cut short"):
+            read_cloud(cut)
+    with pytest.raises(InvalidInput, match=r"no column 'clasification'. Did you mean 'classification'\?"):
+        read_cloud(whole, by="clasification")
+    write_las(whole, n=0)
+    assert read_cloud(whole, by="classification").points.shape == (0, 2)
+
+
+@given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
+def test_fuzzed_las_files(tmp_path_factory, flips):
+    folder = tmp_path_factory.mktemp("las")
+    for name in ("t.las", "t.laz"):
+        data = bytearray(las_bytes(name))
+        for place, byte in flips:
+            data[int(place * min(len(data), 700))] = byte  # of the header and the first points
+        (folder / name).write_bytes(data)
+        try:
+            assert read_cloud(folder / name).points.shape[1:] == (2,)
+        except InvalidInput:
+            pass
+
+
+@functools.cache
+def las_bytes(name):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_las(Path(folder) / name, n=50)
+        return (Path(folder) / name).read_bytes()
+
+
+# Maps -------------------------------------------------------------------------------------------------------------
+
+
+def write_map(path, shapes, crs="EPSG:25832", **columns):
+    geopandas = pytest.importorskip("geopandas")
+    frame = geopandas.GeoDataFrame({**columns, "geometry": shapes}, crs=crs)
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_file(path, engine="pyogrio")
+    return path
+
+
+@pytest.mark.parametrize("name", ["t.gpkg", "t.geojson", "t.shp", "t.fgb", "t.parquet"])
+def test_points_of_maps(tmp_path, name):
+    shapely = pytest.importorskip("shapely")
+    pytest.importorskip("pyogrio")
+    crs = "EPSG:4326" if name == "t.geojson" else "EPSG:25832"
+    path = write_map(tmp_path / name, shapely.points(XY), crs, tree=NAMES, id=IDS)
+    cloud = read_cloud(path, by="tree")
+    names = [cloud.groups.names[i] for i in cloud.groups.numbers]
+    assert sorted(zip(cloud.points.tolist(), names)) == sorted(zip(XY.tolist(), NAMES))
+    assert cloud.crs == crs
+    assert sorted(read_numbers(path, column="id").tolist()) == sorted(IDS)
+    assert sorted(read_cloud(path, value="id").values) == sorted(IDS)
+
+
+@pytest.mark.parametrize("name", ["t.gpkg", "t.parquet"])
+def test_vertices_of_other_geometries(tmp_path, name):
+    shapely = pytest.importorskip("shapely")
+    shapes = [
+        shapely.box(0, 0, 2, 1),
+        None,
+        shapely.LineString([(5, 5, 1), (6, 7, 2)]),
+        shapely.MultiPoint([(9, 9), (8, 9)]),
+        shapely.Polygon(),
+    ]
+    path = write_map(tmp_path / name, shapes, tile=list("abcde"))
+    cloud = read_cloud(path, by="tile")
+    np.testing.assert_array_equal(cloud.points, np.concatenate([shapely.get_coordinates(shape) for shape in shapes]))
+    names = [cloud.groups.names[i] for i in cloud.groups.numbers]
+    assert names == ["a"] * 5 + ["c"] * 2 + ["d"] * 2
+    assert cloud.notes == ("z and m of the geometries were left out", "2 rows without a geometry were left out")
+
+
+def test_points_with_z_of_a_geopackage(tmp_path):
+    shapely = pytest.importorskip("shapely")
+    path = write_map(tmp_path / "t.gpkg", shapely.points(np.column_stack([XY, XY[:, 0]])))
+    cloud = read_cloud(path)
+    np.testing.assert_array_equal(cloud.points, XY)
+    assert cloud.notes == ("z and m of the geometries were left out",)
+
+
+def test_geoarrow_points(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    x, y = pa.array(XY[:, 0]), pa.array(XY[:, 1])
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(XY.ravel()), 2)
+    for column in (pa.StructArray.from_arrays([x, y], ["x", "y"]), lists):
+        metadata = {"ARROW:extension:name": "geoarrow.point", "ARROW:extension:metadata": '{"crs": "EPSG:25832"}'}
+        field = pa.field("where", column.type, metadata=metadata)
+        table = pa.table([column, pa.array(IDS)], schema=pa.schema([field, pa.field("id", pa.int64())]))
+        cloud = read_cloud(write_arrow(tmp_path / "t.feather", table), by="id")
+        np.testing.assert_array_equal(cloud.points, XY)
+        assert cloud.crs == "EPSG:25832" and len(cloud.groups.numbers) == len(XY)
+
+
+def test_maps_that_cannot_be_used(tmp_path):
+    shapely = pytest.importorskip("shapely")
+    path = write_map(tmp_path / "t.gpkg", shapely.points(XY), name=NAMES)
+    with pytest.raises(InvalidInput, match="no column 'nam'. Did you mean 'name'"):
+        read_cloud(path, by="nam")
+    with pytest.raises(InvalidInput, match="The option --columns is for tables"):
+        read_cloud(path, columns=("x", "y"))
+    geopandas = pytest.importorskip("geopandas")
+    geopandas.read_file(path).iloc[:1].to_file(path, layer="second", engine="pyogrio")
+    with pytest.raises(InvalidInput, match=r"has the layers t, second; name one \(--layer\)"):
+        read_cloud(path)
+    assert len(read_cloud(path, layer="second").points) == 1
+    with pytest.raises(InvalidInput, match="no column 'third'|no layer 'third'"):
+        read_cloud(path, layer="third")
+    for name in ("t.gpkg", "t.geojson", "t.fgb", "t.shp"):
+        for data in (b"", b"{}", b"fgb\x03fgb\x00" + bytes(50), path.read_bytes()[:300]):
+            (tmp_path / f"bad-{name}").write_bytes(data)
+            with pytest.raises(InvalidInput):
+                read_cloud(tmp_path / f"bad-{name}")
