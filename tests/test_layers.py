@@ -15,7 +15,7 @@ LAYERS = (
     ("errors", "lazy"),
     ("optional",),
     ("runtime",),
-    ("geodesy", "primitives"),
+    ("geodesy", "labels", "primitives"),
     ("hull", "sorting", "region", "radio", "dp", "scale"),
     ("conformance", "data", "io", "plotting"),
     ("selftest",),

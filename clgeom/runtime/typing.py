@@ -26,6 +26,7 @@ __all__ = [
     "DeviceLike",
     "FloatLike",
     "IntLike",
+    "LabelsLike",
     "NDArray",
     "Nonfinite",
     "Shape",
@@ -33,6 +34,8 @@ __all__ = [
 
 #: Arrays on the host or on a device.
 AnyArray: TypeAlias = ArrayLike | CLArray
+#: Labels: arrays, and whatever else is a column of values.
+LabelsLike: TypeAlias = AnyArray | Sequence[Any]
 #: Arrays of a result, which are where those given are.
 ArrayT = TypeVar("ArrayT", NDArray[Any], CLArray)
 #: What a ``device=`` parameter takes: part of a device's name, a device, a session of it, or None for the default.

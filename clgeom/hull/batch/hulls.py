@@ -21,6 +21,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
+from clgeom.labels import as_array, as_labels
 from clgeom.primitives.compact import compact
 from clgeom.runtime.arguments import one_of, unmasked
 from clgeom.runtime.arrays import (
@@ -38,10 +39,11 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import Plan, Scratch, Step, as_array, run, to_array
+from clgeom.runtime.launch import Plan, Scratch, Step, run, to_array
+from clgeom.runtime.launch import as_array as as_array_on_device
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, NDArray, Nonfinite
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, LabelsLike, NDArray, Nonfinite
 from clgeom.sorting.radix.sort import argsort
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ if TYPE_CHECKING:
         nonfinite: Nonfinite
         device: DeviceLike
         profile: bool
+
+    class LabelOptions(Options, total=False):
+        """What `convex_hulls_by_label` takes beside."""
+
+        noise: object
 
 
 HEADS = "hull/batch/batch_heads"
@@ -125,14 +132,17 @@ def convex_hulls(
 
 @overload
 def convex_hulls_by_label(
-    points: ArrayLike, labels: AnyArray, **options: Unpack[Options]
+    points: ArrayLike, labels: LabelsLike, **options: Unpack[LabelOptions]
 ) -> HullBatch[NDArray[Any]]: ...
 @overload
-def convex_hulls_by_label(points: CLArray, labels: AnyArray, **options: Unpack[Options]) -> HullBatch[CLArray]: ...
+def convex_hulls_by_label(
+    points: CLArray, labels: LabelsLike, **options: Unpack[LabelOptions]
+) -> HullBatch[CLArray]: ...
 def convex_hulls_by_label(
     points: AnyArray,
-    labels: AnyArray,
+    labels: LabelsLike,
     *,
+    noise: object = None,
     collinear: Collinear = "drop",
     nonfinite: Nonfinite = "raise",
     device: DeviceLike = None,
@@ -143,32 +153,52 @@ def convex_hulls_by_label(
     Parameters
     ----------
     points : array_like or pyopencl.array.Array, shape (n, 2)
-    labels : array_like or pyopencl.array.Array of int, shape (n,)
-        Never negative, in any order.
+    labels : array_like, pandas Series or Index, pyarrow Array, Polars Series or pyopencl.array.Array, shape (n,)
+        Integers of any sign, floats, bools, text, dates, categories, or other values of one kind that sort; in any
+        order. A point whose label is null (None, NaN, NaT, pandas.NA, masked) is in no group.
+    noise : optional
+        A label whose points are in no group either, such as the -1 of scikit-learn's DBSCAN.
     collinear, nonfinite, device, profile
         As in `convex_hulls`.
 
     Returns
     -------
     HullBatch
-        Its groups are the distinct labels in ascending order, `labels`. Vertices are indices into `points` as given.
+        Its groups are the distinct labels in ascending order, `labels`; categories are in the order of their type.
+        Vertices are indices into `points` as given. `left_out` is the number of points that are in no group.
 
     Raises
     ------
     InvalidInput
-        As in `convex_hulls`, and for labels that are negative, masked or no integers, or not as many as the points.
+        As in `convex_hulls`; for labels that do not sort, or are not as many as the points; for `noise` that is of
+        another kind than the labels.
+
+    Notes
+    -----
+    As in NumPy, -0.0 and 0.0 are one label, and the text "1" is not the number 1. Points in no group may have
+    coordinates that are not finite.
 
     Examples
     --------
     >>> import clgeom
-    >>> batch = clgeom.convex_hulls_by_label([(0, 0), (5, 5), (1, 0), (0, 1), (6, 6)], [3, 8, 3, 3, 8])
+    >>> points = [(0, 0), (5, 5), (1, 0), (0, 1), (6, 6)]
+    >>> batch = clgeom.convex_hulls_by_label(points, ["south", "north", "south", "south", "north"])
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
-    ([3, 8], [0, 2, 3], [1, 4])
+    (['north', 'south'], [1, 4], [0, 2, 3])
+    >>> clgeom.convex_hulls_by_label(points, [0, 1, 0, 0, -1], noise=-1)
+    HullBatch(2 hulls, 4 vertices, labelled, 1 point left out)
     """
     points = as_given(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
-    order, offsets, labels = _grouped(labels, points, call)
-    return replace(call.answer(points, offsets, order), labels=labels)
+    given = as_labels(labels, noise, caller=call.caller)
+    order, offsets, column = _grouped(given, points, call)
+    return replace(
+        call.answer(points, offsets, order),
+        labels=as_array(column),
+        label_column=column,
+        label_name=given.name,
+        left_out=len(points) - int(offsets[-1]),
+    )
 
 
 # Arguments ------------------------------------------------------------------------------------------------------
@@ -200,43 +230,36 @@ def _integers(values, name, shape, *, caller):
 
 
 def _grouped(labels, points, call):
-    """(order, offsets, labels): which points come in which group, None when they are grouped as they are."""
-    caller, n = call.caller, len(points)
-    on_device = is_device_array(labels)
-    array = labels if on_device else _integers(labels, "labels", "(n,)", caller=caller)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
+    """(order, offsets, column of labels): which points come in which group, None when they are grouped as they are."""
+    n, keys = len(points), labels.keys
+    if len(keys) != n:
         raise InvalidInput(
-            f"The 'labels' parameter of {caller} must be integers of shape (n,). "
-            f"Got {array.dtype} of shape {array.shape} instead."
+            f"The 'labels' parameter of {call.caller} must have one label for each of the {n} points. "
+            f"Got {len(keys)} instead."
         )
-    if len(array) != n:
-        raise InvalidInput(
-            f"The 'labels' parameter of {caller} must have one label for each of the {n} points. "
-            f"Got {len(array)} instead."
-        )
-    if on_device and n and is_device_array(points):
-        found = _grouped_on_device(array, call)
-        if found is not None:
-            return found
-    host = fetched(array) if on_device else array
-    if host.dtype.kind == "i" and n and host.min() < 0:
-        k = int(np.argmax(host < 0))
-        raise InvalidInput(f"The 'labels' parameter of {caller} must not be negative. Got {host[k]} at [{k}] instead.")
-    order = None
-    if n and (host[1:] < host[:-1]).any():
-        order = argsort(host, device=call.session)
-        host = np.take(host, order)
-    begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
-    return order, np.append(begins, n), host[begins]
+    if is_device_array(keys) and is_device_array(points) and n:
+        order, offsets, distinct = _grouped_on_device(keys, call)
+    else:
+        host, order = fetched(keys) if is_device_array(keys) else keys, None
+        if n and not (host[1:] >= host[:-1]).all():  # NaN is in no order
+            order = argsort(host, device=call.session)
+            host = np.take(host, order)
+        begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
+        offsets, distinct = np.append(begins, n), host[begins]
+    absent = labels.is_absent(distinct)
+    if absent.any():
+        counts = np.diff(offsets)
+        kept = np.repeat(~absent, counts)
+        order = np.flatnonzero(kept) if order is None else (fetched(order) if is_device_array(order) else order)[kept]
+        offsets, distinct = np.append(0, np.cumsum(counts[~absent])), distinct[~absent]
+    return order, offsets, labels.column_of(distinct)
 
 
 def _grouped_on_device(labels, call):
-    """`_grouped` for points and labels that are on the device: the order stays there. None if a label is negative."""
+    """(order, offsets, distinct labels) of labels that are on the device, as the points are: the order stays there."""
     session, n = call.session, len(labels)
     order = argsort(labels, device=session)
     ordered = picked_on_device(session, labels, order, caller=call.caller)
-    if labels.dtype.kind == "i" and fetched(ordered[:1])[0] < 0:
-        return None
     policy = select(session.profile, HEADS, labels.dtype, n)
     values = as_device_values(session, ordered, caller=call.caller)
     heads = Scratch("heads", np.uint8, n)
@@ -244,7 +267,7 @@ def _grouped_on_device(labels, call):
     moved = n * (1 + labels.dtype.itemsize)
     step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
     result = run(session, Plan(step), values=values)
-    begins = compact(as_array(session, result[heads], n, np.uint8), device=session)
+    begins = compact(as_array_on_device(session, result[heads], n, np.uint8), device=session)
     distinct = picked_on_device(session, ordered, begins.astype(np.uint32), caller=call.caller)
     return order, np.append(begins, n), fetched(distinct)
 

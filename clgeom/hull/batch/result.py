@@ -42,6 +42,8 @@ class HullBatch(Generic[ArrayT]):
         Coordinates of the vertices, in the type the hulls were computed in.
     labels : ndarray, shape (m,), or None
         The groups' labels, ascending.
+    left_out : int
+        Number of points in no group, whose label is null or `noise`.
     phases : tuple of Phase
         What each launch on the device was and took.
 
@@ -71,14 +73,19 @@ class HullBatch(Generic[ArrayT]):
     perimeters: ArrayT = field(repr=False)
     points: ArrayT = field(repr=False)
     labels: NDArray[Any] | None = field(default=None, repr=False)
+    left_out: int = 0
     phases: tuple[Phase, ...] = field(default=(), repr=False)
     session: Session | None = field(default=None, repr=False)
     keep: bool = field(default=False, repr=False)
     group_offsets: Any = field(default=None, repr=False)
+    label_column: Any = field(default=None, repr=False)
+    label_name: str | None = field(default=None, repr=False)
+    crs: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"
-        return f"HullBatch({len(self):,} hulls, {len(self.vertices):,} vertices{labels})"
+        left = f", {self.left_out:,} point{'s' * (self.left_out != 1)} left out" if self.left_out else ""
+        return f"HullBatch({len(self):,} hulls, {len(self.vertices):,} vertices{labels}{left})"
 
     def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process, device arrays on their device
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
