@@ -57,11 +57,6 @@ if TYPE_CHECKING:
         device: DeviceLike
         profile: bool
 
-    class LabelOptions(Options, total=False):
-        """What `convex_hulls_by_label` takes beside."""
-
-        noise: object
-
 
 HEADS = "hull/batch/batch_heads"
 
@@ -132,11 +127,11 @@ def convex_hulls(
 
 @overload
 def convex_hulls_by_label(
-    points: ArrayLike, labels: LabelsLike, **options: Unpack[LabelOptions]
+    points: ArrayLike, labels: LabelsLike, *, noise: object = None, **options: Unpack[Options]
 ) -> HullBatch[NDArray[Any]]: ...
 @overload
 def convex_hulls_by_label(
-    points: CLArray, labels: LabelsLike, **options: Unpack[LabelOptions]
+    points: CLArray, labels: LabelsLike, *, noise: object = None, **options: Unpack[Options]
 ) -> HullBatch[CLArray]: ...
 def convex_hulls_by_label(
     points: AnyArray,
