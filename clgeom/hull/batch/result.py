@@ -11,8 +11,10 @@ from typing import Any, Generic, overload
 
 import numpy as np
 
+from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
+from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
 from clgeom.runtime.device import Session
@@ -25,7 +27,7 @@ RUN = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class HullBatch(Generic[ArrayT]):
+class HullBatch(Exchange, Generic[ArrayT]):
     """The convex hulls of many groups of points.
 
     Parameters
@@ -46,6 +48,8 @@ class HullBatch(Generic[ArrayT]):
         Number of points in no group, whose label is null or `noise`.
     phases : tuple of Phase
         What each launch on the device was and took.
+    crs : object or None
+        Coordinate reference system, where the points came with one.
 
     Notes
     -----
@@ -150,7 +154,7 @@ class HullBatch(Generic[ArrayT]):
             _get(self.perimeters).tolist(),
             self.sizes.tolist(),
         )
-        labels = {} if self.labels is None else {"label": _get(self.labels).tolist()}
+        labels = {} if self.labels is None else {"label": json_values(self.labels)}
         for i, hull in enumerate(self):
             more = {name: values[i] for name, values in (columns or labels).items()}
             measures = {"points": sizes[i], "area": _finite(areas[i]), "perimeter": _finite(perimeters[i])}
@@ -162,8 +166,7 @@ class HullBatch(Generic[ArrayT]):
 
     def to_shapely(self) -> NDArray[np.object_]:
         """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
-        import shapely
-
+        shapely = require_shapely()
         host, dimensions = self._host, self.dimensions
         made = np.full(len(self), shapely.GeometryCollection(), object)
         group = np.repeat(np.arange(len(self)), np.diff(host.offsets))
@@ -179,6 +182,14 @@ class HullBatch(Generic[ArrayT]):
             else:
                 made[which] = shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
         return made
+
+    def _columns(self):
+        return {"points": self.sizes, "area": _get(self.areas), "perimeter": _get(self.perimeters)}
+
+    def _labels(self):
+        if self.labels is None:
+            return {}
+        return label_columns(self.labels if self.label_column is None else self.label_column, self.label_name)
 
 
 @dataclass(frozen=True)
