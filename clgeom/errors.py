@@ -68,6 +68,10 @@ class DeviceWarning(UserWarning):
     """A device does not support a faster method. The answer is right; it came by another method."""
 
 
+class InputWarning(UserWarning):
+    """Something about an input that the result does not show: a dimension that is left out, a copy from a device."""
+
+
 def short(value) -> str:
     """A value as messages show it."""
     try:

@@ -20,15 +20,18 @@ TAKEN = frozenset(
 )
 
 
-def crs_of(points) -> Any:
-    """The coordinate reference system that an object of GeoPandas carries, None for other points."""
+def is_geopandas(rows) -> bool:
+    """Whether this is a GeoDataFrame or a GeoSeries."""
     geopandas = sys.modules.get("geopandas")
-    if geopandas is not None and isinstance(points, (geopandas.GeoSeries, geopandas.GeoDataFrame)):
-        try:
-            return points.crs
-        except AttributeError:  # a frame without geometry
-            return None
-    return getattr(points, "crs", None) if type(points).__name__ == "GeometryArray" else None
+    return geopandas is not None and isinstance(rows, (geopandas.GeoSeries, geopandas.GeoDataFrame))
+
+
+def crs_of(points) -> Any:
+    """The coordinate reference system that points of GeoPandas carry, None for others."""
+    try:
+        return points.crs if is_geopandas(points) else None
+    except AttributeError:  # a frame without an active geometry
+        return None
 
 
 class Exchange:

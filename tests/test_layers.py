@@ -18,7 +18,7 @@ LAYERS = (
     ("geodesy", "labels", "primitives"),
     ("exchange",),
     ("hull", "sorting", "region", "radio", "dp", "scale"),
-    ("conformance", "data", "io", "plotting"),
+    ("conformance", "data", "io", "pandas", "plotting"),
     ("selftest",),
     ("commands",),
     ("__main__",),
