@@ -189,6 +189,8 @@ def _json_value(value):
 
 
 def _as_index(pandas, column):
+    if getattr(column, "dtype", None) == np.float16:  # pandas has no index of those
+        column = column.astype(np.float32)
     return pandas.Index(column.to_pandas()) if hasattr(column, "to_pylist") else pandas.Index(column)
 
 
