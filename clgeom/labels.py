@@ -20,7 +20,7 @@ from clgeom.optional import require
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.device_arrays import fetched, is_device_array
 
-EXPECTED = "labels of shape (n,): integers, floats, text, dates, categories, or other values of one kind that sort"
+EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
 #: Labels of Arrow that one thread makes into numbers.
 PIECE = 1 << 20
 
@@ -54,7 +54,7 @@ class Labels:
         return found
 
 
-def as_labels(labels, noise, *, caller: str) -> Labels:
+def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
     """The `labels` and `noise` parameters of a public function as keys.
 
     Parameters
@@ -62,22 +62,22 @@ def as_labels(labels, noise, *, caller: str) -> Labels:
     labels : array_like, pandas Series, Index or array, pyarrow Array, Polars Series, pyopencl.array.Array
     noise : object
         The label of points in no group, None for no such label.
-    caller : str
-        The public function, for messages.
+    caller, name : str
+        The public function and its parameter, for messages.
 
     Raises
     ------
     InvalidInput
         The labels are not one-dimensional, do not sort, or `noise` cannot be one of them.
     """
-    name = getattr(labels, "name", None)
+    title = getattr(labels, "name", None)
     try:
         found = _as_labels(labels, noise)
     except _BadNoise as error:
         raise wrong("noise", caller, f"a label of the kind of 'labels', {error}", short(noise)) from error
     except _BadLabels as error:
-        raise wrong("labels", caller, EXPECTED, str(error)) from error
-    return Labels(found.keys, found.column_of, found.absent, name if isinstance(name, str) else None)
+        raise wrong(name, caller, EXPECTED, str(error)) from error
+    return Labels(found.keys, found.column_of, found.absent, title if isinstance(title, str) else None)
 
 
 class _BadLabels(Exception):

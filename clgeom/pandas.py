@@ -5,7 +5,7 @@ Examples
 >>> import pandas, clgeom.pandas
 >>> trees = pandas.DataFrame({"plot": ["a", "b", "a", "a"], "x": [0, 5, 4, 0], "y": [0, 5, 0, 3]})
 >>> trees.clgeom.total_hull().area
-12.5
+17.5
 >>> trees["x"].clgeom.sort().tolist()
 [0, 0, 4, 5]
 """
@@ -217,7 +217,7 @@ class SeriesAccessor(Geometries):
         return self._order("argsort", descending, device)
 
     def _order(self, caller, descending, device):
-        labels = as_labels(self._rows, None, caller=caller)
+        labels = as_labels(self._rows, None, caller=caller, name="series")
         keys = labels.keys
         order = argsort(keys, descending=descending, device=device)
         if not descending and keys.dtype.kind != "f":  # keys of missing values are the least
@@ -248,7 +248,8 @@ def _unknown(frame, name, parameter, caller):
     names = [str(column) for column in frame.columns]
     near = difflib.get_close_matches(str(name), names, 1)
     meant = f"; did you mean {near[0]!r}?" if near else f". It has {listed(names)}."
-    return InvalidInput(f"The '{parameter}' parameter of {caller} must name columns. Got {short(name)} instead{meant}")
+    words = f"The '{parameter}' parameter{'s' * (' ' in parameter)} of {caller} must name columns."
+    return InvalidInput(f"{words} Got {short(name)} instead{meant}")
 
 
 pandas.api.extensions.register_dataframe_accessor("clgeom")(FrameAccessor)

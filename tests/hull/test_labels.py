@@ -209,7 +209,9 @@ def test_columns_refused():
         polars.Series([[1], [2], [3]]),
         polars.DataFrame({"a": [1, 2, 3]}),
     ):
-        with pytest.raises(InvalidInput, match=r"The 'labels' parameter of convex_hulls_by_label must be labels of"):
+        with pytest.raises(
+            InvalidInput, match=r"The 'labels' parameter of convex_hulls_by_label must be integers, floats"
+        ):
             convex_hulls_by_label(np.zeros((3, 2), np.float32), labels)
 
 
