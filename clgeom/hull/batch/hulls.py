@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.exchange import crs_of
 from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
@@ -120,8 +121,8 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
-    points = as_given(points, caller="convex_hulls")
-    call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
+    crs, points = crs_of(points), as_given(points, caller="convex_hulls")
+    call = _Call("convex_hulls", points, collinear, nonfinite, device, profile, crs)
     return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
 
 
@@ -183,8 +184,8 @@ def convex_hulls_by_label(
     >>> clgeom.convex_hulls_by_label(points, [0, 1, 0, 0, -1], noise=-1)
     HullBatch(2 hulls, 4 vertices, labelled, 1 point left out)
     """
-    points = as_given(points, caller="convex_hulls_by_label")
-    call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
+    crs, points = crs_of(points), as_given(points, caller="convex_hulls_by_label")
+    call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile, crs)
     given = as_labels(labels, noise, caller=call.caller)
     order, offsets, column = _grouped(given, points, call)
     return replace(
@@ -270,8 +271,8 @@ def _grouped_on_device(labels, call):
 class _Call:
     """What the public calls share: the checked choices, and the way from points and offsets to the batch."""
 
-    def __init__(self, caller, points, collinear, nonfinite, device, profile):
-        self.caller, self.nonfinite, self.profile = caller, nonfinite, profile
+    def __init__(self, caller, points, collinear, nonfinite, device, profile, crs):
+        self.caller, self.nonfinite, self.profile, self.crs = caller, nonfinite, profile, crs
         one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
         if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
@@ -319,6 +320,7 @@ class _Call:
             session=self.session,
             keep=self.keep,
             group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
+            crs=self.crs,
         )
 
     def _solved(self, points, offsets, on_device):
