@@ -172,6 +172,8 @@ def test_points_left_out_may_be_anything():
     assert convex_hulls_by_label(points, [7, 7, 7, -1, -1], noise=-1).areas.tolist() == [0.5]
     with pytest.raises(InvalidInput, match=re.escape("must be finite. Got nan at index [3, 0] instead")):
         convex_hulls_by_label(points, [7, 7, 7, -1, -1])
+    with pytest.raises(InvalidInput, match=re.escape("must be finite. Got inf at index [4, 0] instead")):
+        convex_hulls_by_label(points, [8, 7, 7, -1, 8], noise=-1)
     batch = convex_hulls_by_label(points, ["a", "a", "a", "b", None], nonfinite="drop")
     assert batch.labels.tolist() == ["a", "b"] and batch.dimensions.tolist() == [2, -1] and batch.left_out == 1
 

@@ -300,7 +300,7 @@ class _Call:
                 numbers, order = order[among >= 0], among[among >= 0]
         if not on_device:
             left = canonical_points(left, caller=self.caller)
-        self.given = left
+        self.given, self.order = left, order
         if order is not None:
             left = self._ordered(left, order)
         with recording(self.profile) as phases:
@@ -357,8 +357,13 @@ class _Call:
         return tuple(to_array(self.session, result, queue=self.queue) for result in results)
 
     def refuse(self):
-        """Raise the error that names the first point that is not finite."""
-        refuse_nonfinite(as_device_points(self.session, self.given, caller=self.caller), caller=self.caller)
+        """Raise the error that names the first point of a group that is not finite."""
+        given = self.given
+        if self.order is not None and len(self.order) < len(given):
+            host, order = (fetched(part) if is_device_array(part) else part for part in (given, self.order))
+            given = np.zeros_like(host)
+            given[order] = host[order]
+        refuse_nonfinite(as_device_points(self.session, given, caller=self.caller), caller=self.caller)
 
 
 # Parts that one allocation holds --------------------------------------------------------------------------------
