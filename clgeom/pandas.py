@@ -135,7 +135,7 @@ class Geometries:
                 raise InvalidInput(
                     f"The series of {caller} must hold geometries. Got {rows.dtype} instead: use the frame's accessor."
                 )
-            columns = [_column(rows, name, caller).to_numpy() for name in (x, y)]
+            columns = [_coordinates(rows, name, caller) for name in (x, y)]
             return np.stack(columns, axis=1), np.arange(len(rows)), crs
         own = crs_of(rows)
         if crs is not None:
@@ -148,8 +148,9 @@ class Geometries:
         except AttributeError as error:
             raise InvalidInput(f"The frame of {caller} must have an active geometry column: set_geometry().") from error
         shapely = require_shapely()
-        if shapely.has_z(shapes).any():
-            warn(f"{caller} leaves out the Z of the geometries", InputWarning)
+        for letter, has in (("Z", shapely.has_z), ("M", getattr(shapely, "has_m", _has_none))):
+            if has(shapes).any():
+                warn(f"{caller} leaves out the {letter} of the geometries", InputWarning)
         points, rows = shapely.get_coordinates(shapes, return_index=True)
         return points, rows, own
 
@@ -237,10 +238,25 @@ def _completed(frame, count):
     return frame.astype({"points": np.int64})
 
 
-def _column(frame, name, caller):
+def _has_none(shapes):
+    """Stands for ``shapely.has_m``, which Shapely has from 2.1 on, with GEOS 3.12: before there is no M."""
+    return np.zeros(len(shapes), bool)
+
+
+def _coordinates(frame, name, caller):
+    """A column as an array of numbers, NaN for missing ones."""
     if name not in frame.columns:
         raise _unknown(frame, name, "x' and 'y", caller)
-    return frame[name]
+    column = frame[name]
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return column.to_numpy()
+    try:
+        return column.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The 'x' and 'y' parameters of {caller} must name columns of numbers. Got {short(name)} of {column.dtype} "
+            "instead."
+        ) from error
 
 
 def _unknown(frame, name, parameter, caller):

@@ -88,6 +88,9 @@ def test_geometries_of_every_type():
     solid = geopandas.GeoSeries.from_xy([0, 1, 0], [0, 0, 1], [5, 6, 7])
     with pytest.warns(InputWarning, match="total_hull leaves out the Z of the geometries"):
         assert solid.clgeom.total_hull().area == 0.5
+    if hasattr(shapely, "has_m"):
+        with pytest.warns(InputWarning, match="total_hull leaves out the M of the geometries"):
+            geopandas.GeoSeries([shapely.from_wkt("LINESTRING M (0 0 1, 1 1 2)")]).clgeom.total_hull()
 
 
 def test_total_hull_and_region():
@@ -109,10 +112,16 @@ def test_columns_of_coordinates():
     assert found.crs == SYSTEM and found.geometry.name == "geometry"
     assert found["area"].tolist() == frame.clgeom.convex_hull(by="tile")["area"].tolist()
     assert plain.clgeom.total_hull(x="lon", y="lat").area == frame.clgeom.total_hull().area
+    plain = plain.astype({"lon": "Float64", "lat": "double[pyarrow]"})
+    plain.loc[plain.index[0], "lon"] = pandas.NA
+    with pytest.raises(InvalidInput, match=re.escape("must be finite. Got nan at index [0, 0] instead")):
+        plain.clgeom.total_hull(x="lon", y="lat")
+    found = plain.clgeom.total_hull(x="lon", y="lat", nonfinite="drop")
+    assert found.area == frame.iloc[1:].clgeom.total_hull().area
 
 
 FRAME = survey(9)
-PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0]})
+PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
 
 
 @pytest.mark.parametrize(
@@ -125,8 +134,9 @@ PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0]})
         (lambda: FRAME.clgeom.total_hull(crs=4326), "'crs' parameter of total_hull is for columns x and y. Got 4326"),
         (
             lambda: PLAIN.clgeom.total_hull(),
-            "parameters of total_hull must name columns. Got 'x' instead. It has east, y.",
+            "parameters of total_hull must name columns. Got 'x' instead. It has east, y, name.",
         ),
+        (lambda: PLAIN.clgeom.total_hull(x="name"), "must name columns of numbers. Got 'name' of str instead."),
         (lambda: PLAIN["y"].clgeom.total_hull(), "The series of total_hull must hold geometries. Got float64 instead"),
         (lambda: geopandas.GeoDataFrame({"a": [1]}).clgeom.total_hull(), "must have an active geometry column"),
         (lambda: FRAME.clgeom.convex_hull(by="tile", collinear="x"), "'collinear' parameter of convex_hulls_by_label"),

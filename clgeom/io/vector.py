@@ -125,6 +125,8 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
     """
     target, suffix = check_features_output(path), Path(path).suffix.lower()
     given = printable(os.fspath(path))
+    if layer is not None and suffix != ".gpkg":
+        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
     system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
     if suffix in GEOJSON:
         content = _geojson(table, system, given)

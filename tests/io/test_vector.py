@@ -281,6 +281,8 @@ def test_layers(tmp_path):
 
 def test_outputs_refused(tmp_path):
     hull = clgeom.convex_hull(POINTS)
+    with pytest.raises(InvalidInput, match="'layer' parameter is for GeoPackages. Got '.*a.fgb' instead"):
+        hull.to_file(tmp_path / "a.fgb", layer="x")
     for name, message in (
         ("a.tif", "must end in one of .fgb, .geojson, .gpkg, .json, .parquet, .shp."),
         ("no/a.gpkg", "there is no folder"),
