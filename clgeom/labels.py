@@ -102,11 +102,12 @@ def _as_labels(labels, noise):
         return _of_arrow(labels.to_arrow(), noise)
     if pyarrow is not None and isinstance(labels, (pyarrow.Array, pyarrow.ChunkedArray)):
         return _of_arrow(labels, noise)
-    if hasattr(labels, "__arrow_c_stream__") and not hasattr(labels, "__array__"):
-        require("PyArrow", "Labels from another Arrow library")
+    one, many = hasattr(labels, "__arrow_c_array__"), hasattr(labels, "__arrow_c_stream__")
+    if (one or many) and not hasattr(labels, "__array__"):
+        require("PyArrow", "Labels of another Arrow library")
         import pyarrow
 
-        return _of_arrow(pyarrow.chunked_array(labels), noise)
+        return _of_arrow(pyarrow.array(labels) if one else pyarrow.chunked_array(labels), noise)
     if isinstance(labels, np.ma.MaskedArray):
         if labels.ndim == 1 and np.ma.is_masked(labels):
             return _of_objects(labels.tolist(), labels.dtype, noise)

@@ -171,7 +171,14 @@ class Geometries:
             raise InvalidInput(
                 f"The 'by' and 'level' parameters of convex_hull must be those of pandas' groupby. {error}"
             ) from error
-        kept = np.ones(len(index), bool) if noise is None else ~np.asarray(index == noise, bool)
+        kept = np.ones(len(index), bool)
+        if noise is not None:
+            try:
+                kept[[place for place in index.get_indexer([noise]) if place >= 0]] = False
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(
+                    f"The 'noise' parameter of convex_hull must be a value of 'by'. Got {short(noise)} instead."
+                ) from error
         number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)  # the last is that of -1
         groups, index = number[groups.fillna(-1).to_numpy(np.int64)], index[kept]
         return groups, index, int((groups < 0).sum())

@@ -69,6 +69,12 @@ def test_noise(by, noise):
     assert found.attrs["left_out"] == (frame[by].isna() | (frame[by] == noise)).sum()
 
 
+def test_noise_of_several_columns():
+    frame = survey().query("tile != 'b' and cluster == 1")
+    found = frame.clgeom.convex_hull(by=["tile", "cluster"], noise=("c", 1))
+    assert found.index.tolist() == [("a", 1)] and found.attrs["left_out"] == (frame["tile"] == "c").sum()
+
+
 def test_a_hull_for_each_row():
     shapes = survey(20).buffer(5).rename("buffer")
     shapes.iloc[3], shapes.iloc[7] = None, shapely.Polygon()
@@ -139,6 +145,10 @@ PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
         (lambda: PLAIN.clgeom.total_hull(x="name"), "must name columns of numbers. Got 'name' of str instead."),
         (lambda: PLAIN["y"].clgeom.total_hull(), "The series of total_hull must hold geometries. Got float64 instead"),
         (lambda: geopandas.GeoDataFrame({"a": [1]}).clgeom.total_hull(), "must have an active geometry column"),
+        (
+            lambda: FRAME.clgeom.convex_hull(by="tile", noise=[{}]),
+            "'noise' parameter of convex_hull must be a value of",
+        ),
         (lambda: FRAME.clgeom.convex_hull(by="tile", collinear="x"), "'collinear' parameter of convex_hulls_by_label"),
     ],
 )

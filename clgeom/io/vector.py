@@ -146,7 +146,7 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
 
 def _by_gdal(target, given, driver, table, system, layer):
     import pyarrow
-    import pyogrio
+    import pyogrio.raw
 
     table, kind, missing = _of_one_kind(pyarrow, table, driver, given)
     options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": False}

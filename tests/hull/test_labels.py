@@ -75,6 +75,11 @@ def column_forms():
     yield "Arrow floats", pyarrow.array(FLOATS), FLOATS
     yield "Arrow bools", pyarrow.array(BOOLS), BOOLS
     yield "Arrow dates", pyarrow.array(DATES), DATES
+    for method, held in (
+        ("__arrow_c_array__", pyarrow.array(TEXT)),
+        ("__arrow_c_stream__", pyarrow.chunked_array([TEXT])),
+    ):
+        yield f"an object with {method}", type("Other", (), {method: staticmethod(getattr(held, method))})(), TEXT
     yield "Polars text", polars.Series("tile", TEXT), TEXT
     yield "Polars categories", polars.Series(TEXT, dtype=polars.Categorical), TEXT
     yield "Polars integers", polars.Series(NUMBERS), NUMBERS
@@ -124,6 +129,26 @@ def test_labels_keep_type_and_name():
         assert convex_hulls_by_label(points, pandas.Series([5, 3, 5], dtype=dtype)).label_column.dtype == dtype
     zoned = pyarrow.array([1, 2, 1], pyarrow.timestamp("s", "Europe/Berlin"))
     assert convex_hulls_by_label(points, zoned).label_column.type == zoned.type
+
+
+def test_labels_that_are_all_null():
+    pandas, pyarrow, polars = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "polars"))
+    nulls = [None] * 3
+    for labels in (
+        nulls,
+        [float("nan")] * 3,
+        np.ma.masked_all(3, np.int64),
+        np.array(["NaT"] * 3, "M8[s]"),
+        pandas.Series(nulls),
+        pandas.array([pandas.NA] * 3, "Int64"),
+        pandas.Categorical(nulls, ["a"]),
+        pyarrow.nulls(3),
+        pyarrow.array(nulls, pyarrow.string()),
+        polars.Series(nulls),
+    ):
+        for noise in (None, *([-1] if isinstance(labels, np.ma.MaskedArray) else [])):
+            batch = convex_hulls_by_label(np.full((3, 2), np.nan), labels, noise=noise)
+            assert len(batch) == 0 and batch.left_out == 3 and len(batch.to_pandas()) == 0, labels
 
 
 def test_long_arrow_labels_go_in_pieces(monkeypatch):
