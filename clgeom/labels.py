@@ -19,6 +19,7 @@ from clgeom.errors import is_integer, short
 from clgeom.optional import require
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.interop.objects import values_of
 
 EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
 #: Labels of Arrow that one thread makes into numbers.
@@ -72,7 +73,7 @@ def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
     """
     title = getattr(labels, "name", None)
     try:
-        found = _as_labels(labels, noise)
+        found = _as_labels(labels, noise, caller, name)
     except _BadNoise as error:
         raise wrong("noise", caller, f"a label of the kind of 'labels', {error}", short(noise)) from error
     except _BadLabels as error:
@@ -88,7 +89,7 @@ class _BadNoise(Exception):
     """Says what kind the labels are."""
 
 
-def _as_labels(labels, noise):
+def _as_labels(labels, noise, caller, name):
     pandas, pyarrow, polars = (sys.modules.get(name) for name in ("pandas", "pyarrow", "polars"))
     if is_device_array(labels):
         host = labels if labels.dtype.kind in "iu" else fetched(labels)
@@ -115,7 +116,7 @@ def _as_labels(labels, noise):
     if isinstance(labels, np.ndarray):
         return _of_numpy(labels, noise)
     try:
-        array = np.asarray(labels)
+        array = np.asarray(values_of(labels, caller=caller, name=name))
     except (ValueError, TypeError) as error:
         raise _BadLabels(f"what is no array ({error})") from error
     if array.ndim == 1 and array.dtype.kind in "USO" and isinstance(labels, (list, tuple)):

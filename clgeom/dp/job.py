@@ -14,6 +14,7 @@ from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.launch import run
 
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
@@ -165,6 +166,7 @@ def _value(p: Parameter, value, *, caller):
             raise refuse("text that is not ASCII") from error
     if is_device_array(value):
         value = fetched(value)
+    value = values_of(value, caller=caller, name=p.name)
     typed = hasattr(value, "dtype")
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise refuse("an array with masked elements")

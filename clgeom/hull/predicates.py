@@ -9,7 +9,14 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.primitives.extremes import require_finite
-from clgeom.runtime.arrays import as_device_points, c_name, canonical_one_or_more, is_device_array, session_of
+from clgeom.runtime.arrays import (
+    as_device_points,
+    c_name,
+    canonical_one_or_more,
+    is_device_array,
+    one_or_more_as_given,
+    session_of,
+)
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import Plan, Scratch, Step, run
 from clgeom.runtime.tuning import select
@@ -47,12 +54,11 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     >>> clgeom.orient2d((0, 0), (1, 0), [(0, 1), (0, -1), (5, 0)]).tolist()
     [1, -1, 0]
     """
-    names = "abc"
-    given = dict(zip(names, (a, b, c)))
+    given = {name: one_or_more_as_given(value, caller="orient2d", name=name) for name, value in zip("abc", (a, b, c))}
     on_device = [value for value in given.values() if is_device_array(value)]
     session = session_of(on_device[0] if on_device else None, device)
     alike = _alike_on_device(given) if on_device else _alike(given)
-    single = all(len(np.shape(value)) == 1 for value in given.values())
+    single = all(len(value.shape) == 1 for value in given.values())
     arrays = {
         name: as_device_points(session, value, caller="orient2d", name=name, compared=False)
         for name, value in alike.items()

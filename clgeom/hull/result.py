@@ -97,10 +97,10 @@ class Hull(Exchange):
         -------
         ndarray of bool, shape (m,), or one bool for a single point
         """
-        queries = canonical_queries(points, caller="Hull.contains")
+        queries, single = canonical_queries(points, caller="Hull.contains")
         dtype = np.result_type(queries, self.points)
         inside = self._contains(queries.astype(dtype, copy=False), self.points.astype(dtype, copy=False))
-        return bool(inside[0]) if np.shape(points) == (2,) else inside
+        return bool(inside[0]) if single else inside
 
     def _contains(self, queries, corners):
         if len(queries) == 0 or self.dimension < 0:

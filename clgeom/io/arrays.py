@@ -14,8 +14,9 @@ import zlib
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.columns import KNOWN_PAIRS, choose_columns, position_of
+from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import reading
+from clgeom.runtime.interop.columns import KNOWN_PAIRS
 from clgeom.runtime.messages import listed, printable, shown
 
 #: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text that is parsed

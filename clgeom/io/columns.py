@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.interop.columns import KNOWN_PAIRS
 from clgeom.runtime.messages import listed, shown
-
-LONGITUDES, LATITUDES = ("lon", "lng", "long", "longitude"), ("lat", "latitude")
-#: Names of x and y that are found by default, best first; compared in lower case.
-KNOWN_PAIRS = (
-    *((x, y) for y in LATITUDES for x in LONGITUDES),
-    ("x", "y"),
-    ("easting", "northing"),
-    ("east", "north"),
-    ("e", "n"),
-)
 
 
 def choose_columns(path, names, width, wanted, *, by=None):

@@ -12,8 +12,8 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
-from clgeom.io.columns import LATITUDES, LONGITUDES
 from clgeom.io.lonlat import named_lonlat, to_lonlat
+from clgeom.runtime.interop.columns import LATITUDES, LONGITUDES
 from clgeom.runtime.messages import printable, shown
 
 GEOJSON = (".geojson", ".json")

@@ -7,7 +7,7 @@ import numpy as np
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import integer
-from clgeom.runtime.arrays import as_device_values, session_of
+from clgeom.runtime.arrays import as_device_values, host_values, is_device_array, session_of
 from clgeom.runtime.launch import Plan, Scratch, Step, read, run
 from clgeom.runtime.policies import ceil_div
 
@@ -26,10 +26,12 @@ def compact(flags, *, device=None) -> np.ndarray:
     -------
     ndarray of int64, shape (number of flags set,)
     """
-    if getattr(flags, "dtype", None) in (np.dtype(bool), np.dtype(np.int8)):
+    if isinstance(flags, (list, tuple)):
+        flags = np.asarray(flags, dtype=bool)
+    elif not is_device_array(flags):
+        flags = host_values(flags, caller="compact", name="flags")
+    if flags.dtype in (np.dtype(bool), np.dtype(np.int8)):
         flags = flags.view(np.uint8)
-    elif not hasattr(flags, "dtype"):
-        flags = np.asarray(flags, dtype=bool).view(np.uint8)
     session = session_of(flags, device)
     array = as_device_values(session, flags, caller="compact", name="flags", types=("uint8",))
     return _partition(session, array, 1, any_nonzero=True)[0]

@@ -18,6 +18,7 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import as_crs, shown
 from clgeom.radio import path_loss
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
 #: The models of `coverage_map`.
@@ -109,7 +110,9 @@ def orientation_map(
     _check_float(dtype, "orientation_map")
     towards = np.degrees(np.arctan2(east, north))
     try:
-        street = np.broadcast_to(np.asarray(street, np.float64), towards.shape)
+        street = np.broadcast_to(
+            np.asarray(values_of(street, caller="orientation_map", name="street"), np.float64), towards.shape
+        )
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"The 'street' parameter of orientation_map must be a number, or one for each cell. {error}"

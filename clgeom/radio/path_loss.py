@@ -24,6 +24,7 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.failures import failures
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.launch import (
     Plan,
     Scratch,
@@ -310,6 +311,7 @@ def _split(call, given):
             fields[name] = value
             continue
         masked = np.ma.is_masked(value)
+        value = values_of(value, caller=call.caller, name=name)
         try:
             array = np.asarray(np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value)
         except (ValueError, TypeError) as error:  # ragged lists and the like

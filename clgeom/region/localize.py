@@ -15,6 +15,7 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import same_crs, shown
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.result import as_grid
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import FloatLike
 
 METHODS = ("regions", "hulls")
@@ -136,7 +137,7 @@ def localize_masks(masks, *, transform=None) -> Location:
     """
     from clgeom.region.coverage.contours import mask_polygons
 
-    masks = np.asarray(masks)
+    masks = np.asarray(values_of(masks, caller="localize_masks", name="masks"))
     if masks.ndim != 3 or len(masks) < 2 or masks.dtype != bool:
         raise InvalidInput(
             f"The 'masks' parameter of localize_masks must be bool of shape (maps, rows, columns), two maps or more. "

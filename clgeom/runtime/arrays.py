@@ -1,9 +1,9 @@
 """Input arrays: from what the caller has to memory that kernels read. All input comes this way.
 
-Whatever ``numpy.asarray`` takes becomes a native, contiguous float32, float64 or int32 array, without a copy where it
-is one. On CPU devices kernels then read the caller's memory in place;
-other devices get a copy. A ``pyopencl.array.Array`` is used where it is. Arrays larger than one allocation are
-held in chunks.
+Whatever ``numpy.asarray`` takes, and the frames, columns and geometries that `clgeom.runtime.interop` knows, becomes a
+native, contiguous float32, float64 or int32 array, without a copy where it is one. On CPU devices kernels then read the
+caller's memory in place; other devices get a copy. A ``pyopencl.array.Array`` is used where it is. Arrays larger than
+one allocation are held in chunks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
 from clgeom.runtime.arguments import unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.interop import objects
+from clgeom.runtime.interop.geometries import is_point
 from clgeom.runtime.launch import allocate, host_buffer, map_pinned, read, write
 from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.typing import DeviceLike, DTypeLike, NDArray
@@ -154,9 +156,9 @@ def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray
         flags = points.flags
         if flags.c_contiguous and flags.aligned:
             return points
-    array = _as_array(points, caller=caller, name=name)
+    array = _unmasked_points(points, caller=caller, name=name)
     if array.size == 0 and array.ndim == 1:
-        array = array.reshape(0, 2)
+        array = np.empty((0, 2), np.float64 if array.dtype == object else array.dtype)  # objects: geometries, say
     if array.ndim != 2 or array.shape[1] != 2:
         raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.")
     return np.require(_as_coordinates(array, caller=caller, name=name), requirements=["C", "A"])
@@ -164,29 +166,43 @@ def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray
 
 def canonical_one_or_more(points, *, caller: str, name: str = "points") -> np.ndarray:
     """`canonical_points` of points, or of one point that comes as a pair."""
-    array = _as_array(points, caller=caller, name=name)
+    array = _unmasked_points(points, caller=caller, name=name)
     return canonical_points(array.reshape(1, 2) if array.shape == (2,) else array, caller=caller, name=name)
 
 
-def canonical_queries(points, *, caller: str) -> np.ndarray:
-    """Finite query points, as `canonical_points` returns them; one point may be a pair."""
-    queries = canonical_one_or_more(fetched(points) if is_device_array(points) else points, caller=caller)
+def canonical_queries(points, *, caller: str) -> tuple[np.ndarray, bool]:
+    """Finite query points, as `canonical_points` returns them, and whether they came as one point."""
+    given = fetched(points) if is_device_array(points) else one_or_more_as_given(points, caller=caller)
+    queries = canonical_one_or_more(given, caller=caller)
     if not np.isfinite(queries).all():
         row, column = np.argwhere(~np.isfinite(queries))[0]
         raise InvalidInput(
             f"The 'points' parameter of {caller} must be finite. "
             f"Got {queries[row, column]} at index [{row}, {column}] instead."
         )
-    return queries
+    return queries, given.shape == (2,)
 
 
-def _as_array(values, *, caller, name):
-    """``numpy.asarray`` with our error, masked arrays without their mask if it hides nothing."""
+def host_values(values, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
+    """The numbers of any object as an array, by ``numpy.asarray`` where that reads it; masked entries are refused."""
     unmasked(values, name, caller=caller)
+    values = objects.values_of(values, caller=caller, name=name)
+    return _as_array(values, caller=caller, name=name, expected=expected)
+
+
+def _as_array(values, *, caller, name, expected="an array of numbers"):
+    """``numpy.asarray`` with our error, masked arrays without their mask."""
     try:
         return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
-    except (ValueError, TypeError) as error:  # ragged lists and the like
-        raise InvalidInput(f"The '{name}' parameter of {caller} must be an array of numbers. {error}") from error
+    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists, arrays of another device and the like
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. {error}") from error
+
+
+def _unmasked_points(points, *, caller, name):
+    """The points of any object as an array; masked entries are refused."""
+    points = as_given(points, caller=caller, name=name)
+    unmasked(points, name, caller=caller)
+    return np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points
 
 
 def _as_coordinates(array, *, caller, name):
@@ -214,10 +230,22 @@ def _as_coordinates(array, *, caller, name):
 
 
 def as_given(points, *, caller: str, name: str = "points"):
-    """The caller's points as an array: arrays as they are, others by ``numpy.asarray``."""
-    if is_device_array(points) or isinstance(points, np.ndarray):
-        return points
-    return _as_array(points, caller=caller, name=name)
+    """The caller's points as an array: arrays of numbers as they are, other objects by what they hold."""
+    return as_given_with_sizes(points, caller=caller, name=name)[0]
+
+
+def one_or_more_as_given(points, *, caller: str, name: str = "points"):
+    """`as_given`, with shape (2,) for one point: a pair of numbers, or a geometry."""
+    given = as_given(points, caller=caller, name=name)
+    return given.reshape(2) if is_point(points) else given
+
+
+def as_given_with_sizes(points, *, caller: str, name: str = "points"):
+    """The caller's points, and how many each row of what was given has; None where each has one."""
+    if is_device_array(points) or (isinstance(points, np.ndarray) and points.dtype.kind not in "OV"):
+        return points, None
+    points, sizes = objects.points_and_sizes(points, caller=caller, name=name)
+    return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
 
 
 def leave_out(points, *, nonfinite: str, caller: str):
@@ -293,7 +321,7 @@ def as_device_values(session, values, *, caller: str, name: str = "values", type
     types = tuple(np.dtype(t) for t in (types or C_NAMES))
     if is_device_array(values):
         return _adopt(session, values, caller=caller, name=name, width=1, types=types)
-    array = _as_array(values, caller=caller, name=name)
+    array = host_values(values, caller=caller, name=name)
     if array.ndim != 1:
         raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {array.shape} instead.")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)

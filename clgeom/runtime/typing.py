@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike as NumPyLike
+from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
     from pyopencl import Device
@@ -32,6 +33,45 @@ __all__ = [
     "Shape",
 ]
 
+
+class DLPackLike(Protocol):
+    """An array of any library, on the host or on another device."""
+
+    def __dlpack__(self) -> Any: ...
+
+
+class CudaLike(Protocol):
+    """An array in the memory of CUDA."""
+
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+
+class ArrowArrayLike(Protocol):
+    """A column or a table of Arrow."""
+
+    def __arrow_c_array__(self) -> Any: ...
+
+
+class ArrowStreamLike(Protocol):
+    """A column or a table of Arrow, in chunks."""
+
+    def __arrow_c_stream__(self) -> Any: ...
+
+
+class GeometryLike(Protocol):
+    """A geometry of Shapely, or an array of them of GeoPandas."""
+
+    @property
+    def geom_type(self) -> Any: ...
+    @property
+    def has_z(self) -> Any: ...
+
+
+#: What ``numpy.asarray`` takes, and columns, tables, geometries and arrays of other devices: docs/inputs.rst.
+ArrayLike: TypeAlias = (
+    NumPyLike | DLPackLike | CudaLike | ArrowArrayLike | ArrowStreamLike | GeometryLike | Sequence[GeometryLike]
+)
 #: Arrays on the host or on a device.
 AnyArray: TypeAlias = ArrayLike | CLArray
 #: Labels: arrays, and whatever else is a column of values.

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import unmasked
-from clgeom.runtime.arrays import DeviceArray, as_device_values, is_device_array
+from clgeom.runtime.arrays import DeviceArray, as_device_values, host_values, is_device_array
 
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
@@ -129,11 +128,7 @@ def key_dtype(keys, *, caller: str, name: str = "keys") -> np.dtype:
 def as_key_array(keys, *, caller: str, name: str = "keys"):
     """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in, as it is."""
     if not is_device_array(keys):
-        unmasked(keys, name, caller=caller)
-        try:
-            keys = np.asarray(keys)
-        except (ValueError, TypeError) as error:
-            raise InvalidInput(f"The '{name}' parameter of {caller} must be an array of numbers. {error}") from error
+        keys = host_values(keys, caller=caller, name=name)
     if keys.ndim != 1:
         raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {keys.shape} instead.")
     dtype = key_dtype(keys, caller=caller, name=name)

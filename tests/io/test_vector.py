@@ -319,3 +319,17 @@ def test_crs_of_points():
     series = geopandas.GeoSeries.from_xy([1], [2], crs=SYSTEM)
     assert exchange.crs_of(series) == exchange.crs_of(series.to_frame("geometry")) == SYSTEM
     assert exchange.crs_of(geopandas.GeoDataFrame({"a": [1]})) is exchange.crs_of(POINTS) is None
+
+
+def test_results_carry_the_system_of_the_points():
+    series = geopandas.GeoSeries.from_xy(*POINTS.T, crs=SYSTEM)
+    assert clgeom.convex_hull(series).to_geopandas().crs == SYSTEM
+    assert clgeom.convex_hulls(series, [0, 20, 60]).to_geopandas().crs == SYSTEM
+    assert clgeom.convex_hulls_by_label(series.to_frame("at"), LABELS).to_geopandas().crs == SYSTEM
+    for axis in ("x", "y", "both"):
+        assert clgeom.adaptive_region(series, 4, axis=axis).to_geopandas().crs == SYSTEM
+    polygons = series.buffer(2)
+    polygons.iloc[:3] = None
+    batch = clgeom.convex_hulls_by_label(polygons, LABELS, noise="mid", nonfinite="drop")
+    expected = geopandas.GeoDataFrame({"label": LABELS}, geometry=polygons).dissolve("label").convex_hull
+    assert shapely.equals(batch.to_shapely(), expected[["north", "south"]].to_numpy()).all()

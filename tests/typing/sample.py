@@ -33,6 +33,22 @@ def hulls() -> float:
     return hull.perimeter + seconds + float(signs.sum()) + stages + kept + scipy_like.volume
 
 
+class Shared:
+    """An array of another library."""
+
+    def __dlpack__(self, *, stream: int | None = None) -> Any:
+        return points.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return points.__dlpack_device__()
+
+
+def objects() -> None:
+    assert_type(clgeom.convex_hulls(Shared(), [0, 3, 5]).areas, NDArray[Any])
+    assert clgeom.convex_hull(Shared()).contains(Shared()).all()
+    assert clgeom.orient2d(Shared(), (0, 0), (1, 1)).shape == (5,)
+
+
 def sorts(profile: bool) -> None:
     keys = np.array([3, 1, 2])
     assert_type(clgeom.sort(keys, descending=True), NDArray[Any])
@@ -87,6 +103,7 @@ def errors() -> None:
 
 if __name__ == "__main__":
     hulls()
+    objects()
     sorts(profile=False)
     regions()
     tables()

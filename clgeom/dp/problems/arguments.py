@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.interop.objects import values_of
 
 INT32, INT64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 
@@ -49,6 +50,7 @@ def numbers(values, name, *, caller, ndim=1, size=None, least=None, infinite=Fal
     what = f"{'an array' if ndim == 1 else 'a table'} of numbers"
     if np.ma.is_masked(values):
         raise wrong(caller, name, what, "masked elements")
+    values = values_of(values, caller=caller, name=name)
     try:
         array = np.asarray(values)
     except (RecursionError, MemoryError, OverflowError) as error:
@@ -109,6 +111,7 @@ def sequence(value, name, *, caller) -> np.ndarray:
         return np.frombuffer(value, np.uint8)
     if np.ma.is_masked(value):
         raise wrong(caller, name, "a sequence without masked elements", "some")
+    value = values_of(value, caller=caller, name=name)
     try:
         array = np.asarray(value)
     except (ValueError, RecursionError, MemoryError, OverflowError):

@@ -14,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 METHODS = ("auto", "bits", "equation")
@@ -224,4 +225,4 @@ def _taken(a, indices):
         return "".join(a[k] for k in indices)
     if isinstance(a, (bytes, bytearray, memoryview)):
         return bytes(np.frombuffer(a, np.uint8)[indices])
-    return np.asarray(a)[indices]
+    return np.asarray(values_of(a, caller="lcs", name="a"))[indices]

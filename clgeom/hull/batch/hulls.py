@@ -24,14 +24,15 @@ from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measure
 from clgeom.hull.convex import convex_hull
 from clgeom.labels import as_array, as_labels
 from clgeom.primitives.compact import compact
-from clgeom.runtime.arguments import one_of, unmasked
+from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
-    as_given,
+    as_given_with_sizes,
     c_name,
     canonical_points,
     chunk_bounds,
+    host_values,
     is_device_array,
     leave_out,
     refuse_nonfinite,
@@ -84,7 +85,8 @@ def convex_hulls(
     points : array_like or pyopencl.array.Array, shape (n, 2)
         As for `convex_hull`: float32, float64, int32, or what fits one of them.
     offsets : array_like or pyopencl.array.Array of int, shape (m + 1,)
-        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty.
+        Group i is ``points[offsets[i]:offsets[i + 1]]``. From 0 to n, never descending; groups may be empty. Of
+        geometries with several vertices each, group i is ``geometries[offsets[i]:offsets[i + 1]]``.
     collinear : {"drop", "keep"}
         "keep" makes every distinct point on the boundary a vertex, not only the corners.
     nonfinite : {"raise", "drop"}
@@ -121,9 +123,14 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
-    crs, points = crs_of(points), as_given(points, caller="convex_hulls")
+    crs = crs_of(points)
+    points, sizes = as_given_with_sizes(points, caller="convex_hulls")
     call = _Call("convex_hulls", points, collinear, nonfinite, device, profile, crs)
-    return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
+    if sizes is None:
+        return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
+    offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
+    offsets = checked_offsets(offsets, len(sizes), caller=call.caller)
+    return call.answer(points, np.append(0, np.cumsum(sizes))[offsets])
 
 
 @overload
@@ -184,10 +191,11 @@ def convex_hulls_by_label(
     >>> clgeom.convex_hulls_by_label(points, [0, 1, 0, 0, -1], noise=-1)
     HullBatch(2 hulls, 4 vertices, labelled, 1 point left out)
     """
-    crs, points = crs_of(points), as_given(points, caller="convex_hulls_by_label")
+    crs = crs_of(points)
+    points, sizes = as_given_with_sizes(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile, crs)
     given = as_labels(labels, noise, caller=call.caller)
-    order, offsets, column = _grouped(given, points, call)
+    order, offsets, column = _grouped(given, points, sizes, call)
     return replace(
         call.answer(points, offsets, order),
         labels=as_array(column),
@@ -215,24 +223,23 @@ def _accepted_offsets(offsets, n, *, caller):
 
 def _integers(values, name, shape, *, caller):
     """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
-    unmasked(values, name, caller=caller)
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must be integers of shape {shape}. {error}") from error
+    array = host_values(values, caller=caller, name=name, expected=f"integers of shape {shape}")
     if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _grouped(labels, points, call):
+def _grouped(labels, points, sizes, call):
     """(order, offsets, column of labels): which points come in which group, None when they are grouped as they are."""
     n, keys = len(points), labels.keys
-    if len(keys) != n:
+    rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
+    if len(keys) != rows:
         raise InvalidInput(
-            f"The 'labels' parameter of {call.caller} must have one label for each of the {n} points. "
+            f"The 'labels' parameter of {call.caller} must have one label for each of the {rows} {what}. "
             f"Got {len(keys)} instead."
         )
+    if sizes is not None:
+        keys = np.repeat(fetched(keys) if is_device_array(keys) else keys, sizes)
     if is_device_array(keys) and is_device_array(points) and n:
         order, offsets, distinct = _grouped_on_device(keys, call)
     else:

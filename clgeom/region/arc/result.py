@@ -185,11 +185,11 @@ class Region(Exchange):
         -------
         ndarray of bool, shape (m,), or one bool for a single point
         """
-        queries = canonical_queries(points, caller="Region.contains")
+        queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
         chains = [chain.astype(dtype, copy=False) for chain in self._along]
         inside = _between(self._turned(queries.astype(dtype, copy=False)), *chains, self._session)
-        return bool(inside[0]) if np.shape(points) == (2,) else inside
+        return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> Region:
         """A region of fewer vertices that covers this one.

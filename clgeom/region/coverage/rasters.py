@@ -11,6 +11,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import one_of, unmasked
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
 from clgeom.runtime.device_arrays import fetched, native_array
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.launch import read
 
 #: Types that kernels read, and the type that a value and a level are compared in.
@@ -113,7 +114,8 @@ def as_stack(raster, device, *, caller) -> Stack:
 def canonical_raster(raster, *, caller) -> np.ndarray:
     """A native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
     try:
-        array = np.asarray(np.ma.getdata(raster) if isinstance(raster, np.ma.MaskedArray) else raster)
+        given = values_of(raster, caller=caller, name="raster")
+        array = np.asarray(np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given)
     except (ValueError, TypeError) as error:  # ragged lists and the like
         raise InvalidInput(f"The 'raster' parameter of {caller} must be an array of numbers. {error}") from error
     _check_shape(array.shape, caller)
@@ -227,7 +229,7 @@ def as_levels(levels, direction, nodata, raster_type, *, caller) -> Levels:
     one_of(direction, (">=", "<="), "direction", caller=caller)
     unmasked(levels, "levels", caller=caller)
     try:
-        given = np.atleast_1d(np.asarray(levels, np.float64))
+        given = np.atleast_1d(np.asarray(values_of(levels, caller=caller, name="levels"), np.float64))
     except (ValueError, TypeError):
         given = np.empty((0, 0))
     if given.ndim != 1 or len(given) == 0:

@@ -253,11 +253,12 @@ class CoverageRegion(Exchange):
         ----------
         points : array_like, shape (m, 2) or (2,)
         """
-        at = self.grid.to_cells(canonical_queries(points, caller="CoverageRegion.contains"))
+        queries, single = canonical_queries(points, caller="CoverageRegion.contains")
+        at = self.grid.to_cells(queries)
         inside = np.array(self.outline.contains(at), bool)
         for rings in self.hole_rings:
             inside &= ~_strictly_in(rings, at)
-        return bool(inside[0]) if np.shape(points) == (2,) else inside
+        return bool(inside[0]) if single else inside
 
     def simplify(self, tolerance: float) -> CoverageRegion:
         """A region of fewer vertices that covers this one.

@@ -7,6 +7,7 @@ import numpy as np
 from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
+from clgeom.runtime.interop.objects import values_of
 from clgeom.sorting.keys import KeyOrder, as_key_array
 from clgeom.sorting.outputs import entries_overlap
 
@@ -73,7 +74,7 @@ class Call:
         if hidden:
             raise self._wrong(name, "have no masked entries", f"{hidden} of them")
         try:
-            return np.asarray(values)
+            return np.asarray(values_of(values, caller=self.caller, name=name))
         except (ValueError, TypeError) as error:  # ragged lists and the like
             raise InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. {error}") from error
 

@@ -1,0 +1,86 @@
+"""The vertices of Shapely geometries as points.
+
+The row of a geometry is its place in the array that was given. A missing geometry, and an empty point, is a point of
+NaN, so that points stay in their rows; other empty geometries have no vertices.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from clgeom.errors import short
+from clgeom.runtime.interop.parameter import Parameter, is_instance
+
+POINT = 0  # Shapely's number of the type
+
+
+def is_geometry(value) -> bool:
+    return is_instance(value, "shapely", "Geometry")
+
+
+def is_point(value) -> bool:
+    """Whether this is one point, not empty."""
+    return is_instance(value, "shapely", "Point") and not value.is_empty
+
+
+def holds_geometries(array: np.ndarray) -> bool:
+    """Whether the first entry of an array of objects that is not missing is a geometry."""
+    if "shapely" not in sys.modules:
+        return False
+    return is_geometry(next((one for one in array.flat if one is not None), None))
+
+
+def vertices_of(geometries, parameter: Parameter):
+    """All vertices of a geometry, or of an array of them one after another.
+
+    Returns
+    -------
+    points : ndarray of float64, shape (n, 2)
+    sizes : ndarray of int64, shape (number of geometries,), or None
+        How many points each geometry has, None where each has one.
+    """
+    import shapely
+
+    array = np.asarray(geometries, dtype=object)
+    if array.ndim > 1:
+        raise parameter.wrong("have shape (n,) if it holds geometries", f"{array.shape}")
+    array = np.atleast_1d(array)
+    if not shapely.is_valid_input(array).all():
+        k = int(np.argmin(shapely.is_valid_input(array)))
+        raise parameter.wrong("hold nothing but geometries beside geometries", f"{short(array[k])} at [{k}]")
+    left_out = [
+        letter for letter, has in (("Z", "has_z"), ("M", "has_m")) if getattr(shapely, has, _never)(array).any()
+    ]
+    if left_out:
+        dimensions_left_out(left_out, parameter)
+    points, rows = shapely.get_coordinates(array, return_index=True)
+    nowhere = shapely.is_missing(array) | ((shapely.get_type_id(array) == POINT) & shapely.is_empty(array))
+    if nowhere.any():
+        points, rows = with_missing(points, rows, np.flatnonzero(nowhere))
+    return points, sizes_of(rows, len(array))
+
+
+def _never(array):
+    """For Shapely 2.0, which has no M."""
+    return np.zeros(len(array), bool)
+
+
+def dimensions_left_out(letters, parameter: Parameter) -> None:
+    """Note that the coordinates of further dimensions are not used."""
+    parameter.note(f"has {' and '.join(letters)} coordinates, which clgeom leaves out.")
+
+
+def with_missing(points, rows, missing):
+    """Points and their rows, with a point of NaN for each missing row."""
+    points = np.concatenate([points, np.full((len(missing), 2), np.nan, points.dtype)])
+    rows = np.concatenate([rows, missing])
+    order = np.argsort(rows, kind="stable")
+    return points[order], rows[order]
+
+
+def sizes_of(rows, n):
+    """How many points each of `n` rows has, None where each has one."""
+    sizes = np.bincount(rows, minlength=n)
+    return None if (sizes == 1).all() else sizes

@@ -1,0 +1,120 @@
+"""Arrays in memory that NumPy does not see by itself: that of CUDA and other devices, and what only DLPack names.
+
+OpenCL cannot share the memory of CUDA, so such arrays come through the host, by the documented way of their library.
+The library waits for its current stream alone; any other stream may fill the array, so the whole device is waited for.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.interop.parameter import Parameter
+
+#: DLPack's numbers of memory that the host reads: CPU, page-locked memory of CUDA and of ROCm.
+HOST = (1, 3, 11)
+DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed", 14: "oneAPI"}
+#: Methods that copy an array to the host: of cuDF, Torch, CuPy and Numba.
+TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
+
+
+def host_copy(value, parameter: Parameter):
+    """An array of another device, or one of DLPack, on the host; None for what ``numpy.asarray`` is to read.
+
+    Parameters
+    ----------
+    value : object
+        Of any class that is not NumPy's.
+    parameter : Parameter
+
+    Returns
+    -------
+    array_like or None
+        What ``numpy.asarray`` makes an array of.
+    """
+    with _reported(value, None, parameter):
+        kind = _device_of(value)
+    if kind is None:
+        return None
+    if kind in HOST:
+        value = value.detach() if hasattr(value, "detach") else value  # of Torch: what it knows of gradients
+        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+            return value
+        with _reported(value, kind, parameter):
+            return np.from_dlpack(value)
+    with _reported(value, kind, parameter):
+        copied = _copied(value)
+    if copied is None:
+        ways = ", ".join(TO_HOST[:-1])
+        raise parameter.wrong(
+            "be in the memory of the host, or have a way to be copied there",
+            f"{type(value).__name__} in the memory of {_named(kind)} without a method {ways} or {TO_HOST[-1]}, and "
+            "without a DLPack that copies",
+        )
+    parameter.note(
+        f"is in the memory of {_named(kind)}, which OpenCL cannot share: it is copied through the host. "
+        "A pyopencl.array.Array is used where it is."
+    )
+    return copied
+
+
+def _device_of(value):
+    """DLPack's number of the memory that a value is in, None where it tells nothing of that."""
+    if hasattr(value, "__cuda_array_interface__"):
+        return 2
+    if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
+        return None
+    return int(value.__dlpack_device__()[0])
+
+
+def _named(kind):
+    return DEVICES.get(kind, f"a device that DLPack numbers {kind}")
+
+
+class _reported:
+    """Turns what a library raises when it copies an array into `InvalidInput`."""
+
+    def __init__(self, value, kind, parameter):
+        self.value, self.kind, self.parameter = value, kind, parameter
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if isinstance(error, Exception):
+            where = "the host" if self.kind in HOST else "a device" if self.kind is None else _named(self.kind)
+            raise InvalidInput(
+                f"The '{self.parameter.name}' parameter of {self.parameter.caller} must be an array of numbers that "
+                f"can be read. {type(self.value).__name__} in the memory of {where}: {error}"
+            ) from error
+
+
+def _wait_for_device(value):
+    """Wait for all streams of the value's device."""
+    torch, cuda = sys.modules.get("torch"), sys.modules.get("numba.cuda")
+    if torch is not None and isinstance(value, torch.Tensor):
+        if value.is_cuda:
+            torch.cuda.synchronize(value.device)
+    elif hasattr(getattr(value, "device", None), "synchronize"):  # of CuPy
+        value.device.synchronize()
+    elif cuda is not None and hasattr(value, "copy_to_host"):
+        cuda.synchronize()
+
+
+def _copied(value):
+    """A copy on the host, None where the value has no way that is known."""
+    _wait_for_device(value)
+    value = value.detach() if hasattr(value, "detach") else value
+    for name in TO_HOST:
+        if callable(getattr(value, name, None)):
+            return np.asarray(getattr(value, name)())
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and hasattr(value, "__cuda_array_interface__"):
+        return cupy.asarray(value).get()
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__") and np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        return np.from_dlpack(value, device="cpu", copy=True)
+    return None

@@ -1,0 +1,89 @@
+"""Any object that holds points or numbers as a NumPy array.
+
+=======================================  ==================
+object                                   module
+=======================================  ==================
+structured arrays                        ``columns``
+Shapely's geometries, arrays of them     ``geometries``
+PyArrow, Arrow's PyCapsule interface     ``arrow``
+pandas, GeoPandas, Polars                ``frames``
+DLPack, CUDA's array interface           ``memory``
+=======================================  ==================
+
+An object is known by its class: whoever has one has imported the package, and no other package is imported for it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.runtime.interop import arrow, frames, geometries, memory
+from clgeom.runtime.interop.columns import structured_points
+from clgeom.runtime.interop.parameter import Parameter
+
+
+def points_and_sizes(value, *, caller: str, name: str):
+    """The points of an object, and how many of them each of its rows has.
+
+    Parameters
+    ----------
+    value : object
+    caller, name : str
+        The public function and its parameter, for error messages.
+
+    Returns
+    -------
+    points : array_like, shape (n, 2)
+        What ``numpy.asarray`` reads as it is meant: the value itself where that holds for it.
+    sizes : ndarray of int64, shape (number of rows,), or None
+        How many points each row of the value has; None where point i is row i.
+    """
+    parameter = Parameter(name, caller)
+    if isinstance(value, np.ndarray):
+        if value.dtype.names:
+            return structured_points(value, parameter), None
+        holds = value.dtype == object and geometries.holds_geometries(value)
+        return geometries.vertices_of(value, parameter) if holds else (value, None)
+    if isinstance(value, (list, tuple)):
+        first = next((one for one in value if one is not None), None)
+        return geometries.vertices_of(_objects(value), parameter) if geometries.is_geometry(first) else (value, None)
+    if geometries.is_geometry(value):
+        return geometries.vertices_of(value, parameter)
+    found = None
+    if frames.is_pandas(value):
+        found = frames.pandas_points(value, parameter)
+    elif frames.is_polars(value):
+        found = frames.polars_points(value, parameter)
+    elif arrow.is_arrow(value):
+        found = arrow.arrow_points(value, parameter)
+    elif arrow.is_capsule(value):
+        found = arrow.arrow_points(arrow.imported(value, parameter), parameter)
+    return (_in_memory(value, parameter), None) if found is None else found
+
+
+def values_of(value, *, caller: str, name: str):
+    """The numbers of an object as what ``numpy.asarray`` reads as it is meant: the value itself where that holds."""
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return value
+    parameter, found = Parameter(name, caller), None
+    if frames.is_pandas(value):
+        found = frames.pandas_values(value, parameter)
+    elif frames.is_polars(value):
+        found = frames.polars_values(value, parameter)
+    elif arrow.is_column(value):
+        found = arrow.arrow_values(value, parameter)
+    elif arrow.is_capsule(value):
+        found = arrow.arrow_values(arrow.imported(value, parameter), parameter)
+    return _in_memory(value, parameter) if found is None else found
+
+
+def _in_memory(value, parameter):
+    found = memory.host_copy(value, parameter)
+    return value if found is None else found
+
+
+def _objects(values):
+    """A one-dimensional array of these objects."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array

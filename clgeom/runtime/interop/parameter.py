@@ -1,0 +1,30 @@
+"""The parameter of a public function that an object was given for, which messages name."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from clgeom.errors import InputWarning, InvalidInput, warn
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The parameter `name` of the public function `caller`."""
+
+    name: str
+    caller: str
+
+    def wrong(self, expected: str, got: str) -> InvalidInput:
+        """The error for a value that must be, have or hold something else."""
+        return InvalidInput(f"The '{self.name}' parameter of {self.caller} must {expected}. Got {got} instead.")
+
+    def note(self, fact: str) -> None:
+        """Warn of something about the value that the result does not show."""
+        warn(f"The '{self.name}' parameter of {self.caller} {fact}", InputWarning)
+
+
+def is_instance(value, package: str, *names: str) -> bool:
+    """Whether a value is of one of these classes of a package; who has such a value has imported the package."""
+    module = sys.modules.get(package)
+    return module is not None and isinstance(value, tuple(getattr(module, n) for n in names if hasattr(module, n)))
