@@ -13,7 +13,8 @@ import numpy as np
 from clgeom.errors import short
 from clgeom.runtime.interop.parameter import Parameter, is_instance
 
-POINT = 0  # Shapely's number of the type
+#: Shapely's numbers of types.
+MISSING, POINT = -1, 0
 
 
 def is_geometry(value) -> bool:
@@ -56,10 +57,13 @@ def vertices_of(geometries, parameter: Parameter):
     if left_out:
         dimensions_left_out(left_out, parameter)
     points, rows = shapely.get_coordinates(array, return_index=True)
-    nowhere = shapely.is_missing(array) | ((shapely.get_type_id(array) == POINT) & shapely.is_empty(array))
-    if nowhere.any():
-        points, rows = with_missing(points, rows, np.flatnonzero(nowhere))
-    return points, sizes_of(rows, len(array))
+    sizes = sizes_of(rows, len(array))
+    if sizes is not None:
+        nowhere = np.flatnonzero(sizes == 0)
+        nowhere = nowhere[np.isin(shapely.get_type_id(array[nowhere]), (MISSING, POINT))]
+        points, rows = with_missing(points, rows, nowhere)
+        sizes = sizes_of(rows, len(array))
+    return points, sizes
 
 
 def _never(array):
@@ -74,6 +78,8 @@ def dimensions_left_out(letters, parameter: Parameter) -> None:
 
 def with_missing(points, rows, missing):
     """Points and their rows, with a point of NaN for each missing row."""
+    if len(missing) == 0:
+        return points, rows
     points = np.concatenate([points, np.full((len(missing), 2), np.nan, points.dtype)])
     rows = np.concatenate([rows, missing])
     order = np.argsort(rows, kind="stable")
