@@ -37,8 +37,6 @@ ORDERS = "Milliseconds of whole calls with the sieve (auto) and with the octagon
 FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
 PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, measured on a GTX 1050 Ti and its host, and
 of clgeom for float32 points on the device. The extreme points are those of the octagon; IV holds ratios of III."""
-LABELS = """Seconds, for float64 points in memory. labels: texts become numbers; hulls: convex_hulls_by_label, with
-that; table: to_arrow; file: to_file, with that; whole: hulls and file. Other work ran on the same cores."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
@@ -71,7 +69,6 @@ PAGES = {
     "hull-published-h200": ("The published tables", PUBLISHED, None),
     "batch-pocl": ("Many hulls in one call, on a CPU", BATCH, None),
     "batch-h200": ("Many hulls in one call, on a GPU", BATCH + EARLIER, None),
-    "labels-pocl": ("From Arrow texts as labels to a GeoPackage, on a CPU", LABELS, None),
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
     "wagener-h200": ("Wagener's merges alone on a GPU", MERGES + EARLIER, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),

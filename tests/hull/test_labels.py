@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import pickle
 import re
 
 import numpy as np
@@ -157,6 +158,19 @@ def test_long_arrow_labels_go_in_pieces(monkeypatch):
     rng = np.random.default_rng(2)
     values = [f"k{i}" if i else None for i in rng.integers(0, 30, 1000).tolist()]
     check(pyarrow.chunked_array([values[:300], values[300:]]), values, rng.random((1000, 2)))
+
+
+def test_labelled_hulls_on_the_device_leave_and_travel(session):
+    pytest.importorskip("shapely")
+    pandas, array = pytest.importorskip("pandas"), pytest.importorskip("pyopencl.array")
+    points = np.random.default_rng(5).random((90, 2)).astype(np.float32)
+    labels = pandas.Series(["b", "a", None] * 30, name="tile")
+    host = convex_hulls_by_label(points, labels, device=session)
+    there = convex_hulls_by_label(array.to_device(session.queue, points), labels)
+    for batch in (there, pickle.loads(pickle.dumps(there)), pickle.loads(pickle.dumps(host))):
+        assert batch.left_out == 30 and batch.to_wkb().tolist() == host.to_wkb().tolist()
+        pandas.testing.assert_frame_equal(batch.to_pandas(), host.to_pandas())
+        assert batch.to_pandas().index.equals(pandas.Index(["a", "b"], name="tile"))
 
 
 # Noise ------------------------------------------------------------------------------------------------------------
