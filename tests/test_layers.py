@@ -15,16 +15,22 @@ LAYERS = (
     ("errors", "lazy"),
     ("markup", "optional"),
     ("runtime",),
-    ("geodesy", "primitives"),
+    ("geodesy", "labels", "primitives"),
+    ("exchange",),
     ("hull", "sorting", "region", "radio", "dp", "scale"),
-    ("conformance", "data", "io", "plotting"),
+    ("conformance", "data", "io", "pandas", "plotting"),
     ("selftest",),
     ("commands",),
     ("__main__",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
-LAZY_REACH = {("hull.result", "plotting"), ("region.arc.result", "plotting"), ("region.coverage.drawn", "plotting")}
+LAZY_REACH = {
+    ("exchange", "io"),
+    ("hull.result", "plotting"),
+    ("region.arc.result", "plotting"),
+    ("region.coverage.drawn", "plotting"),
+}
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from clgeom.errors import DeviceLimit
+from clgeom.exchange import crs_of
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
@@ -101,7 +102,7 @@ def convex_hull(
     caller = "convex_hull"
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
     one_of(filter, ("auto", "octagon", "none"), "filter", caller=caller)
-    session, points = session_of(points, device), as_given(points, caller=caller)
+    crs, session, points = crs_of(points), session_of(points, device), as_given(points, caller=caller)
     left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
     options = {"keep_collinear": collinear == "keep", "filter": filter}
     if not is_device_array(left) and not is_mapped(left):
@@ -123,6 +124,7 @@ def convex_hull(
         n=len(points),
         phases=tuple(phases),
         session=session,
+        crs=crs,
     )
 
 

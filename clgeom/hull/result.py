@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.exchange import Exchange
 from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.markup import card, rings_svg
+from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session, as_session
@@ -22,9 +24,12 @@ from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
 #: Hulls of more vertices do not measure their area and perimeter for a notebook.
 MEASURED = 100_000
 
+#: Columns of tables, and the attributes that they hold.
+_MEASURES = {"points": "n", "area": "area", "perimeter": "perimeter"}
+
 
 @dataclass(frozen=True, eq=False)
-class Hull:
+class Hull(Exchange):
     """The convex hull of `n` points.
 
     Parameters
@@ -40,6 +45,8 @@ class Hull:
         Number of points given.
     phases : tuple of Phase
         What each launch on the device was and took.
+    crs : object or None
+        Coordinate reference system, where the points came with one.
 
     Examples
     --------
@@ -59,6 +66,7 @@ class Hull:
     n: int
     phases: tuple[Phase, ...] = field(default=(), repr=False)
     session: Session | None = field(default=None, repr=False)
+    crs: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]
@@ -169,9 +177,10 @@ class Hull:
 
     def to_shapely(self) -> Any:
         """The hull as a Shapely geometry: Polygon, LineString, Point or empty GeometryCollection."""
-        from shapely.geometry import shape
+        return require_shapely().geometry.shape(self.__geo_interface__)
 
-        return shape(self.__geo_interface__)
+    def _columns(self):
+        return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}
 
 
 @dataclass(frozen=True)
@@ -237,7 +246,7 @@ class HullOnDevice(Hull):
         return vertices, points
 
     def __reduce__(self):
-        return Hull, (self.vertices, self.points, self.dimension, self.n, self.phases)
+        return Hull, (self.vertices, self.points, self.dimension, self.n, self.phases, None, self.crs)
 
 
 def _before(a, b):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
+import tempfile
 from pathlib import Path
 
 from clgeom.errors import InvalidInput
@@ -95,6 +97,40 @@ def replacing(path):
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+
+
+#: Endings of the files that belong to a Shapefile, beside its .shp.
+SIDECARS = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj", ".shp.xml")
+
+
+@contextlib.contextmanager
+def replacing_files(path):
+    """Yield a path of the same name in a new folder beside `path`, for libraries that open their files themselves.
+
+    The files made there take their names if the block ends without an error, the named one last. Older files of a
+    Shapefile that the new one does not have are removed. Permissions are kept as by `replacing`.
+    """
+    target, folder = Path(os.path.realpath(path)), None
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".clgeom-{os.getpid()}-", suffix=".part", dir=target.parent))
+        yield folder / target.name
+        made = sorted(folder.iterdir(), key=lambda file: file.name == target.name)
+        for file in made:
+            _keep_access(file, target.parent / file.name)
+        for file in made:
+            os.replace(file, target.parent / file.name)
+        if target.suffix.lower() == ".shp":
+            for ending in SIDECARS:
+                old = target.with_name(target.stem + ending)
+                if old.name not in {file.name for file in made}:
+                    old.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"The output '{printable(os.fspath(path))}' cannot be written: {error.strerror or error}."
+        ) from error
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _keep_access(new, old) -> None:

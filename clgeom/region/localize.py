@@ -164,7 +164,8 @@ def _as_shape(region, shapely):
     if hasattr(region, "geom_type"):
         return region
     if hasattr(region, "to_shapely"):
-        return region.to_shapely()
+        made = region.to_shapely()
+        return shapely.union_all(made) if isinstance(made, np.ndarray) else made
     if hasattr(region, "__geo_interface__"):
         return shapely.geometry.shape(region.__geo_interface__)
     if not np.iterable(region) or isinstance(region, str):

@@ -27,6 +27,7 @@ __all__ = [
     "DeviceLike",
     "FloatLike",
     "IntLike",
+    "LabelsLike",
     "NDArray",
     "Nonfinite",
     "Shape",
@@ -73,6 +74,8 @@ ArrayLike: TypeAlias = (
 )
 #: Arrays on the host or on a device.
 AnyArray: TypeAlias = ArrayLike | CLArray
+#: Labels: arrays, and other columns of values.
+LabelsLike: TypeAlias = AnyArray | Sequence[Any]
 #: Arrays of a result, on the host or on the device as the given ones.
 ArrayT = TypeVar("ArrayT", NDArray[Any], CLArray)
 #: Values of a ``device=`` parameter: part of a device's name, a device, a session of it, or None for the default.

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.exchange import crs_of
 from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.convex import convex_hull
+from clgeom.labels import as_array, as_labels
 from clgeom.primitives.compact import compact
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import (
@@ -39,11 +41,12 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import as_array, run, to_array
+from clgeom.runtime.launch import as_array as as_array_on_device
+from clgeom.runtime.launch import run, to_array
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, NDArray, Nonfinite
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, LabelsLike, NDArray, Nonfinite
 from clgeom.sorting.radix.sort import argsort
 
 if TYPE_CHECKING:
@@ -121,8 +124,9 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
+    crs = crs_of(points)
     points, sizes = as_given_with_sizes(points, caller="convex_hulls")
-    call = _Call("convex_hulls", points, collinear, nonfinite, device, profile)
+    call = _Call("convex_hulls", points, collinear, nonfinite, device, profile, crs)
     if sizes is None:
         return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
     offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
@@ -132,14 +136,17 @@ def convex_hulls(
 
 @overload
 def convex_hulls_by_label(
-    points: ArrayLike, labels: AnyArray, **options: Unpack[Options]
+    points: ArrayLike, labels: LabelsLike, *, noise: object = None, **options: Unpack[Options]
 ) -> HullBatch[NDArray[Any]]: ...
 @overload
-def convex_hulls_by_label(points: CLArray, labels: AnyArray, **options: Unpack[Options]) -> HullBatch[CLArray]: ...
+def convex_hulls_by_label(
+    points: CLArray, labels: LabelsLike, *, noise: object = None, **options: Unpack[Options]
+) -> HullBatch[CLArray]: ...
 def convex_hulls_by_label(
     points: AnyArray,
-    labels: AnyArray,
+    labels: LabelsLike,
     *,
+    noise: object = None,
     collinear: Collinear = "drop",
     nonfinite: Nonfinite = "raise",
     device: DeviceLike = None,
@@ -150,32 +157,53 @@ def convex_hulls_by_label(
     Parameters
     ----------
     points : array_like or pyopencl.array.Array, shape (n, 2)
-    labels : array_like or pyopencl.array.Array of int, shape (n,)
-        Never negative, in any order.
+    labels : array_like, pandas Series or Index, pyarrow Array, Polars Series or pyopencl.array.Array, shape (n,)
+        Integers of any sign, floats, bools, text, dates, categories, or other values of one kind that sort; in any
+        order. A point whose label is null (None, NaN, NaT, pandas.NA, masked) is in no group.
+    noise : optional
+        A label whose points are in no group either, such as the -1 of scikit-learn's DBSCAN.
     collinear, nonfinite, device, profile
         As in `convex_hulls`.
 
     Returns
     -------
     HullBatch
-        Its groups are the distinct labels in ascending order, `labels`. Vertices are indices into `points` as given.
+        Its groups are the distinct labels in ascending order, `labels`; categories are in the order of their type.
+        Vertices are indices into `points` as given. `left_out` is the number of points that are in no group.
 
     Raises
     ------
     InvalidInput
-        As in `convex_hulls`, and for labels that are negative, masked or no integers, or not as many as the points.
+        As in `convex_hulls`; for labels that do not sort, or are not as many as the points; for `noise` that is of
+        another kind than the labels.
+
+    Notes
+    -----
+    As in NumPy, -0.0 and 0.0 are one label, and the text "1" is not the number 1. Points in no group may have
+    coordinates that are not finite.
 
     Examples
     --------
     >>> import clgeom
-    >>> batch = clgeom.convex_hulls_by_label([(0, 0), (5, 5), (1, 0), (0, 1), (6, 6)], [3, 8, 3, 3, 8])
+    >>> points = [(0, 0), (5, 5), (1, 0), (0, 1), (6, 6)]
+    >>> batch = clgeom.convex_hulls_by_label(points, ["south", "north", "south", "south", "north"])
     >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
-    ([3, 8], [0, 2, 3], [1, 4])
+    (['north', 'south'], [1, 4], [0, 2, 3])
+    >>> clgeom.convex_hulls_by_label(points, [0, 1, 0, 0, -1], noise=-1)
+    HullBatch(2 hulls, 4 vertices, labelled, 1 point left out)
     """
+    crs = crs_of(points)
     points, sizes = as_given_with_sizes(points, caller="convex_hulls_by_label")
-    call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile)
-    order, offsets, labels = _grouped(labels, points, sizes, call)
-    return replace(call.answer(points, offsets, order), labels=labels)
+    call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile, crs)
+    given = as_labels(labels, noise, caller=call.caller)
+    order, offsets, column = _grouped(given, points, sizes, call)
+    return replace(
+        call.answer(points, offsets, order),
+        labels=as_array(column),
+        label_column=column,
+        label_name=given.name,
+        left_out=len(points) - int(offsets[-1]),
+    )
 
 
 # Arguments ------------------------------------------------------------------------------------------------------
@@ -203,46 +231,39 @@ def _integers(values, name, shape, *, caller):
 
 
 def _grouped(labels, points, sizes, call):
-    """(order, offsets, labels): an order that sorts by label (None if the labels ascend), and the distinct labels."""
-    caller, n = call.caller, len(points)
-    on_device = is_device_array(labels)
-    array = labels if on_device else _integers(labels, "labels", "(n,)", caller=caller)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InvalidInput(
-            f"The 'labels' parameter of {caller} must be integers of shape (n,). "
-            f"Got {array.dtype} of shape {array.shape} instead."
-        )
+    """(order, offsets, column of labels): an order that sorts by label, None if the labels ascend; distinct labels."""
+    n, keys = len(points), labels.keys
     rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
-    if len(array) != rows:
+    if len(keys) != rows:
         raise InvalidInput(
-            f"The 'labels' parameter of {caller} must have one label for each of the {rows} {what}. "
-            f"Got {len(array)} instead."
+            f"The 'labels' parameter of {call.caller} must have one label for each of the {rows} {what}. "
+            f"Got {len(keys)} instead."
         )
     if sizes is not None:
-        array, on_device = np.repeat(fetched(array) if on_device else array, sizes), False
-    if on_device and n and is_device_array(points):
-        found = _grouped_on_device(array, call)
-        if found is not None:
-            return found
-    host = fetched(array) if on_device else array
-    if host.dtype.kind == "i" and n and host.min() < 0:
-        k = int(np.argmax(host < 0))
-        raise InvalidInput(f"The 'labels' parameter of {caller} must not be negative. Got {host[k]} at [{k}] instead.")
-    order = None
-    if n and (host[1:] < host[:-1]).any():
-        order = argsort(host, device=call.session)
-        host = np.take(host, order)
-    begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
-    return order, np.append(begins, n), host[begins]
+        keys = np.repeat(fetched(keys) if is_device_array(keys) else keys, sizes)
+    if is_device_array(keys) and is_device_array(points) and n:
+        order, offsets, distinct = _grouped_on_device(keys, call)
+    else:
+        host, order = fetched(keys) if is_device_array(keys) else keys, None
+        if n and not (host[1:] >= host[:-1]).all():  # NaN is in no order
+            order = argsort(host, device=call.session)
+            host = np.take(host, order)
+        begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
+        offsets, distinct = np.append(begins, n), host[begins]
+    absent = labels.is_absent(distinct)
+    if absent.any():
+        counts = np.diff(offsets)
+        kept = np.repeat(~absent, counts)
+        order = np.flatnonzero(kept) if order is None else (fetched(order) if is_device_array(order) else order)[kept]
+        offsets, distinct = np.append(0, np.cumsum(counts[~absent])), distinct[~absent]
+    return order, offsets, labels.column_of(distinct)
 
 
 def _grouped_on_device(labels, call):
-    """`_grouped` for points and labels on the device, with `order` on the device. None if a label is negative."""
+    """(order, offsets, distinct labels) for points and labels on the device, with `order` on the device."""
     session, n = call.session, len(labels)
     order = argsort(labels, device=session)
     ordered = picked_on_device(session, labels, order, caller=call.caller)
-    if labels.dtype.kind == "i" and fetched(ordered[:1])[0] < 0:
-        return None
     policy = select(session.profile, HEADS, labels.dtype, n)
     values = as_device_values(session, ordered, caller=call.caller)
     heads = Scratch("heads", np.uint8, n)
@@ -250,7 +271,7 @@ def _grouped_on_device(labels, call):
     moved = n * (1 + labels.dtype.itemsize)
     step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
     result = run(session, Plan(step), values=values)
-    begins = compact(as_array(session, result[heads], n, np.uint8), device=session)
+    begins = compact(as_array_on_device(session, result[heads], n, np.uint8), device=session)
     distinct = picked_on_device(session, ordered, begins.astype(np.uint32), caller=call.caller)
     return order, np.append(begins, n), fetched(distinct)
 
@@ -258,8 +279,8 @@ def _grouped_on_device(labels, call):
 class _Call:
     """A call of a public function: its checked options, and the steps from points and offsets to a `HullBatch`."""
 
-    def __init__(self, caller, points, collinear, nonfinite, device, profile):
-        self.caller, self.nonfinite, self.profile = caller, nonfinite, profile
+    def __init__(self, caller, points, collinear, nonfinite, device, profile, crs):
+        self.caller, self.nonfinite, self.profile, self.crs = caller, nonfinite, profile, crs
         one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
         if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
@@ -287,7 +308,7 @@ class _Call:
                 numbers, order = order[among >= 0], among[among >= 0]
         if not on_device:
             left = canonical_points(left, caller=self.caller)
-        self.given = left
+        self.given, self.order = left, order
         if order is not None:
             left = self._ordered(left, order)
         with recording(self.profile) as phases:
@@ -307,6 +328,7 @@ class _Call:
             session=self.session,
             keep_collinear=self.keep_collinear,
             group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
+            crs=self.crs,
         )
 
     def _solved(self, points, offsets, on_device):
@@ -343,8 +365,13 @@ class _Call:
         return tuple(to_array(self.session, result, queue=self.queue) for result in results)
 
     def refuse(self):
-        """Raise the error that names the first point that is not finite."""
-        refuse_nonfinite(as_device_points(self.session, self.given, caller=self.caller), caller=self.caller)
+        """Raise the error that names the first point of a group that is not finite."""
+        given = self.given
+        if self.order is not None and len(self.order) < len(given):
+            host, order = (fetched(part) if is_device_array(part) else part for part in (given, self.order))
+            given = np.zeros_like(host)
+            given[order] = host[order]
+        refuse_nonfinite(as_device_points(self.session, given, caller=self.caller), caller=self.caller)
 
 
 # Parts that fit in one allocation -------------------------------------------------------------------------------

@@ -11,9 +11,11 @@ from typing import Any, Generic, overload
 
 import numpy as np
 
+from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
+from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
 from clgeom.runtime.device import Session
@@ -27,7 +29,7 @@ RUN = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class HullBatch(Generic[ArrayT]):
+class HullBatch(Exchange, Generic[ArrayT]):
     """The convex hulls of many groups of points.
 
     Parameters
@@ -44,8 +46,12 @@ class HullBatch(Generic[ArrayT]):
         Coordinates of the vertices, in the type the hulls were computed in.
     labels : ndarray, shape (m,), or None
         The groups' labels, ascending.
+    left_out : int
+        Number of points in no group, whose label is null or `noise`.
     phases : tuple of Phase
         What each launch on the device was and took.
+    crs : object or None
+        Coordinate reference system, where the points came with one.
 
     Notes
     -----
@@ -73,14 +79,19 @@ class HullBatch(Generic[ArrayT]):
     perimeters: ArrayT = field(repr=False)
     points: ArrayT = field(repr=False)
     labels: NDArray[Any] | None = field(default=None, repr=False)
+    left_out: int = 0
     phases: tuple[Phase, ...] = field(default=(), repr=False)
     session: Session | None = field(default=None, repr=False)
     keep_collinear: bool = field(default=False, repr=False)
     group_offsets: Any = field(default=None, repr=False)
+    label_column: Any = field(default=None, repr=False)
+    label_name: str | None = field(default=None, repr=False)
+    crs: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"
-        return f"HullBatch({len(self):,} hulls, {len(self.vertices):,} vertices{labels})"
+        left = f", {self.left_out:,} point{'s' * (self.left_out != 1)} left out" if self.left_out else ""
+        return f"HullBatch({len(self):,} hulls, {len(self.vertices):,} vertices{labels}{left})"
 
     def _repr_html_(self) -> str:
         few = min(len(self), MOST_RINGS)
@@ -163,7 +174,7 @@ class HullBatch(Generic[ArrayT]):
             _get(self.perimeters).tolist(),
             self.sizes.tolist(),
         )
-        labels = {} if self.labels is None else {"label": _get(self.labels).tolist()}
+        labels = {} if self.labels is None else {"label": json_values(self.labels)}
         for i, hull in enumerate(self):
             more = {name: values[i] for name, values in (columns or labels).items()}
             measures = {"points": sizes[i], "area": _finite(areas[i]), "perimeter": _finite(perimeters[i])}
@@ -175,8 +186,7 @@ class HullBatch(Generic[ArrayT]):
 
     def to_shapely(self) -> NDArray[np.object_]:
         """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
-        import shapely
-
+        shapely = require_shapely()
         host, dimensions = self._host, self.dimensions
         made = np.full(len(self), shapely.GeometryCollection(), object)
         group = np.repeat(np.arange(len(self)), np.diff(host.offsets))
@@ -192,6 +202,14 @@ class HullBatch(Generic[ArrayT]):
             else:
                 made[which] = shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
         return made
+
+    def _columns(self):
+        return {"points": self.sizes, "area": _get(self.areas), "perimeter": _get(self.perimeters)}
+
+    def _labels(self):
+        if self.labels is None:
+            return {}
+        return label_columns(self.labels if self.label_column is None else self.label_column, self.label_name)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.exchange import crs_of
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import first_out_of_order, require_order
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
@@ -160,15 +161,16 @@ def region_of(
         raise InvalidInput(
             f"The 'segments' parameter of {CALLER} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
         )
-    session, points = session_of(points, device), as_given(points, caller=CALLER)
+    crs, session, points = crs_of(points), session_of(points, device), as_given(points, caller=CALLER)
     left, _ = leave_out(points, nonfinite=nonfinite, caller=CALLER)
     array = as_device_points(session, left, caller=CALLER)
     options = {"cuts": cuts, "join": join, "kernel": kernel}
-    if axis != "both":
-        return _region_along(array, segments, axis, len(points), assume_sorted, options, made, profile)
-    return CrossRegion(
-        *(_region_along(array, segments, each, len(points), False, options, made, profile) for each in "xy")
-    )
+    axes = "xy" if axis == "both" else axis
+    found = [_region_along(array, segments, one, len(points), assume_sorted, options, made, profile) for one in axes]
+    if crs is not None:
+        for region in found:
+            region.crs = crs
+    return CrossRegion(*found) if axis == "both" else found[0]
 
 
 def _region_along(points, segments, axis, n, assume_sorted, options, made, profile):

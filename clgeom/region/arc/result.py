@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.exchange import Exchange, counted
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
 from clgeom.markup import card, rings_svg
@@ -27,7 +28,7 @@ from clgeom.runtime.typing import ArrayLike, DTypeLike
 SHOWN = 100_000
 
 
-class Region:
+class Region(Exchange):
     """A region between a lower and an upper chain.
 
     Parameters
@@ -44,6 +45,8 @@ class Region:
     phases : tuple of Phase
     session : Session, optional
         The device for signs that float64 arithmetic on the host cannot decide.
+    crs : optional
+        Coordinate reference system, if the points came with one.
 
     Notes
     -----
@@ -74,10 +77,11 @@ class Region:
         axis: str = "x",
         phases: Iterable[Phase] = (),
         session: Session | None = None,
+        crs: Any = None,
     ) -> None:
         self._chains = (lower, upper)
         self.segments, self.n, self.axis = int(segments), n, axis
-        self.phases, self._session = tuple(phases), session
+        self.phases, self._session, self.crs = tuple(phases), session, crs
 
     @classmethod
     def on_device(cls, fetch: Callable[[], Any], sizes: Any, dtype: DTypeLike, **facts: Any) -> Region:
@@ -220,6 +224,7 @@ class Region:
             axis=self.axis,
             phases=self.phases,
             session=self._session,
+            crs=self.crs,
         )
 
     # Exchange ---------------------------------------------------------------------------------------------------
@@ -238,6 +243,9 @@ class Region:
         """The region as a valid Shapely geometry."""
         return require_shapely().geometry.shape(self.__geo_interface__)
 
+    def _columns(self):
+        return {"points": counted(self.n), "segments": np.array([self.segments]), "area": np.array([self.area])}
+
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib. Returns the axes."""
         from clgeom.plotting.regions import plot_region
@@ -245,7 +253,7 @@ class Region:
         return plot_region(self.parts, ax=ax, count=self.n, **options)
 
 
-class CrossRegion:
+class CrossRegion(Exchange):
     """The intersection of a region along x and a region along y: axis="both".
 
     Parameters
@@ -272,7 +280,7 @@ class CrossRegion:
     phases: tuple[Phase, ...]
 
     def __init__(self, x: Region, y: Region) -> None:
-        self.x, self.y, self.n, self.phases = x, y, x.n, x.phases + y.phases
+        self.x, self.y, self.n, self.phases, self.crs = x, y, x.n, x.phases + y.phases, x.crs
 
     @property
     def segments(self) -> tuple[int, int]:
@@ -293,6 +301,9 @@ class CrossRegion:
     def to_shapely(self) -> Any:
         """The region as a valid Shapely geometry."""
         return self._shape
+
+    def _columns(self):
+        return {"points": counted(self.n), "segments": np.array([sum(self.segments)]), "area": np.array([self.area])}
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:

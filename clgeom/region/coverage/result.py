@@ -11,12 +11,14 @@ from typing import Any, overload
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.exchange import Exchange
 from clgeom.geodesy import shown
 from clgeom.optional import require_shapely
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
 from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.runs import Runs
+from clgeom.region.coverage.tables import columns_of
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
@@ -119,7 +121,7 @@ class Hole:
 
 
 @dataclass(frozen=True, eq=False)
-class CoverageRegion:
+class CoverageRegion(Exchange):
     """The region around the cells of a raster, or of one part of them, that reach a level.
 
     Parameters
@@ -193,7 +195,7 @@ class CoverageRegion:
         return self.grid.transform
 
     @property
-    def crs(self) -> Any:
+    def crs(self) -> Any:  # type: ignore[override]
         return self.grid.crs
 
     @functools.cached_property
@@ -298,6 +300,9 @@ class CoverageRegion:
         left = shape.difference(shapely.union_all(holes))
         return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
+    def _columns(self):
+        return columns_of([self])
+
     @property
     def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like geometry in map coordinates: a Polygon, or a MultiPolygon where holes part it."""
@@ -362,7 +367,7 @@ class Group:
     across: list | None = None
 
 
-class CoverageRegions(Sequence[CoverageRegion]):
+class CoverageRegions(Exchange, Sequence[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
 
     Parameters
@@ -485,6 +490,19 @@ class CoverageRegions(Sequence[CoverageRegion]):
         if level not in self.given:
             raise InvalidInput(f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead.")
         return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
+
+    @property
+    def crs(self) -> Any:  # type: ignore[override]
+        return self.grid.crs
+
+    def to_shapely(self) -> NDArray[np.object_]:
+        """All regions as valid Shapely geometries."""
+        shapes = np.empty(len(self), object)
+        shapes[:] = [region.to_shapely() for region in self]
+        return shapes
+
+    def _columns(self):
+        return columns_of(self)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw all regions with Matplotlib. Returns the axes."""

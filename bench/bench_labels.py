@@ -1,0 +1,100 @@
+"""From points in memory and text labels of Arrow to a GeoPackage on disk: the whole, and what its parts take.
+
+    python bench/bench_labels.py --json bench/results/labels-pocl.json
+
+Times are medians in seconds: "labels" makes numbers of the texts, "hulls" is `convex_hulls_by_label` with that, "table"
+makes geometries and the Arrow table, "file" is `to_file` with that, "whole" is hulls and file from beginning to end.
+"geopandas" is what a user of GeoPandas writes: points, groupby by multipoints of Shapely, hulls, to_file, in one run,
+with --rival. Results are compared with Shapely's hulls of sampled groups, read back from the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import common
+import pyarrow as pa
+import pyogrio
+import shapely
+
+import clgeom
+from clgeom.labels import as_labels
+from clgeom.runtime.device import as_session
+
+SYSTEM = "EPSG:25832"
+
+
+def verify(points, labels, path, sample):
+    """The file has a hull for every label; sampled ones are Shapely's."""
+    found = pyogrio.read_dataframe(path).set_index("label")["geometry"]
+    assert sorted(found.index) == sorted(labels.unique().to_pylist())
+    texts = labels.to_numpy(zero_copy_only=False)
+    for text in texts[sample]:
+        assert found[text].equals(shapely.convex_hull(shapely.multipoints(points[texts == text]))), text
+
+
+def by_geopandas(points, labels, path):
+    import geopandas
+    import pandas
+
+    frame = geopandas.GeoDataFrame({"label": pandas.Series(labels)}, geometry=geopandas.points_from_xy(*points.T))
+    frame.set_crs(SYSTEM).dissolve("label").convex_hull.to_file(path)
+
+
+def row_of(session, n, distinct, options, folder):
+    rng = np.random.default_rng(1)
+    points = rng.random((n, 2)) * 1e5 + (5e5, 5.4e6)
+    texts = pa.array([f"tile_{i:06d}" for i in rng.permutation(distinct)])
+    labels = texts.take(pa.array(rng.integers(0, distinct, n)))
+    path = Path(folder) / "hulls.gpkg"
+
+    def hulls():
+        return clgeom.convex_hulls_by_label(points, labels, device=session)
+
+    batch = hulls()
+    batch.to_file(path, crs=SYSTEM)
+    verify(points, labels, path, rng.integers(0, n, 5))
+    candidates = {
+        "labels": lambda: as_labels(labels, None, caller="bench"),
+        "hulls": hulls,
+        "table": lambda: batch.to_arrow(crs=SYSTEM),
+        "file": lambda: batch.to_file(path, crs=SYSTEM),
+        "whole": lambda: hulls().to_file(path, crs=SYSTEM),
+    }
+    taken = common.interleaved(candidates, options.repeat)
+    if options.rival:
+        taken |= common.interleaved({"geopandas": lambda: by_geopandas(points, labels, path)}, 1)
+    row = {"points": n, "labels in all": distinct, "vertices": len(batch.vertices), "bytes": path.stat().st_size}
+    return row | taken
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=float, default=1e7)
+    parser.add_argument("--labels", default="100000,100", help="numbers of distinct labels")
+    parser.add_argument("--device")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--rival", action="store_true", help="also time GeoPandas")
+    parser.add_argument("--json", help="write the table to this file")
+    options = parser.parse_args()
+
+    session = as_session(options.device)
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}")
+    with tempfile.TemporaryDirectory() as folder:
+        distinct = map(int, options.labels.split(","))
+        rows = [row_of(session, int(options.points), count, options, folder) for count in distinct]
+    common.print_table(rows)
+    if options.json:
+        command = " ".join(["python", *sys.argv])
+        common.write_json(options.json, command, session, rows, ("pyarrow", "pyogrio", "shapely", "geopandas"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Results as tables of other packages and as files. Shapely, pandas, GeoPandas and PyArrow are imported when needed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, short
+from clgeom.geodesy import as_crs, same_crs
+from clgeom.optional import require, require_shapely
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+#: Names of columns of results and of what formats add: labels get none of these, in any case.
+TAKEN = frozenset(
+    "points area perimeter segments map part level direction cells geometry geom fid ogc_fid id index label".split()
+)
+
+
+def is_geopandas(rows) -> bool:
+    """Whether this is a GeoDataFrame or a GeoSeries."""
+    geopandas = sys.modules.get("geopandas")
+    return geopandas is not None and isinstance(rows, (geopandas.GeoSeries, geopandas.GeoDataFrame))
+
+
+def crs_of(points) -> Any:
+    """The coordinate reference system that points of GeoPandas carry, None for others."""
+    try:
+        return points.crs if is_geopandas(points) else None
+    except AttributeError:  # a frame without an active geometry
+        return None
+
+
+class Exchange:
+    """The ways out of results that are one geometry or a geometry for each row.
+
+    What inherits it has `to_shapely`, a geometry or an array of them; `_columns`, arrays of values by name; `crs`; and
+    `_labels` where rows have labels.
+    """
+
+    crs: Any
+
+    def to_shapely(self) -> Any:
+        raise NotImplementedError
+
+    def _columns(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _labels(self) -> dict[str, Any]:
+        """Columns of the labels of rows: ndarrays, indices of pandas, arrays of PyArrow."""
+        return {}
+
+    def to_wkb(self) -> Any:
+        """Well-known binary: bytes of one geometry; for several an ndarray of bytes objects. Needs Shapely."""
+        return require_shapely().to_wkb(self.to_shapely())
+
+    def to_pandas(self) -> Any:
+        """The values of each row, without geometries, as a pandas DataFrame; its index are the labels, if any.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        require("pandas", "to_pandas")
+        import pandas
+
+        labels = [_as_index(pandas, column).rename(name) for name, column in self._labels().items()]
+        index = labels[0] if len(labels) == 1 else pandas.MultiIndex.from_arrays(labels) if labels else None
+        columns = {name: _as_series(pandas, values) for name, values in self._columns().items()}
+        return pandas.DataFrame(columns, index=index, copy=False)
+
+    def to_geopandas(self, *, crs: Any = None) -> Any:
+        """What `to_pandas` returns, and geometries, as a GeoDataFrame.
+
+        Parameters
+        ----------
+        crs : optional
+            Coordinate reference system of the coordinates, as anything that pyproj takes; the result's own by default.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+        """
+        crs = self._system(crs, "to_geopandas")
+        require("GeoPandas", "to_geopandas")
+        import geopandas
+
+        frame = self.to_pandas()
+        shapes = geopandas.array.from_shapely(self._shapes(), crs=crs)
+        return geopandas.GeoDataFrame(frame, geometry=geopandas.GeoSeries(shapes, index=frame.index))
+
+    def to_arrow(self, *, crs: Any = None) -> Any:
+        """Labels, values and geometries as an Arrow table.
+
+        Parameters
+        ----------
+        crs : optional
+            As in `to_geopandas`.
+
+        Returns
+        -------
+        pyarrow.Table
+            Its column "geometry" holds well-known binary, marked as GeoArrow's extension type "geoarrow.wkb". The
+            metadata of its schema are those of GeoParquet.
+        """
+        crs = self._system(crs, "to_arrow")
+        require("PyArrow", "to_arrow")
+        from clgeom.io.vector import geo_table
+
+        return geo_table(self._labels() | self._columns(), self._shapes(), crs)
+
+    def to_file(self, path: str | PathLike[str], *, crs: Any = None, layer: str | None = None) -> None:
+        """Write labels, values and geometries to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+            Its ending chooses the format: .gpkg (GeoPackage), .fgb (FlatGeobuf), .shp (Shapefile), .parquet
+            (GeoParquet), .geojson or .json. GeoJSON is in longitude and latitude: geometries are reprojected from
+            `crs`; without one their coordinates must be longitude and latitude.
+        crs : optional
+            As in `to_geopandas`.
+        layer : str, optional
+            Name of the layer of a GeoPackage; the name of the file by default.
+
+        Raises
+        ------
+        InvalidInput
+            The file cannot be written, the format cannot hold the geometries, or a package is missing.
+        """
+        from clgeom.io.vector import check_features_output, write_features
+
+        crs = self._system(crs, "to_file")
+        check_features_output(path)
+        write_features(path, self.to_arrow(crs=crs), crs, layer=layer)
+
+    def _shapes(self):
+        """Geometries of the rows, as an array."""
+        return np.atleast_1d(np.asarray(self.to_shapely(), object))
+
+    def _system(self, crs, caller):
+        """The coordinate reference system to use: `crs`, or that of the result."""
+        if crs is not None:
+            as_crs(crs, caller=caller)
+        if crs is not None and self.crs is not None and not same_crs(crs, self.crs):
+            raise InvalidInput(
+                f"The 'crs' parameter of {caller} must be that of the result, {short(str(self.crs))}. "
+                f"Got {short(crs)} instead: reproject with to_geopandas().to_crs(...)."
+            )
+        return self.crs if crs is None else crs
+
+
+def label_columns(column, name) -> dict[str, Any]:
+    """Labels as columns by name; those of a pandas MultiIndex as one for each level."""
+    if getattr(column, "nlevels", 1) > 1:
+        names = [_free(own, f"label_{i}") for i, own in enumerate(column.names)]
+        return {own: column.get_level_values(i) for i, own in enumerate(names)}
+    return {_free(name, "label"): column}
+
+
+def _free(name, default):
+    return name if isinstance(name, str) and name and name.lower() not in TAKEN else default
+
+
+def counted(*numbers) -> np.ma.MaskedArray:
+    """Counts as a column, masked where there are none."""
+    missing = [number is None for number in numbers]
+    return np.ma.MaskedArray([number or 0 for number in numbers], missing, np.int64)
+
+
+def json_values(labels) -> list[Any]:
+    """Labels as values that JSON holds: dates and other objects as text, null for infinity."""
+    if labels.dtype.kind in "mM":
+        return np.datetime_as_string(labels).tolist() if labels.dtype.kind == "M" else labels.astype(str).tolist()
+    return [_json_value(value) for value in labels.tolist()]
+
+
+def _json_value(value):
+    if isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _as_index(pandas, column):
+    if getattr(column, "dtype", None) == np.float16:  # pandas has no index of those
+        column = column.astype(np.float32)
+    return pandas.Index(column.to_pandas()) if hasattr(column, "to_pylist") else pandas.Index(column)
+
+
+def _as_series(pandas, values):
+    """Values for a column of a frame; integers of which some are masked become nullable ones."""
+    if isinstance(values, np.ma.MaskedArray):
+        return pandas.arrays.IntegerArray(values.data, np.ma.getmaskarray(values))
+    return values

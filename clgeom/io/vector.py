@@ -1,0 +1,258 @@
+"""Write tables of geometries: GeoPackage, FlatGeobuf, Shapefile, GeoParquet and GeoJSON.
+
+PyArrow, Shapely, pyogrio and pyproj are imported when they are needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.geodesy import as_crs
+from clgeom.io.atomic import check_output, replacing, replacing_files
+from clgeom.io.lonlat import LonLat
+from clgeom.optional import require, require_shapely
+from clgeom.runtime.messages import printable
+
+#: Drivers of GDAL by ending.
+DRIVERS = {".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile"}
+GEOJSON, PARQUET = (".geojson", ".json"), ".parquet"
+FORMATS = (*DRIVERS, *GEOJSON, PARQUET)
+#: Names of Shapely's types of geometries, by number.
+KINDS = np.array(
+    [
+        *("Point", "LineString", "LinearRing", "Polygon"),
+        *("MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"),
+    ]
+)
+GEOMETRY = "geometry"
+
+
+def check_features_output(path) -> Path:
+    """Raise `InvalidInput` unless `write_features` can write a file of this name. Return it, links followed.
+
+    Call it before the work starts.
+    """
+    target, suffix = check_output(path, FORMATS), Path(path).suffix.lower()
+    what = f"Writing '{printable(os.fspath(path))}'"
+    for package in ("PyArrow", "Shapely", *(["pyogrio"] if suffix in DRIVERS else [])):
+        require(package, what)
+    return target
+
+
+def geo_table(columns, shapes, crs=None):
+    """An Arrow table of columns and geometries, with the metadata of GeoArrow and GeoParquet.
+
+    Parameters
+    ----------
+    columns : dict of str to array
+        ndarrays, masked ones too, indices and arrays of pandas, arrays of PyArrow.
+    shapes : ndarray of shapely geometries, shape (n,)
+    crs : optional
+        Anything that pyproj takes.
+
+    Returns
+    -------
+    pyarrow.Table
+        With the geometries as well-known binary in the last column, "geometry".
+    """
+    import pyarrow
+
+    shapely = require_shapely()
+    system = None if crs is None else as_crs(crs, caller="to_arrow").to_json_dict()
+    extension = {} if system is None else {"crs": system, "crs_type": "projjson"}
+    column = {
+        "encoding": "WKB",
+        "geometry_types": sorted(set(KINDS[_kinds(shapely, shapes)].tolist())),
+        "crs": system,  # where it is left out, GeoParquet means longitude and latitude
+    }
+    if len(shapes) and np.isfinite(bounds := shapely.total_bounds(shapes)).all():
+        column["bbox"] = bounds.tolist()
+    geo = {"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: column}}
+    field = pyarrow.field(
+        GEOMETRY,
+        pyarrow.binary(),
+        metadata={"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": json.dumps(extension)},
+    )
+    arrays = {name: _as_arrow(pyarrow, values) for name, values in columns.items()}
+    fields = [pyarrow.field(name, array.type) for name, array in arrays.items()]
+    schema = pyarrow.schema([*fields, field], metadata={"geo": json.dumps(geo)})
+    return pyarrow.table([*arrays.values(), pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary())], schema=schema)
+
+
+def _kinds(shapely, shapes):
+    kinds = shapely.get_type_id(shapes)
+    return kinds[kinds >= 0]
+
+
+def _as_arrow(pyarrow, values):
+    """A column as an array; values that Arrow has no plain type for as text."""
+    try:
+        array = pyarrow.array(values, from_pandas=True)
+        if isinstance(array, pyarrow.ChunkedArray):
+            array = array.combine_chunks()
+        if not isinstance(array, pyarrow.ExtensionArray):
+            return array
+    except (pyarrow.ArrowException, TypeError, ValueError):
+        pass
+    return pyarrow.array([str(value) for value in values], pyarrow.string())
+
+
+def write_features(path, table, crs=None, *, layer=None) -> None:
+    """Write a table of geometries to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        Its ending chooses the format: one of `FORMATS`. Of a Shapefile's files the .shp comes last.
+    table : pyarrow.Table
+        Its column "geometry" holds well-known binary, such as `geo_table` makes.
+    crs : optional
+        Coordinate reference system of the geometries, as anything that pyproj takes. GeoJSON is reprojected from it;
+        without one its coordinates must be longitude and latitude.
+    layer : str, optional
+        Name of the layer of a GeoPackage; the name of the file without its ending by default.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be written, the format cannot hold the geometries, or a package is missing.
+    """
+    target, suffix = check_features_output(path), Path(path).suffix.lower()
+    given = printable(os.fspath(path))
+    if layer is not None and suffix != ".gpkg":
+        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
+    system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
+    if suffix in GEOJSON:
+        content = _geojson(table, system, given)
+        with replacing(target) as file:
+            file.writelines(content)
+    elif suffix == PARQUET:
+        from pyarrow import parquet
+
+        with replacing(target) as file:
+            parquet.write_table(table, file, compression="zstd")
+    else:
+        _by_gdal(target, given, DRIVERS[suffix], table, system, layer)
+
+
+# GDAL -------------------------------------------------------------------------------------------------------------
+
+
+def _by_gdal(target, given, driver, table, system, layer):
+    import pyarrow
+    import pyogrio.raw
+
+    table, kind, missing = _of_one_kind(pyarrow, table, driver, given)
+    options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": False}
+    options["crs"] = None if system is None else system.to_wkt()
+    if driver == "GPKG":
+        options["layer"] = layer or Path(given).stem
+    if driver == "FlatGeobuf" and missing:
+        options["SPATIAL_INDEX"] = "NO"  # its index holds no missing geometries
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "'crs' was not provided")
+        try:
+            with replacing_files(target) as made:
+                pyogrio.raw.write_arrow(_as_gdal_takes(pyarrow, table), os.fspath(made), **options)
+        except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            raise InvalidInput(f"The output '{given}' cannot be written: {error}.") from error
+
+
+def _of_one_kind(pyarrow, table, driver, given):
+    """(the table, GDAL's name for the type of its geometries, whether some are empty or missing).
+
+    Single and multiple geometries of one type become multiple ones.
+    """
+    shapely = require_shapely()
+    shapes = shapely.from_wkb(table[GEOMETRY].to_numpy())
+    full = ~(shapely.is_empty(shapes) | shapely.is_missing(shapes))
+    names, counts = np.unique(KINDS[_kinds(shapely, shapes[full])], return_counts=True)
+    kinds = names.tolist()
+    plain = {name.removeprefix("Multi") for name in kinds}
+    if driver == "ESRI Shapefile" and (len(plain) > 1 or plain == {"GeometryCollection"}):
+        found = ", ".join(f"{count:,} {name}" for name, count in zip(kinds, counts.tolist()))
+        raise InvalidInput(
+            f"The output '{given}' holds geometries of one type. Got {found} instead: write .gpkg, .fgb or .parquet."
+        )
+    changed = False
+    if len(kinds) == 2 and len(plain) == 1:
+        multi = {"Point": shapely.multipoints, "LineString": shapely.multilinestrings, "Polygon": shapely.multipolygons}
+        single = np.flatnonzero(full & (shapely.get_num_geometries(shapes) == 1) & (shapely.get_type_id(shapes) < 4))
+        shapes[single] = multi[next(iter(plain))](shapes[single], indices=np.arange(len(single)))
+        kinds, changed = [f"Multi{next(iter(plain))}"], True
+    if driver != "GPKG" and not full.all():
+        shapes[~full], changed = None, True  # only GeoPackage tells empty geometries from missing ones
+    if changed:
+        wkb = pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary())
+        table = table.set_column(table.schema.get_field_index(GEOMETRY), GEOMETRY, wkb)
+    one = len(kinds) == 1 and (driver != "GPKG" or full.all())
+    return table, kinds[0] if one else "Unknown" if kinds else "Polygon", not full.all()
+
+
+def _as_gdal_takes(pyarrow, table):
+    """A table without metadata, of types that GDAL writes."""
+    of = pyarrow.types
+    arrays = []
+    for column in table.columns:
+        kind = column.type
+        if of.is_dictionary(kind):
+            column = column.cast(kind.value_type)
+        elif of.is_uint64(kind):
+            largest = max(column.to_pylist(), default=0, key=lambda value: value or 0) or 0
+            column = column.cast(pyarrow.int64() if largest < 2**63 else pyarrow.string())
+        elif of.is_float16(kind):
+            column = column.cast(pyarrow.float32())
+        elif of.is_string_view(kind) or of.is_decimal(kind):
+            column = column.cast(pyarrow.string())
+        elif of.is_duration(kind):
+            column = pyarrow.chunked_array(
+                [[None if v is None else str(v) for v in column.to_pylist()]], pyarrow.string()
+            )
+        arrays.append(column)
+    return pyarrow.table(arrays, names=table.column_names)
+
+
+# GeoJSON ----------------------------------------------------------------------------------------------------------
+
+
+def _geojson(table, system, given):
+    """The lines of a file of GeoJSON features, as bytes."""
+    shapely = require_shapely()
+    shapes = shapely.from_wkb(table[GEOMETRY].to_numpy())
+    if system is None:
+        places = shapely.get_coordinates(shapes)
+        outside = ~(np.abs(places) <= (180, 90)).all(axis=1)
+        if outside.any():
+            x, y = places[np.argmax(outside)].tolist()
+            raise InvalidInput(
+                f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
+                "instead: name the coordinates' reference system (crs='EPSG:32632'), or write .gpkg."
+            )
+    way = LonLat(system, caller=f"Writing '{given}'")
+    geometries = way.all([shapely.geometry.mapping(shape) for shape in shapes.tolist()])
+    values = table.drop_columns([GEOMETRY]).to_pylist()
+    yield b'{"type": "FeatureCollection", "features": [\n'
+    for i, (properties, geometry) in enumerate(zip(values, geometries)):
+        feature = {"type": "Feature", "properties": properties, "geometry": geometry}
+        text = json.dumps({**feature, "properties": {k: _plain(v) for k, v in properties.items()}}, allow_nan=False)
+        yield (",\n" if i else "").encode() + text.encode()
+    yield b"\n]}\n"
+
+
+def _plain(value):
+    """A value that JSON holds: null for NaN and infinity, text for dates and others."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

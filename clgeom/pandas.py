@@ -1,0 +1,279 @@
+"""The accessor ``.clgeom`` of pandas and GeoPandas objects: ``import clgeom.pandas`` registers it.
+
+Examples
+--------
+>>> import pandas, clgeom.pandas
+>>> trees = pandas.DataFrame({"plot": ["a", "b", "a", "a"], "x": [0, 5, 4, 0], "y": [0, 5, 0, 3]})
+>>> trees.clgeom.total_hull().area
+17.5
+>>> trees["x"].clgeom.sort().tolist()
+[0, 0, 4, 5]
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
+from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.exchange import crs_of, is_geopandas
+from clgeom.hull.result import Hull
+from clgeom.labels import as_labels
+from clgeom.optional import require, require_shapely
+from clgeom.region.arc.result import CrossRegion, Region
+from clgeom.runtime.messages import listed
+
+require("pandas", "clgeom.pandas")
+
+import pandas  # noqa: E402
+
+
+class Geometries:
+    """Hulls of the rows of a frame or series.
+
+    The points are the vertices of the geometries. Those of a DataFrame without geometries are in its columns `x` and
+    `y`. Missing and empty geometries have no points. Z and M are left out.
+    """
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def convex_hull(
+        self,
+        by: Any = None,
+        *,
+        level: Any = None,
+        noise: object = None,
+        x: str = "x",
+        y: str = "y",
+        crs: Any = None,
+        **options: Any,
+    ) -> Any:
+        """The convex hull of each group of rows; without `by` and `level` of each row.
+
+        Parameters
+        ----------
+        by, level
+            As in ``DataFrame.groupby``: a column, several of them, values for the rows; a level of the index. Rows of
+            which a value is missing are in no group. Groups come in ascending order.
+        noise : optional
+            A value of `by` whose rows are in no group, such as the -1 of scikit-learn's DBSCAN.
+        x, y : str
+            Columns of the coordinates, in a DataFrame without geometries.
+        crs : optional
+            Coordinate reference system of `x` and `y`, as anything that pyproj takes.
+        **options
+            `collinear`, `nonfinite` and `device` of `clgeom.convex_hulls_by_label`.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            `points` (their number), `area` and `perimeter` of each hull, and the hull. Its index are the groups, or the
+            rows, under their names. ``attrs["left_out"]`` is the number of rows in no group.
+        """
+        require("GeoPandas", "convex_hull")
+        points, rows, crs = self._points("convex_hull", x, y, crs)
+        if by is None and level is None:
+            groups, index, left_out = np.arange(len(self._rows)), self._rows.index, 0
+        else:
+            groups, index, left_out = self._groups(by, level, noise)
+        batch = convex_hulls_by_label(points, groups[rows], noise=-1, **options)
+        frame = _completed(batch.to_geopandas(crs=crs), len(index)).set_index(index)
+        frame.attrs["left_out"] = left_out
+        name = getattr(getattr(self._rows, "geometry", None), "name", None)
+        return frame if name in (None, *frame.columns) else frame.rename_geometry(name)
+
+    def total_hull(self, *, x: str = "x", y: str = "y", crs: Any = None, **options: Any) -> Hull:
+        """The convex hull of all rows.
+
+        Parameters
+        ----------
+        x, y, crs
+            As in `convex_hull`.
+        **options
+            Those of `clgeom.convex_hull`.
+
+        Returns
+        -------
+        Hull
+            Its `vertices` number the vertices of all rows, one row after the other: for points these are the rows.
+        """
+        points, _, crs = self._points("total_hull", x, y, crs)
+        return replace(convex_hull(points, **options), crs=crs)
+
+    def adaptive_region(
+        self, segments: Any, *, x: str = "x", y: str = "y", crs: Any = None, **options: Any
+    ) -> Region | CrossRegion:
+        """The adaptive region of all rows: `clgeom.adaptive_region` with its `segments` and options.
+
+        Parameters
+        ----------
+        segments : int
+        x, y, crs
+            As in `convex_hull`.
+        **options
+            Those of `clgeom.adaptive_region`.
+
+        Returns
+        -------
+        Region or CrossRegion
+        """
+        points, _, crs = self._points("adaptive_region", x, y, crs)
+        found = adaptive_region(points, segments, **options)
+        found.crs = crs
+        return found
+
+    def _points(self, caller, x, y, crs):
+        """(points, the row of each, their coordinate reference system)."""
+        rows = self._rows
+        if not is_geopandas(rows):
+            if isinstance(rows, pandas.Series):
+                raise InvalidInput(
+                    f"The series of {caller} must hold geometries. Got {rows.dtype} instead: use the frame's accessor."
+                )
+            columns = [_coordinates(rows, name, caller) for name in (x, y)]
+            return np.stack(columns, axis=1), np.arange(len(rows)), crs
+        own = crs_of(rows)
+        if crs is not None:
+            raise InvalidInput(
+                f"The 'crs' parameter of {caller} is for columns x and y. Got {short(crs)} for geometries instead: "
+                "name their system with set_crs()."
+            )
+        try:
+            shapes = np.asarray(rows.geometry.array)
+        except AttributeError as error:
+            raise InvalidInput(f"The frame of {caller} must have an active geometry column: set_geometry().") from error
+        shapely = require_shapely()
+        for letter, has in (("Z", shapely.has_z), ("M", getattr(shapely, "has_m", _has_none))):
+            if has(shapes).any():
+                warn(f"{caller} leaves out the {letter} of the geometries", InputWarning)
+        points, rows = shapely.get_coordinates(shapes, return_index=True)
+        return points, rows, own
+
+    def _groups(self, by, level, noise):
+        """(number of the group of each row, -1 for none; the groups as an index; how many rows are in none)."""
+        rows = self._rows
+        try:
+            grouped = rows.groupby(by, level=level, observed=True)
+            index = grouped.size().index
+            groups = grouped.ngroup()
+        except KeyError as error:
+            if not isinstance(rows, pandas.DataFrame):
+                raise InvalidInput(
+                    f"The 'by' parameter of convex_hull must name a level. Got {error} instead."
+                ) from error
+            raise _unknown(rows, error.args[0], "by", "convex_hull") from error
+        except (TypeError, ValueError, IndexError) as error:
+            raise InvalidInput(
+                f"The 'by' and 'level' parameters of convex_hull must be those of pandas' groupby. {error}"
+            ) from error
+        kept = np.ones(len(index), bool)
+        if noise is not None:
+            try:
+                kept[[place for place in index.get_indexer([noise]) if place >= 0]] = False
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(
+                    f"The 'noise' parameter of convex_hull must be a value of 'by'. Got {short(noise)} instead."
+                ) from error
+        number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)  # the last is that of -1
+        groups, index = number[groups.fillna(-1).to_numpy(np.int64)], index[kept]
+        return groups, index, int((groups < 0).sum())
+
+
+class FrameAccessor(Geometries):
+    """``frame.clgeom`` of a DataFrame or GeoDataFrame."""
+
+
+class SeriesAccessor(Geometries):
+    """``series.clgeom`` of a Series or GeoSeries."""
+
+    def sort(self, *, descending: bool = False, ignore_index: bool = False, device: Any = None) -> Any:
+        """The series in order, as ``Series.sort_values(kind="stable")`` has it: missing values last.
+
+        Parameters
+        ----------
+        descending : bool
+            Equal values keep their order in this case, too.
+        ignore_index : bool
+            Number the result from 0 instead of keeping the index.
+        device : str, pyopencl.Device or Session, optional
+
+        Returns
+        -------
+        pandas.Series
+            Of the same type.
+        """
+        found = self._rows.iloc[self._order("sort", descending, device)]
+        return found.reset_index(drop=True) if ignore_index else found
+
+    def argsort(self, *, descending: bool = False, device: Any = None) -> np.ndarray:
+        """The positions that sort the series: ``series.iloc[series.clgeom.argsort()]`` is `sort`.
+
+        Parameters
+        ----------
+        descending, device
+            As in `sort`.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+        """
+        return self._order("argsort", descending, device)
+
+    def _order(self, caller, descending, device):
+        labels = as_labels(self._rows, None, caller=caller, name="series")
+        keys = labels.keys
+        order = argsort(keys, descending=descending, device=device)
+        if not descending and keys.dtype.kind != "f":  # keys of missing values are the least
+            missing = int(np.count_nonzero(np.isin(keys, labels.absent))) if labels.absent else 0
+            order = np.concatenate([order[missing:], order[:missing]])
+        return order
+
+
+def _completed(frame, count):
+    """A frame of hulls by number, with empty ones for the numbers that it lacks."""
+    if len(frame) == count:
+        return frame
+    empty = np.setdiff1d(np.arange(count), frame.index)
+    frame = frame.reindex(np.arange(count))
+    frame.loc[empty, ["points", "area", "perimeter"]] = 0
+    frame.loc[empty, "geometry"] = require_shapely().GeometryCollection()
+    return frame.astype({"points": np.int64})
+
+
+def _has_none(shapes):
+    """Stands for ``shapely.has_m``, which Shapely has from 2.1 on, with GEOS 3.12: before there is no M."""
+    return np.zeros(len(shapes), bool)
+
+
+def _coordinates(frame, name, caller):
+    """A column as an array of numbers, NaN for missing ones."""
+    if name not in frame.columns:
+        raise _unknown(frame, name, "x' and 'y", caller)
+    column = frame[name]
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return column.to_numpy()
+    try:
+        return column.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The 'x' and 'y' parameters of {caller} must name columns of numbers. Got {short(name)} of {column.dtype} "
+            "instead."
+        ) from error
+
+
+def _unknown(frame, name, parameter, caller):
+    """The error for a column that is not there."""
+    names = [str(column) for column in frame.columns]
+    near = difflib.get_close_matches(str(name), names, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else f". It has {listed(names)}."
+    words = f"The '{parameter}' parameter{'s' * (' ' in parameter)} of {caller} must name columns."
+    return InvalidInput(f"{words} Got {short(name)} instead{meant}")
+
+
+pandas.api.extensions.register_dataframe_accessor("clgeom")(FrameAccessor)
+pandas.api.extensions.register_series_accessor("clgeom")(SeriesAccessor)
