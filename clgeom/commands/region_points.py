@@ -19,14 +19,17 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     from clgeom.io.features import encode_features
     from clgeom.io.lonlat import named_lonlat
     from clgeom.io.points import place_of, read_named_points, read_valued_points
+    from clgeom.runtime.call import each, watched
 
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
-    if levels:
-        found, reading = terminal.timed(read_valued_points, file, options["value"], columns=options["columns"])
-        points, names, values = found
-    else:
-        (points, names), reading = terminal.timed(read_named_points, file, columns=options["columns"])
+    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        given = {"columns": options["columns"], "progress": progress}
+        if levels:
+            found, reading = terminal.timed(read_valued_points, file, options["value"], **given)
+            points, names, values = found
+        else:
+            (points, names), reading = terminal.timed(read_named_points, file, **given)
     if not np.isfinite(points).all():
         row, column = np.argwhere(~np.isfinite(points))[0]
         where = place_of(file, row, column)
@@ -37,9 +40,12 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
     chosen = [(level, some) for level, some in chosen if len(some)]
-    made, computing = terminal.timed(
-        lambda: [(level, adaptive_region(some, options["segments"], **how)) for level, some in chosen]
-    )
+    with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
+        made, computing = terminal.timed(
+            lambda: [
+                (level, adaptive_region(some, options["segments"], **how)) for level, some in each(session, chosen)
+            ]
+        )
     if not made:
         raise InvalidInput(f"No point of '{file}' {'reaches a level' if levels else 'is there'}.")
     if options["simplify"] is not None:

@@ -42,19 +42,23 @@ def sort(file, method, descending, gaps, items, elements, column, array, output,
     files keep their type. The first line of a table is a header if none of its fields is a number. Without -o only the
     facts are printed.
     """
+    from clgeom.runtime.call import watched
     from clgeom.runtime.device import as_session
 
     _check_options(method)
     _check_outputs(file, output, picture, method)
-    keys = read_numbers(file, column=column, array=array)
+    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        keys = read_numbers(file, column=column, array=array, progress=progress)
     session = as_session(device)
     run = _method(method, keys, descending, gaps, items, elements, session)
     instrumented = stats or bool(picture)
-    result, seconds = terminal.timed(run, stats=instrumented, profile=instrumented)
+    with terminal.progress("sorting", hidden=as_json) as progress, watched(progress):
+        result, seconds = terminal.timed(run, stats=instrumented, profile=instrumented)
     if picture:
         _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
     if output:
-        write_numbers(output, result.keys)
+        with terminal.progress(f"writing {output}", hidden=as_json) as progress:
+            write_numbers(output, result.keys, progress=progress)
     if as_json:
         terminal.print_json(_as_json(result, method, session, seconds, stats))
         return

@@ -21,7 +21,7 @@ OUTPUTS = (".npy", ".csv", ".txt")
 AT_ONCE = 1 << 16
 
 
-def read_numbers(path, *, column=None, array=None) -> np.ndarray:
+def read_numbers(path, *, column=None, array=None, progress=None) -> np.ndarray:
     """Return the numbers of one column of a file.
 
     Parameters
@@ -33,6 +33,8 @@ def read_numbers(path, *, column=None, array=None) -> np.ndarray:
         Which column of a table, or of an array with two dimensions or fields: by name, or by number from 1.
     array : str, optional
         Which array of a .npz file; by default the only one.
+    progress : callable, optional
+        Called as progress(bytes_read, bytes_in_all) now and then while text is read.
 
     Returns
     -------
@@ -51,12 +53,12 @@ def read_numbers(path, *, column=None, array=None) -> np.ndarray:
     if array is not None and suffix != ".npz":
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
     if suffix in TABLES:
-        return _of_table(path, column)
+        return _of_table(path, column, progress)
     with reading(path):
         return _of_array(path, _load(path, suffix, array), column)
 
 
-def _of_table(path, column) -> np.ndarray:
+def _of_table(path, column, progress) -> np.ndarray:
     """Return one column of a table, in the narrowest type that holds it."""
 
     def choose(names, width):
@@ -66,7 +68,7 @@ def _of_table(path, column) -> np.ndarray:
         return (position_of(path, names, width, "1" if column is None else column),)
 
     texts = []
-    for block in read_blocks(path, choose):
+    for block in read_blocks(path, choose, progress=progress):
         texts += [field.strip(" \t") for field in block.texts(block.layout.columns[0])]
     return narrowest(path, texts, lambda row: line_of_row(path, row))
 
@@ -97,10 +99,11 @@ def _of_array(path, values, column) -> np.ndarray:
     return values
 
 
-def write_numbers(path, keys) -> None:
+def write_numbers(path, keys, *, progress=None) -> None:
     """Write numbers to a .npy file, or one a line to a .csv or .txt file; whole or not at all.
 
     With every bit: text has as many digits as tell each number of its type from the others. NaN is "nan" there.
+    ``progress(written, in_all)`` is called now and then, if given.
     """
     with replacing(path) as file:
         if Path(path).suffix.lower() == ".npy":
@@ -108,3 +111,5 @@ def write_numbers(path, keys) -> None:
             return
         for start in range(0, len(keys), AT_ONCE):
             file.writelines(f"{key}\n".encode() for key in keys[start : start + AT_ONCE])
+            if progress is not None:
+                progress(min(start + AT_ONCE, len(keys)), len(keys))

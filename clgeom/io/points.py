@@ -88,7 +88,7 @@ def place_of(path, row, column) -> str:
     return f"in line {line_of_row(path, row)}" if is_table(path) else f"at index [{row}, {column}]"
 
 
-def read_valued_points(path, value, *, columns=None, array=None):
+def read_valued_points(path, value, *, columns=None, array=None, progress=None):
     """Return the points of a file as `read_named_points` does, and the numbers of one more column.
 
     Parameters
@@ -105,7 +105,7 @@ def read_valued_points(path, value, *, columns=None, array=None):
     path = Path(path)
     check_points_file(path, columns, array, caller="read_valued_points")
     if is_table(path):
-        values, names, _, _ = read_columns(path, columns=columns, value=value)
+        values, names, _, _ = read_columns(path, columns=columns, value=value, progress=progress)
         return np.ascontiguousarray(values[:, :2]), names, np.ascontiguousarray(values[:, 2])
     if path.suffix.lower() == ".npz":
         points, names, values, _ = arrays.read_grouped_npz(path, value, columns=columns, array=array)

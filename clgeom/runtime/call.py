@@ -5,12 +5,15 @@ Whatever runs within `recording` leaves its phases there, however deep it is cal
     with recording(profile) as phases:
         found = hull_of(points)          # runs plans
     return Hull(..., phases=tuple(phases))
+
+What runs within `watched` says how far it is: `each` goes through the parts of long work.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 
@@ -22,6 +25,9 @@ class Call:
     phases: list = field(default_factory=list)
 
 
+#: Called as watch(parts_done, parts_in_all).
+Watch = Callable[[int, int], object]
+_watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar("clgeom_watch", default=None)
 _current: contextvars.ContextVar[Call | None] = contextvars.ContextVar("clgeom_call", default=None)
 
 
@@ -55,3 +61,26 @@ def unrecorded():
         yield
     finally:
         _current.reset(token)
+
+
+@contextlib.contextmanager
+def watched(watch: Watch | None):
+    """Call `watch` as the parts of long work within are done."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def each(session, parts: Iterable) -> Iterator:
+    """The parts of long work, one after the other. Only when watched, it waits for the device after each."""
+    watch = _watch.get()
+    if watch is None:
+        yield from parts
+        return
+    parts = list(parts)
+    for done, part in enumerate(parts, 1):
+        yield part
+        session.queue.finish()
+        watch(done, len(parts))
