@@ -162,6 +162,12 @@ def phases_as_json(phases) -> list[dict]:
     ]
 
 
+def _clock(seconds) -> str:
+    """Return seconds as minutes and seconds, 1:05."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"
+
+
 @contextlib.contextmanager
 def progress(what, *, hidden=False):
     """Yield a callable (done, total), or None where stderr is no terminal.
@@ -174,15 +180,21 @@ def progress(what, *, hidden=False):
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn
+    from rich.text import Text
+
+    class Clock(ProgressColumn):
+        """The time left; the time that has passed while that is not known."""
+
+        def render(self, task):
+            left = task.time_remaining
+            return Text(_clock(task.elapsed or 0) if left is None else f"{_clock(left)} left")
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
+        TaskProgressColumn(),
+        Clock(),
     )
     both = sys.stdout is not None and sys.stdout.isatty()  # else what is printed meanwhile belongs to a file
     bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=both)
