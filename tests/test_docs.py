@@ -18,7 +18,7 @@ from clgeom.runtime.policies import Policy
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (clgeom, dp, dp.problems, radio)
 DOCS = ROOT / "docs"
-PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if "generated" not in page.parts]
+PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if not {"generated", "_templates"} & set(page.parts)]
 PAGES += [ROOT / "README.rst", ROOT / "CONTRIBUTING.rst"]
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="needs the checkout")
