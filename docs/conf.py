@@ -36,6 +36,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 pygments_style = "default"
+highlight_language = "none"
 
 repository = os.environ.get("CLGEOM_REPOSITORY", "").rstrip("/")
 if repository:
