@@ -175,6 +175,13 @@ def test_python_of_page_is_marked(page):
                 pytest.fail(f"{page.name}, line {line}: write '.. code-block:: python'")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"(?<![\w/.])((?:clgeom|cl_src|templates|tests|bench|docs|examples)/[\w./-]*\w/?)", text)
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
 def test_pages_have_python():
     counts = {p.name: sum(b[1] == "python" for b in blocks(p.read_text(encoding="utf-8"))) for p in PAGES}
     assert counts["README.rst"] >= 5 and counts["dp.rst"] >= 6 and counts["coverage.rst"] >= 3
