@@ -17,8 +17,7 @@ the device.
     stages           dp.fill by one launch a stage: the design of the study
     hand, ..         kernels for this problem alone, by the same algorithm (dp_by_hand.cl): the table kept; its last row
                      alone, "hand row"; what the solution needs, "hand decisions"
-    device, host     the fill and the way to the solution: by decisions on the device; or the table copied, and walked
-                     on the host
+    device, host     the fill and the traceback: by choices on the device, or in a copy of the table on the host
     numba            loops on one core
 """
 
@@ -152,25 +151,25 @@ def measure(session, case, cells, options):
     rng = np.random.default_rng([3, cells])
     hand, numba = ByHand(session), loops().get(case)
     side = round(cells**0.5)
-    given, decided, walk_source, walk = {}, None, None, None
+    given, decided, source, traceback = {}, None, None, None
     if case == "binomial":
         equation, shape, arguments = pascal.binomial_equation("int32"), (side, side), (side, side)
     elif case == "lcs":
         a, b = arguments = [rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab"]
         equation, decided, shape, given = LCS, sequences.LCS, (side, side), {"a": a, "b": b}
-        walk_source, walk = sequences.STEPS, lambda table: walk_lcs(table, a, b)
+        source, traceback = sequences.STEPS, lambda table: traceback_lcs(table, a, b)
     elif case == "knapsack":
         items = min(1000, side)
         shape = items + 1, max(cells // (items + 1), 2)
         w, v = (rng.integers(1, 1000, items).astype(np.int32) for _ in "wv")
         equation, decided, given = KNAPSACK, knapsacks.knapsack_equation("int32"), {"w": w, "v": v}
         arguments = w, v, shape[1] - 1
-        walk_source, walk = knapsacks.TAKEN, lambda table: walk_knapsack(table, w)
+        source, traceback = knapsacks.TAKEN, lambda table: traceback_knapsack(table, w)
     else:
         d = rng.integers(1, 100, side + 1).astype(np.int32)
         equation, decided, shape, given = CHAIN, chains.matrix_chain_equation("int32"), (side, side), {"d": d}
         arguments = (d,)
-        walk_source, walk = chains.SPLITS, lambda table: walk_chain(table, d)
+        source, traceback = chains.SPLITS, lambda table: traceback_chain(table, d)
 
     def ours(equation=equation, **how):
         table = fill(equation, shape, **given, device=session, **how)
@@ -187,8 +186,8 @@ def measure(session, case, cells, options):
         dtype = "uint8" if case == "lcs" else "int32"
         candidates["decisions"] = lambda: ours(decided, keep="decisions")
         state = knapsacks.TAKEN_STATE if case == "knapsack" else None
-        candidates["device"] = lambda: candidates["decisions"]().recover(walk_source, room, dtype=dtype, state=state)
-        candidates["host"] = lambda: walk(ours().numpy())
+        candidates["device"] = lambda: candidates["decisions"]().recover(source, room, dtype=dtype, state=state)
+        candidates["host"] = lambda: traceback(ours().numpy())
         if case != "lcs":
             candidates["hand decisions"] = lambda: by_hand(*arguments, keep=2)
     if numba:
@@ -258,7 +257,7 @@ def check_solution(case, found, value, given, name):
         assert (d[splits[:, 0]] * d[splits[:, 1] + 1] * d[splits[:, 2] + 1]).sum() == value, name
 
 
-def walk_lcs(table, a, b):
+def traceback_lcs(table, a, b):
     """The steps back from the last cell, on the host, from values alone."""
     i, j, steps = len(a), len(b), []
     while i and j:
@@ -270,7 +269,7 @@ def walk_lcs(table, a, b):
     return steps
 
 
-def walk_knapsack(table, w):
+def traceback_knapsack(table, w):
     taken, j = [], table.shape[1] - 1
     for i in range(len(w), 0, -1):
         if table[i, j] != table[i - 1, j]:
@@ -279,7 +278,7 @@ def walk_knapsack(table, w):
     return taken
 
 
-def walk_chain(table, d):
+def traceback_chain(table, d):
     found, stack = [], [(0, len(d) - 2)]
     while stack:
         i, j = stack.pop()

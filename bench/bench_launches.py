@@ -20,6 +20,7 @@ from clgeom.radio import coverage_map
 from clgeom.runtime import launch
 from clgeom.runtime.device import Session, as_session
 from clgeom.runtime.memory import Pool
+from clgeom.runtime.plan import Series
 
 rng = np.random.default_rng(0)
 
@@ -135,7 +136,7 @@ class Watch:
 
     def _enqueue(self, session, queue, part, bound, pace, profile):
         events = self.enqueue(session, queue, part, bound, pace, True)
-        step = part.step if isinstance(part, launch.Series) else part
+        step = part.step if isinstance(part, Series) else part
         self.events += [(step.kernel, event) for event in events]
         return events if profile else ()
 

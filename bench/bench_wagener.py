@@ -40,7 +40,7 @@ def circle(n, dtype):
 
 def by_runs(array: DeviceArray, profile=False):
     """Both hoods as lists of runs."""
-    plan, _ = hoods_plan(array.session, "points[0]", array.n, array.dtype, keep=False)
+    plan, _ = hoods_plan(array.session, "points[0]", array.n, array.dtype, keep_collinear=False)
     with recording(profile) as phases:
         run(array.session, plan, points=array)
     array.session.queue.finish()
@@ -51,7 +51,7 @@ def published(array: DeviceArray, profile=False):
     """Both hoods, left-justified, one after the other."""
     with recording(profile) as phases:
         for side in (LOWER, UPPER):
-            made = matching_plan(array.session, "points[0]", array.n, array.dtype, side, keep=False)
+            made = matching_plan(array.session, "points[0]", array.n, array.dtype, side, keep_collinear=False)
             run(array.session, made.plan, points=array)
     array.session.queue.finish()
     return phases
@@ -88,9 +88,9 @@ def verify(array: DeviceArray, points):
     """That both methods give one hood, which turns one way everywhere and leaves no point outside; its corners."""
     corners = 0
     for side, inside in ((LOWER, 1), (UPPER, -1)):
-        hood = hood_of(array, side, keep=False, method="runs")[0]
+        hood = hood_of(array, side, keep_collinear=False, method="runs")[0]
         if array.n <= PUBLISHED_LIMIT:
-            assert np.array_equal(hood, hood_of(array, side, keep=False, method="published")[0])
+            assert np.array_equal(hood, hood_of(array, side, keep_collinear=False, method="published")[0])
         at = points[hood]
         assert (orient2d(at[:-2], at[1:-1], at[2:], device=array.session) == inside).all(), "not convex"
         edge = np.clip(np.searchsorted(hood, np.arange(array.n), side="right") - 1, 0, len(hood) - 2)

@@ -42,8 +42,8 @@ per hull, of the rivals for the first groups of the same points. zipf: sizes as 
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
 CASES = """Milliseconds of whole calls that leave the result on the device. table, corner: the framework, the table kept
 or its answer alone; decisions: what the solution needs; stages: a launch for each stage; hand, hand row, hand
-decisions: kernels for the problem alone that do the same by the same algorithm; device, host: with the way to the
-solution, there, or on the host after copying the table; numba: loops on one core."""
+decisions: kernels for the problem alone that do the same by the same algorithm; device, host: with the traceback,
+there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."

@@ -29,7 +29,7 @@ _HOMES = {
     "region.localize": "localize",
     "runtime.arrays": "pinned_empty",
     "runtime.device": "DeviceProfile Session default_session devices",
-    "runtime.launch": "Phase",
+    "runtime.plan": "Phase",
     "sorting.radix.sort": "argsort sort sort_by_key",
     "sorting.shellsort.result": "ShellsortResult",
     "sorting.shellsort.sort": "shellsort",
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         default_session as default_session,
         devices as devices,
     )
-    from clgeom.runtime.launch import Phase as Phase
+    from clgeom.runtime.plan import Phase as Phase
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
     from clgeom.sorting.shellsort.sort import shellsort as shellsort

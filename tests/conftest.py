@@ -19,7 +19,8 @@ from clgeom.runtime import build
 from clgeom.runtime.device import Session, as_session, describe, devices
 from clgeom.runtime.tuning import TABLE, override
 
-pytest.register_assert_rewrite("hulls")  # so that its failures show what they compared
+# so that their failures show what they compared
+pytest.register_assert_rewrite("command_line", "damaged", "dp_tables", "hulls", "region_commands", "sort_keys")
 
 # Fixtures here hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
@@ -53,17 +54,26 @@ def build_quickly():
     """Let PoCL build kernels for groups of several work-items without optimising them.
 
     Of these, PoCL runs but a few by itself. To optimise them takes most of the time of the tests with a cold cache.
-    Kernels of one work-item a group are built as everywhere; ``clgeom selftest`` and the long profile build all so.
+    Kernels of one work-item a group are built as everywhere, but for the shapes of GPUs in groups of one; ``clgeom
+    selftest`` and the long profile build all so.
     """
     built = build._built
 
     def quickly(session, key):
         kernel, parameters, options = key
-        if session.profile.runtime == "pocl" and dict(parameters).get("wg_size", 1) > 1:
+        if session.profile.runtime == "pocl" and is_foreign(kernel, **dict(parameters)):
             key = kernel, parameters, (*options, "-cl-opt-disable")
         return built(session, key)
 
     build._built = quickly
+
+
+def is_foreign(kernel, variant=None, wg_size=1, **_):
+    """Whether CPUs run a kernel in another shape by themselves."""
+    if wg_size > 1 or variant != "group" or kernel not in TABLE:
+        return wg_size > 1
+    policy = TABLE[kernel].get("cpu", TABLE[kernel]["any"])
+    return not callable(policy) and policy.variant != "group"
 
 
 def pytest_configure(config):

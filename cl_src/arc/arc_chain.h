@@ -1,5 +1,5 @@
 // arc/arc_chain.h: Andrew's monotone chain of candidates from left to right. The includer has geometry/orient2d.h, point_t,
-// KEEP 0, hood/hood.h, arc/arc_turn.h and
+// KEEP_COLLINEAR 0, hood/hood.h, arc/arc_turn.h and
 //
 //   ARC_ID(i)              candidate i as an entry of the stack: its number, say
 //   ARC_LOAD(entry)        its coordinates

@@ -1,5 +1,5 @@
 // arc/arc_group.h: the hull of a list of candidates in global memory by a work-group. The includer has portable.h, geometry/orient2d.h,
-// real_t, point_t, KEEP 0, hood/hood.h, WG_SIZE and POINT(points, id), the coordinates of a candidate.
+// real_t, point_t, KEEP_COLLINEAR 0, hood/hood.h, WG_SIZE and POINT(points, id), the coordinates of a candidate.
 
 #include "arc/arc_before.h"
 #define ARC_FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)

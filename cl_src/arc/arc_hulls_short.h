@@ -1,6 +1,6 @@
 // arc/arc_hulls_short.h: the lower and the upper hull of a segment of up to LONGEST candidates by one work-item. The includer
-// has arc/arc_doubt.h, arc/arc_order.h, arc/arc_window.h, KEEP 0, hood/hood.h, SIDE, TURNED(side, p), which turns the points of
-// upper sides over, and CHECK: 1 where the order of candidates is looked at.
+// has arc/arc_doubt.h, arc/arc_order.h, arc/arc_window.h, KEEP_COLLINEAR 0, hood/hood.h, SIDE, TURNED(side, p), which
+// reflects the points of upper sides, and CHECK: 1 where the order of candidates is checked.
 
 #if LONGEST <= 4
 // Of four points, those that are there, the bits that are left without the middle one of three where it is no corner.

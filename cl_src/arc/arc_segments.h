@@ -5,8 +5,8 @@
 //   corners    [ lower side: as candidates, left-justified in each segment .. | upper side .. ]      candidates
 //   ranges     [ lower side: (first, last) index in corners of the side | .. | upper side .. ]       (1, 0): empty
 //
-// A region has `segments` segments, numbered on from one region to the next. Segments may be empty. Cuts ascend, but of
-// candidates that are wrongly said to be in order they need not: then a segment that would end before it begins is empty.
+// A region has `segments` segments, numbered consecutively over all regions. Segments may be empty. Cuts ascend, except for
+// candidates that are not in the claimed order: then a segment that would end before it begins is empty.
 
 // Declares begin, end, stride: the share of a work-item of `all` numbers, contiguous or strided.
 #define ARC_SHARE(all, side_by_side)                                                                              \

@@ -1,5 +1,5 @@
 // arc/arc_tangent.h: the common tangent of two hulls side by side, by nested binary search. The includer has geometry/orient2d.h,
-// real_t, point_t, KEEP 0, hood/hood.h and arc/arc_turn.h, and defines
+// real_t, point_t, KEEP_COLLINEAR 0, hood/hood.h and arc/arc_turn.h, and defines
 //
 //   hull_t                          what corners are read through
 //   arc_corner(hull, index)         the coordinates of a corner

@@ -1,4 +1,4 @@
-// arc/arc_tangent_short.h: the common tangent of two short hulls side by side. The includer has KEEP 0, hood/hood.h,
+// arc/arc_tangent_short.h: the common tangent of two short hulls side by side. The includer has KEEP_COLLINEAR 0, hood/hood.h,
 // arc/arc_doubt.h and WG_SIZE.
 //
 // Corners of one hull are WG_SIZE apart in memory. From the last corner of P and the first of Q the tangent's ends move

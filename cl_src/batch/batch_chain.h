@@ -1,5 +1,5 @@
 // batch/batch_chain.h: from the sorted points of one group to its hull, by one work-item. The includer has portable.h,
-// geometry/orient2d.h, KEEP, hood/hood.h, and these:
+// geometry/orient2d.h, KEEP_COLLINEAR, hood/hood.h, and these:
 //
 //   chain_t                what the macros need of the group, `c`
 //   CHAIN_ENTRY(c, k)      point k of the sorted ones, all different, as a number
@@ -39,7 +39,7 @@ inline __attribute__((always_inline)) uint item_chain(const chain_t c, uint coun
     }
     if (count == 1)
         lower = stack.size;
-    *flat = count <= 2 || lower + stack.size - 1 > count;      // every point is on the way there and on the way back
+    *flat = count <= 2 || lower + stack.size - 1 > count;      // every point is in both hoods
     if (!*flat)
         for (uint k = 1; k < stack.size; ++k)
             CHAIN_SET(c, lower + k - 1, CHAIN_GET_UPPER(c, count, k));

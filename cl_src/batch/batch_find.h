@@ -1,6 +1,6 @@
-// batch/batch_find.h: ragged rows that stand one after another. before[k]: how many things the rows before row k have.
+// batch/batch_find.h: ragged rows, one after another. before[k]: the number of elements in the rows before row k.
 
-// The row, of those from low to high, that thing i is in; rows without things are never found.
+// The row, of those from low to high, that contains element i; never an empty row.
 inline uint row_of(global const uint *before, uint low, uint high, uint i)
 {
     while (low < high) {

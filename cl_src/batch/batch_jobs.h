@@ -1,11 +1,11 @@
-// batch/batch_jobs.h: the jobs of batch_hulls and batch_tiles: which points, and where their hull goes.
+// batch/batch_jobs.h: the jobs of batch_hulls and batch_tiles: the points, and the destination of their hull.
 //
 //   begin, end    rows of points
-//   slot          where the first vertex goes
-//   target        the entry of counts: a group, or behind all groups a piece of one
+//   slot          destination of the first vertex
+//   target        the entry of counts: a group, or after all groups a piece
 typedef struct { uint begin, end, slot, target; } job_t;
 
-// What jobs are: all groups in order (`jobs`: where each begins, and where the last ends), some groups (`list`: their
+// Kinds of jobs: all groups in order (`jobs`: the begin of each, and the end of the last), some groups (`list`: their
 // numbers), or pieces of groups (`jobs`: a job_t each).
 enum { ALL_GROUPS, SOME_GROUPS, PIECES };
 

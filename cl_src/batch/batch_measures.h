@@ -6,8 +6,8 @@
 // and so is a product with its rounding error.
 #define MEASURES_RUN 1024
 
-// For numbers up to `reach` a power of two that keeps squares and products from overflowing and from vanishing, and the
-// way back.
+// For numbers up to `reach`: a power of two such that squares and products of scaled numbers neither overflow nor underflow,
+// and its inverse.
 typedef struct { double to, back; } scaling_t;
 
 inline scaling_t scaling_of(double reach)
@@ -16,7 +16,7 @@ inline scaling_t scaling_of(double reach)
     return reach > 0x1p500 ? down : reach < 0x1p-800 ? far_up : reach < 0x1p-400 ? up : none;
 }
 
-// An area in units of two scalings: powers of two on different sides of 1 at once, so that nothing overflows on the way.
+// An area times two powers of two; powers on different sides of 1 are multiplied first, so that nothing overflows.
 inline double area_back(double area, scaling_t x, scaling_t y)
 {
     return (x.back > 1) == (y.back > 1) ? area * x.back * y.back : area * (x.back * y.back);

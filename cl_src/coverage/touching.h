@@ -1,7 +1,7 @@
 // coverage/touching.h: runs of covered cells that touch a run in the column before.
 //
 //   column c - 1   column c           runs are sorted by column and row, so those that touch run i in the column before
-//   | run 3 |                         are neighbours of each other: found by bisection, then walked
+//   | run 3 |                         are consecutive: the first is found by bisection
 //   |       |      | run i |
 //   | run 4 |      |       |          reach 1: corners touch, too (8 neighbours), reach 0: sides only (4)
 

@@ -1,5 +1,5 @@
 // dp/dp_check.h: arithmetic and indices that trap. A fault is (kind, row, column) of what a cell did wrong first.
-#define DP_MUTED -1           // a value that nobody knows was read: what follows from it is no fault
+#define DP_MUTED -1           // an unknown value was read: its consequences are no faults
 #define DP_FAULT_RANGE 1      // read of a cell outside the table
 #define DP_FAULT_PATTERN 2    // read of a cell that the pattern does not allow
 #define DP_FAULT_START 3      // read of a cell before the first stage

@@ -1,4 +1,4 @@
-// dp/dp_near.h: what an equation finds in a kernel that hands it the cells that it reads. Included before the equation;
+// dp/dp_near.h: macros for an equation in a kernel that passes it the cells that it reads. Included before the equation;
 // the kernel then defines DP_CONTEXT and M(a, b).
 #include "dp/dp_math.h"
 
@@ -6,5 +6,5 @@
 #define dp_lesser(a, b) ((a) < (b) ? (a) : (b))
 #define dp_inside(index, size) (dp_lesser(index, (size) - 1) > 0 ? dp_lesser(index, (size) - 1) : 0)
 
-// x, which is at least `least`, written so that compilers see it: conditions of base cases fall away, and no branch is left.
+// x, which is at least `least`, written so that compilers know this: they fold conditions of base cases, and no branch remains.
 #define AT_LEAST(x, least) ((((x) - (least)) & INT_MAX) + (least))

@@ -1,10 +1,10 @@
 // dp/dp_tickets.h: groups of one launch that wait for each other.
 //
-//   progress   [ next ticket | how far piece 0 is | piece 1 | .. | the last piece | whether a group gave up ]
+//   progress   [ next ticket | progress of piece 0 | piece 1 | .. | the last piece | whether a group gave up ]
 //
-// A group takes the next piece of work by a ticket, and waits only for the piece before, which a group that runs has taken:
-// so some group can always go on. What one has written is there for those that have seen how far it is; whoever reads it
-// reads volatile memory, so that no cache is in the way. The includer has WG_SIZE.
+// A group takes the next piece of work by a ticket, and waits only for the piece before, which a running group has taken. So
+// some group can always continue. Data that a group wrote before it published its progress is visible to groups that read
+// this progress; they read the data through volatile pointers, so that no cache is used. The includer has WG_SIZE.
 #define FENCE mem_fence(CLK_GLOBAL_MEM_FENCE); write_mem_fence(CLK_GLOBAL_MEM_FENCE)
 
 // The next ticket, for all work-items of the group.
@@ -16,8 +16,8 @@ inline int take_ticket(volatile global int *progress, local int *ticket)
     return *ticket;
 }
 
-// Wait until a piece is so far. A group that has looked `patience` times in vain gives up, and so do all that wait.
-// Returns whether this one did, for all its work-items alike; `given_up` is false at first.
+// Wait until a piece has made this progress. A group gives up after `patience` reads, and then all waiting groups do.
+// Returns whether this group gave up, to all its work-items; `given_up` is false at first.
 inline bool wait_for(volatile global int *progress, const int piece, const int enough, const int patience, local int *given_up)
 {
     volatile global int *stalled = progress + 1 + get_num_groups(0);
@@ -38,8 +38,8 @@ inline bool wait_for(volatile global int *progress, const int piece, const int e
     return *given_up;
 }
 
-// Let others see how far a piece is: all that the group has written before. The last work-item says so, while the first
-// may look at the piece before.
+// Publish the progress of a piece, with all data that the group wrote before. The last work-item writes it, while the first
+// may read the progress of the piece before.
 inline void hand_on(volatile global int *progress, const int piece, const int done, const bool gone)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

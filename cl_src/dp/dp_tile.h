@@ -10,7 +10,7 @@
 // The includer has the equation with cell_t; WG_SIZE, ROWS, COLUMNS, UP, LEFT; FLIP_ROWS and FLIP_COLUMNS (0 or 1): rows and
 // columns are counted in the order of filling; VECTOR, the cells that are stored at once, with their type cells_t: the table
 // is our own memory, and its rows are aligned for that; and for FILL_BLOCK the macros NEAR_OF(r, c) and HELD_OF(r, c), what a
-// cell's function takes besides, HELD (1: elements of parameters are held) and BITS of a choice, with packed_t (0: none is kept).
+// cell's function takes besides, HELD (1: elements of parameters are held), and what dp/dp_tile_choices.h needs and defines.
 // All loops unroll, so that windows are registers.
 #define WIDE (LEFT + COLUMNS)          // columns of a window
 #define STRIP (WG_SIZE * ROWS)         // rows of a strip of tiles
@@ -131,11 +131,18 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
                 w[UP + r][LEFT + c] = CELL(inner, r, c);                            \
                 KEEP_CHOICE(r, c);                                                \
             }
-#if BITS
-#define KEEP_CHOICE(r, c) won[r] |= (packed_t)decision << (c * BITS)
-#else
-#define KEEP_CHOICE(r, c)
-#endif
+// The same where no cell is computed beyond the table, or below `bottom`.
+#define FILL_INSIDE                                                                 \
+    if (row + ROWS <= bottom && column + COLUMNS <= m) {                            \
+        FILL_BLOCK(0, true)                                                         \
+    } else {                                                                        \
+        FILL_BLOCK(0, row + r < bottom && column + c < m)                           \
+    }
+// held[r], what the cells of row + r share: elements of a parameter that `load` reads.
+#define HOLD_ROWS(type, held, load)                                                 \
+    type held[ROWS];                                                                \
+    _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                                \
+        held[r] = load(TABLE_ROW(row + r), 0, n, m DP_ARGUMENTS)
 #if HELD
 #define AT(inner, r, c) TABLE_ROW(row + r), TABLE_COLUMN(column + c), n, m
 #define CELL(inner, r, c)                                                           \

@@ -4,10 +4,7 @@
 //   item 1   passed -> block s - 1   which has left it in `passed` one step before; the first item takes it from `above`, the
 //   item 2   passed -> block s - 2   lower edge of the strip above, and the last one leaves its own in `below`
 //
-// The includer has STEPS; WIDTH and CHUNK, the columns whose elements the group loads, and so many an item at once; EDGE and
-// EDGE_VECTOR, how edges are read: memory that groups of one launch share is volatile; FLUSH: so many steps the group gathers
-// what it stores, to write it in runs of a row (0: items write their own); TABLE (1: cells are stored); and BITS of each
-// choice with packed_t, the choices of a row of a block.
+// The includer has STEPS, and SINGLE (1: groups of one launch share the memory of edges, so that it is volatile).
 #define SHIFT (WG_SIZE - 1)      // steps that the last item is late
 #if STEPS * UP * COLUMNS <= WG_SIZE * VECTOR
 #define EACH_VECTOR(v, lid) const int v = lid; if (v < STEPS * PARTS)
@@ -15,10 +12,23 @@
 #define EACH_VECTOR(v, lid) for (int v = lid; v < STEPS * PARTS; v += WG_SIZE)
 #endif
 
-#if WIDTH == CHUNK * WG_SIZE
-#define EACH_COLUMN(c, lid) for (int c = lid, once = 1; once; once = 0)
+// Columns that items of a tile come to, and some more; CHUNK of them an item loads at once.
+#define READ_COLUMNS ((STEPS + SHIFT) * COLUMNS)
+#define CHUNK (READ_COLUMNS > 7 * WG_SIZE ? 8 : (READ_COLUMNS + WG_SIZE - 1) / WG_SIZE)
+#define WIDTH ((READ_COLUMNS + CHUNK * WG_SIZE - 1) / (CHUNK * WG_SIZE) * (CHUNK * WG_SIZE))
+#define EACH_OF_CHUNK(k) _Pragma("unroll") for (int k = 0; k < CHUNK * WG_SIZE; k += WG_SIZE)
+#if READ_COLUMNS <= CHUNK * WG_SIZE
+#define EACH_COLUMN(c, k, lid) for (int c = lid, once = 1; once; once = 0) EACH_OF_CHUNK(k)
 #else
-#define EACH_COLUMN(c, lid) for (int c = lid; c < WIDTH; c += CHUNK * WG_SIZE)
+#define EACH_COLUMN(c, k, lid) for (int c = lid; c < WIDTH; c += CHUNK * WG_SIZE) EACH_OF_CHUNK(k)
+#endif
+
+#if SINGLE
+#define EDGE volatile global const cell_t
+#define EDGE_VECTOR volatile global const cells_t
+#else
+#define EDGE global const cell_t
+#define EDGE_VECTOR global const cells_t
 #endif
 
 // The lower edge of the strip above, as far as the first item needs it in this tile; zeros above the first strip.
@@ -72,79 +82,22 @@ inline void keep_lower(cell_t lower[][COLUMNS], cell_t window[][WIDE])
             lower[u][c] = window[ROWS + u][LEFT + c];
 }
 
-// What the item carries to the next tile: these rows, after the left columns.
-inline void load_lower(cell_t lower[][COLUMNS], global const cell_t *state, const bool fresh)
+// What the item carries to the next tile: the left columns, and after them these rows.
+inline void load_carried(cell_t window[][WIDE], cell_t lower[][COLUMNS], global const cell_t *state, const bool fresh)
 {
+    load_left(window, state, fresh);
     #pragma unroll
     for (int u = 0; u < UP; ++u)
         #pragma unroll
         for (int c = 0; c < COLUMNS; ++c)
             lower[u][c] = fresh ? (cell_t)0 : state[(LEFT * (UP + ROWS) + u * COLUMNS + c) * WG_SIZE];
 }
-inline void store_lower(global cell_t *state, cell_t lower[][COLUMNS])
+inline void store_carried(global cell_t *state, cell_t window[][WIDE], cell_t lower[][COLUMNS])
 {
+    store_left(state, window);
     #pragma unroll
     for (int u = 0; u < UP; ++u)
         #pragma unroll
         for (int c = 0; c < COLUMNS; ++c)
             state[(LEFT * (UP + ROWS) + u * COLUMNS + c) * WG_SIZE] = lower[u][c];
 }
-
-#if FLUSH
-#define RUN (FLUSH * ACROSS)           // vectors of a row between two flushes
-#define STAGE (ROWS * RUN + 1)         // vectors of an item; one more keeps items in different banks
-#define APART (WG_SIZE / RUN / ROWS)   // items whose rows are written at once
-#define BATCH (ROWS * RUN < 8 ? ROWS * RUN : 8)   // vectors of them on their way at once
-#endif
-#if FLUSH && TABLE
-inline void stage_block(local cells_t *stage, cell_t window[][WIDE], const int step, const int lid)
-{
-    #pragma unroll
-    for (int r = 0; r < ROWS; ++r)
-        #pragma unroll
-        for (int k = 0; k < ACROSS; ++k)
-            stage[lid * STAGE + r * RUN + k + step % FLUSH * ACROSS] = CELLS(&window[UP + r][LEFT + k * VECTOR]);
-}
-
-// The cells of the FLUSH steps before block `at` of the first item: RUN items write the run of a row side by side.
-inline void flush_cells(global cell_t *table, const int pitch, local const cells_t *stage, const int at, const int begin,
-                        const int bottom, const int blocks, const int n, const bool whole, const int lid)
-{
-    int column = (at - FLUSH - lid / RUN / ROWS) * COLUMNS + lid % RUN * VECTOR, r = begin + lid / RUN;
-    global cell_t *target = table + (TABLE_ROW((long)r) * pitch + column);
-    local const cells_t *ready = stage + lid / RUN / ROWS * STAGE + lid / RUN % ROWS * RUN + lid % RUN;
-    const long jump = APART * (ROWS * (FLIP_ROWS ? -(long)pitch : (long)pitch) - COLUMNS);
-    if (whole)
-        for (int k = 0; k < ROWS * RUN; k += BATCH, target += BATCH * jump, ready += BATCH * APART * STAGE) {
-            cells_t run[BATCH];
-            #pragma unroll
-            for (int b = 0; b < BATCH; ++b)
-                run[b] = ready[b * APART * STAGE];
-            #pragma unroll
-            for (int b = 0; b < BATCH; ++b)
-                *(global cells_t *)(target + b * jump) = run[b];
-        }
-    else
-        for (int k = 0; k < ROWS * RUN; ++k, target += jump, ready += APART * STAGE, column -= APART * COLUMNS, r += APART * ROWS)
-            if (column >= 0 && column < blocks * COLUMNS && r < bottom)
-                *(global cells_t *)target = *ready;
-}
-#endif
-#if FLUSH && BITS
-// Choices of an item, in other banks than the next one's.
-#define WON (ROWS * FLUSH + (BITS * COLUMNS < 32 ? 32 / (BITS * COLUMNS) : 1))
-#define WON_APART (WG_SIZE / FLUSH / ROWS)
-
-// The same for choices: FLUSH items write those of a row.
-inline void flush_choices(global packed_t *decisions, const int pitch, local const packed_t *stage, const int at,
-                            const int begin, const int top, const int bottom, const int blocks, const bool whole, const int lid)
-{
-    int block = at - FLUSH - lid / FLUSH / ROWS + lid % FLUSH, r = begin + lid / FLUSH;
-    global packed_t *target = decisions + ((long)(r - top) * pitch + block);
-    local const packed_t *ready = stage + lid / FLUSH / ROWS * WON + lid / FLUSH % ROWS * FLUSH + lid % FLUSH;
-    for (int k = 0; k < ROWS * FLUSH; ++k, target += WON_APART * (ROWS * (long)pitch - 1), ready += WON_APART * WON,
-                                      block -= WON_APART, r += WON_APART * ROWS)
-        if (whole || (block >= 0 && block < blocks && r < bottom))
-            *target = *ready;
-}
-#endif

@@ -1,4 +1,5 @@
-// hood/chain.h: Andrew's monotone chain (1979), in steps. The includer has geometry/orient2d.h, KEEP and hood/hood.h.
+// hood/chain.h: Andrew's monotone chain (1979), in steps. The includer has geometry/orient2d.h, KEEP_COLLINEAR and
+// hood/hood.h.
 //
 // Points come in lexicographic order, or in the opposite one. A stack holds the corners so far, and the two on top are in
 // registers, too; where and as what the others are kept is the includer's choice:

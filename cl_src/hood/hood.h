@@ -1,5 +1,5 @@
-// hood/hood.h: what merging hoods needs. The includer has geometry/orient2d.h and KEEP: 1 when points on an edge count as
-// corners.
+// hood/hood.h: predicates for merging hoods. The includer has geometry/orient2d.h and KEEP_COLLINEAR: 1 when points on an
+// edge count as corners.
 //
 // A hood is the lower (side 0) or upper (side 1) half of a convex hull, from left to right. Points are in lexicographic
 // order, which is that of x after a shear too small to matter; shears keep orientations, so equal x need no care.
@@ -13,7 +13,7 @@ inline int hood_turn(uint side, point_t a, point_t b, point_t c)
 }
 
 // A chain a, b, c keeps its middle point.
-#if KEEP
+#if KEEP_COLLINEAR
 #define IS_CORNER(turn) ((turn) >= 0)
 #else
 #define IS_CORNER(turn) ((turn) > 0)
@@ -22,7 +22,7 @@ inline int hood_turn(uint side, point_t a, point_t b, point_t c)
 // The common tangent of a hood P and a hood Q to its right touches the first corner of P whose successor is not
 // BEYOND_P, seen along the tangent from the corner to Q; that tangent touches the first corner of Q whose successor is
 // not BEYOND_Q. Of corners on one line the outer ones are touched, or the inner ones when all are kept.
-#if KEEP
+#if KEEP_COLLINEAR
 #define BEYOND_P(turn) ((turn) <= 0)
 #define BEYOND_Q(turn) ((turn) < 0)
 #else

@@ -1,5 +1,5 @@
-// hood/hood_group.h: the hood of points in local memory by a work-group. The includer has geometry/orient2d.h, KEEP,
-// hood/hood.h, and
+// hood/hood_group.h: the hood of points in local memory by a work-group. The includer has geometry/orient2d.h,
+// KEEP_COLLINEAR, hood/hood.h, and
 //
 //   HOOD_ITEMS    work-items that make one hood, and STRIP, the points of each; more may call, and do nothing
 //   SORTED(i)     where in x and y the i-th point in lexicographic order is

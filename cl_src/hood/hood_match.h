@@ -1,5 +1,5 @@
-// hood/hood_match.h: match-and-merge as published, for one pair of hoods. The includer has geometry/orient2d.h, KEEP,
-// hood/hood.h, and
+// hood/hood_match.h: match-and-merge as published, for one pair of hoods. The includer has geometry/orient2d.h,
+// KEEP_COLLINEAR, hood/hood.h, and
 //
 //   HOOD_SPACE          local or global: where hoods are
 //   slot_t              the type of their entries, which are numbers of points

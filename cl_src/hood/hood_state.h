@@ -1,6 +1,6 @@
 // hood/hood_state.h: what hood_blocks leaves for hood_merge, for hoods of so many blocks.
 //
-//   state    [ runs: lower 0 1 2 .. | upper 0 1 2 .. ][ runs_of: 1 1 1 .. ]         a run is what remains of a block's hood
+//   state    [ runs: lower 0 1 2 .. | upper 0 1 2 .. ][ runs_of: 1 1 1 .. ]         a run: the corners that remain of a block's hood
 //            [ ranges: lower (first, last) of block 0 .. | upper .. ]               indices in corners of the side
 inline void write_block(global uint *state, uint blocks, uint side, uint block, uint begin, uint size)
 {

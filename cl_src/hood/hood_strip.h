@@ -1,5 +1,5 @@
-// hood/hood_strip.h: the hood of a long strip of sorted points by one work-item. The includer has geometry/orient2d.h, KEEP
-// and hood/hood.h.
+// hood/hood_strip.h: the hood of a long strip of sorted points by one work-item. The includer has geometry/orient2d.h,
+// KEEP_COLLINEAR and hood/hood.h.
 //
 // Andrew's monotone chain, with a sieve before it: of every tile of points those go first that are certainly above the
 // line from a low point near the tile's beginning to one near its end (below it for an upper hood). They lie between

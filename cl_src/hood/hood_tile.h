@@ -1,5 +1,5 @@
 // hood/hood_tile.h: the hoods of a tile of points in any order, by one work-item. The includer has geometry/orient2d.h,
-// KEEP, hood/hood.h, TILE, and
+// KEEP_COLLINEAR, hood/hood.h, TILE, and
 //
 //   tile_t         x, y, order, hoods: local memory for TILE coordinates, TILE indices, and two hoods of TILE indices
 //   TILE_ID(t, k)  the id of point k

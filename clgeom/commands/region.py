@@ -1,4 +1,4 @@
-"""The command ``clgeom region``: coverage polygons of a raster, of points, or of a radio map that is made."""
+"""The command ``clgeom region``: coverage polygons of a raster, of points, or of a computed radio map."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MODELS = ("wim", "wim-los", "free-space", "two-ray")
 CUTS = ("count", "width")
 #: Parameters of functions that are not options of the command: errors name the input.
 INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
-#: Most rows and columns of a map that is made.
+#: Most rows and columns of a computed map.
 MOST_CELLS_A_SIDE = 1 << 15
-#: Options for rasters only, whose values are false unless they are given.
+#: Options for rasters only; their values are false by default.
 RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 
 

@@ -173,7 +173,7 @@ def facts_as_json(raster, rows, session, seconds, measured, phases, written):
 
 
 def written_words(name, written):
-    """Return the name of an output with the number of its vertices."""
+    """Return the name of an output and the number of its vertices, in words."""
     if written is None:
         return name
     added = f", {written.added:,} of them along edges that are curves there" if written.added else ""

@@ -1,4 +1,4 @@
-"""The command ``clgeom region`` for a raster, or for a radio map that is made: the regions of each level."""
+"""The command ``clgeom region`` for a raster, or for a computed radio map: the regions of each level."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import shown
 from clgeom.optional import is_installed
 
-#: Levels of a map that is made, by default.
+#: Default levels of a computed radio map.
 DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
-#: Position of such a map: the middle of Munich.
+#: Position of a computed map: the centre of Munich.
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
@@ -68,7 +68,7 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
 
 
 def _raster(file, session, options):
-    """Return the raster of a file, or a radio map that is made."""
+    """Return the raster of a file, or a computed radio map."""
     from clgeom.io.rasters import Raster, read_raster
 
     if file is not None:
@@ -141,7 +141,7 @@ def _shapes(kept, options):
 
 
 def _write(shapes, raster, grid, output, picture, comparison, levels, options, session):
-    """Write and draw, after all that may be refused. Return the number of vertices written, None without output."""
+    """Write and draw, after all checks. Return the number of vertices written; None without output."""
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features, features_of
     from clgeom.plotting import coverage as plot

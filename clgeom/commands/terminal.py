@@ -1,4 +1,4 @@
-"""Parts of all commands: options, facts, tables, JSON, times, progress. Every command imports this: keep it light."""
+"""Parts of all commands: options, facts, tables, JSON, times, progress. Every command imports this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dynamic programming by patterns: write the recurrence and its pattern, get the table at the device's speed.
+"""Dynamic programming by patterns: from a recurrence and its pattern, a device fills the table.
 
 >>> from clgeom import dp
 >>> @dp.equation(pattern="RUD")
@@ -10,7 +10,7 @@
 
 from clgeom.lazy import lazy_names
 
-TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+TYPE_CHECKING = False  # as in typing, whose import takes longer than this whole module
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "analysis.infer": "infer_pattern",

@@ -33,7 +33,6 @@ from clgeom.runtime.launch import finish
 from clgeom.runtime.typing import DeviceLike, Shape
 
 KEEPS = ("table", "last", "corner", "decisions")
-LAUNCHES = ("many", "single")
 #: Paths in the order of preference; the last one always applies.
 PATHS = ("splits", "rows", "tiles", "stages")
 
@@ -50,7 +49,6 @@ def fill(
     stop: int | None = None,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
-    launches: Literal["many", "single"] = "many",
     device: DeviceLike = None,
     progress: bool | Callable[[float], object] | None = None,
     profile: bool = False,
@@ -90,10 +88,6 @@ def fill(
         table where conditions and indices are sums (see docs/reference/dp.rst for what exactly is proven).
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
-    launches : {"many", "single"}
-        "single" fills slanted tiles (the path "tiles") in one launch, whose groups wait for each other. It is faster
-        where launches take long, but cannot be cancelled and shows no progress. It needs a device whose groups see
-        what others write while both run; a probe tests that once.
     device : str, pyopencl.Device or Session, optional
     progress : bool or function of a float, optional
         True shows a bar on the terminal; a function is called with the fraction done.
@@ -118,8 +112,8 @@ def fill(
         With ``check=True``; with "auto" where C divides the least integer by -1, or a reduction in Python runs beyond
         int32.
     DeviceLimit
-        The table is larger than the device; the message says which `keep` needs less. Or `launches` is "single" and the
-        device does not support it.
+        The table is larger than the device; the message says which `keep` needs less. Or a policy asks for tiles in a
+        single launch, which the device does not support.
     KernelBuildError
         The equation does not compile; the message names the line.
 
@@ -129,7 +123,8 @@ def fill(
         The pattern was inferred by watching the equation, and is not proven; or in the checked cells an integer wraps
         around, is divided by zero, or is shifted by a negative count.
     DeviceWarning
-        `launches` is "single", and the groups waited too long for each other: the table was filled by many launches.
+        A policy asks for tiles in a single launch, and the groups waited too long for each other: the table was filled
+        by many launches.
 
     Notes
     -----
@@ -152,16 +147,8 @@ def fill(
         if value is not None:
             one_of(value, tuple(allowed), name, caller="fill")
     one_of(keep, KEEPS, "keep", caller="fill")
-    one_of(launches, LAUNCHES, "launches", caller="fill")
     if not isinstance(check, (bool, np.bool_)) and check != "auto":
         raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
-    if launches == "single" and path is None:
-        path = "tiles"
-    if launches == "single" and (path != "tiles" or check is True):
-        raise InvalidInput(
-            f"The 'launches' parameter of fill may be 'single' for the path 'tiles' only, else 'many'. "
-            f"Got {launches!r} with path={path!r} and check={check!r} instead."
-        )
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given = given_values(values, parameters, caller="fill")
@@ -192,7 +179,6 @@ def fill(
             arguments,
             buffers,
             watch,
-            single=launches == "single",
         )
         path_module = _path(job, path)
         hold_to_table(job)

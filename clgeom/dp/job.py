@@ -1,4 +1,4 @@
-"""`Job`: the checked arguments of a fill, bound to a device, from which every path works."""
+"""`Job`: the checked arguments of a fill, bound to a device; the input of every path."""
 
 from __future__ import annotations
 
@@ -29,15 +29,13 @@ class Job:
     ----------
     shape : tuple of int
     layout : str or None
-        None: the path chooses.
+        None if the path may choose.
     stop : int
         Stages start <= s < stop are filled.
     values : dict
         The parameters on the host, by name: arrays, and NumPy scalars.
     arguments : tuple
         The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
-    single : bool
-        Whether to fill in one launch.
     wraps : bool
         Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
     params, options : dict, tuple
@@ -57,7 +55,6 @@ class Job:
     arguments: tuple
     buffers: dict
     watch: object = None
-    single: bool = False
     wraps: bool = False
 
     @property
@@ -83,7 +80,7 @@ class Job:
         return build_options(self.session)
 
     def run(self, plan, *, span=(0.0, 1.0), **buffers):
-        """Run a plan with the parameters bound. `span` is its share of the progress."""
+        """Run a plan with the parameters bound. `span` is its part of the progress."""
         watch = None
         if self.watch is not None:
             low, high = span

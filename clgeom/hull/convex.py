@@ -1,4 +1,4 @@
-"""Convex hulls: the sieve; where that leaves much, or on request, a lexicographic sort and Wagener's merge of hoods."""
+"""Convex hulls: the sieve; for many points left, or on request, a lexicographic sort and Wagener's merge of hoods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from clgeom.runtime.arrays import (
     to_device,
 )
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Scratch, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Scratch
 from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, Nonfinite
 
 
@@ -55,8 +56,8 @@ def convex_hull(
     nonfinite : {"raise", "drop"}
         What to do with points that have a NaN or infinite coordinate.
     filter : {"auto", "octagon", "none"}
-        What to throw away before sorting: what is certainly inside the hull of a sample, what is strictly inside the
-        octagon of the extreme points, or nothing. Never changes the result.
+        Which points to drop before sorting: those certainly inside the hull of a sample, those strictly inside the
+        octagon of the extreme points, or none. Never changes the result.
     device : str, pyopencl.Device or Session, optional
         Part of a device's name or kind ("gpu", "pocl", "nvidia"); ``CLGEOM_DEVICE``, else the fastest kind, by default.
     profile : bool
@@ -96,7 +97,7 @@ def convex_hull(
     one_of(filter, ("auto", "octagon", "none"), "filter", caller=caller)
     session, points = session_of(points, device), as_given(points, caller=caller)
     left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
-    options = {"keep": collinear == "keep", "filter": filter}
+    options = {"keep_collinear": collinear == "keep", "filter": filter}
     if not is_device_array(left) and not is_mapped(left):
         left = canonical_points(left, caller=caller)
     array = found = None
@@ -121,7 +122,7 @@ def convex_hull(
 
 @dataclass(frozen=True)
 class Found:
-    """A hull: its vertices, read already or still on the device, the coordinates of those read, and the rest."""
+    """A hull: its vertices, on the host or still on the device, its dimension, and coordinates if on the host."""
 
     vertices: np.ndarray | VerticesOnDevice
     dimension: int
@@ -135,21 +136,21 @@ class Found:
         return vertices, self.vertices.read_corners() if host is None else host[vertices]
 
 
-def hull_of(points, *, keep, filter) -> Found:
+def hull_of(points, *, keep_collinear, filter) -> Found:
     """The hull of a DeviceArray. Points in several chunks: the hull of all is the hull of the chunks' hulls."""
     if points.n == 0:
         return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
     if points.chunks[0].count > MOST_ITEMS:
         raise DeviceLimit(f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead.")
     if len(points.chunks) > 1:
-        return _hull_of_chunks(points, keep=keep, filter=filter)
+        return _hull_of_chunks(points, keep_collinear=keep_collinear, filter=filter)
     if filter == "octagon":
         survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
         if survivors.scattered is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
-        found = sieved_hull(points, keep=keep, sieve=filter == "auto")
+        found = sieved_hull(points, keep_collinear=keep_collinear, sieve=filter == "auto")
         if found.nonfinite:
             refuse_nonfinite(points, caller="convex_hull")
         if found.vertices is not None:
@@ -157,17 +158,17 @@ def hull_of(points, *, keep, filter) -> Found:
         ids, n = found.ids, found.n
         if filter == "none":
             require_finite(points, caller="convex_hull")
-    return _merged_hull(points, ids, n, keep=keep)
+    return _merged_hull(points, ids, n, keep_collinear=keep_collinear)
 
 
-def _merged_hull(points, ids, n, *, keep):
-    """The hull of `n` points of a DeviceArray, those of `ids`, or all: sorted, then merged from blocks."""
+def _merged_hull(points, ids, n, *, keep_collinear):
+    """The hull of `n` points of a DeviceArray (those of `ids`, or all), by sorting and merging hoods of blocks."""
     session, picked, bound = points.session, None, {}
     if ids is not None:
         picked = Scratch("survivors", np.uint32, n)
         bound = {picked.name: ids}
-    ordered, order, rows = lexsort(points, picked, n, outer=not keep, **bound)
-    plan, hoods = hoods_plan(session, rows, n, points.dtype, keep=keep)
+    ordered, order, rows = lexsort(points, picked, n, outer=not keep_collinear, **bound)
+    plan, hoods = hoods_plan(session, rows, n, points.dtype, keep_collinear=keep_collinear)
     emission, vertices, shape = emit_plan(session.profile, hoods, n, order)
     merged = run(session, plan + emission, **{s.name: ordered[s] for s in (order, rows)})
     count, dimension, _, _ = merged.read(shape).tolist()
@@ -175,7 +176,7 @@ def _merged_hull(points, ids, n, *, keep):
 
 
 def _hull_of_stream(session, points, options, progress):
-    """The hull of points of the host, chunk by chunk; None when hulls of chunks do not get smaller."""
+    """The hull of points on the host, chunk by chunk; None when the hulls of chunks are not smaller than the chunks."""
     ids, corners = [], []
     for chunk in chunks_on_device(session, points, progress):
         part = hull_of(chunk, **options)

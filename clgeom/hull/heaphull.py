@@ -1,8 +1,8 @@
-"""The heaphull filter: throw away what is strictly inside the octagon of the extreme points, queue the rest.
+"""The heaphull filter: drop the points strictly inside the octagon of the extreme points, queue the rest.
 
-Two launches find the extreme points in eight directions, the host makes the octagon of them, one launch labels
-every point and counts the labels, a scan of the counts gives each queue its places, one launch fills the queues in
-input order.
+Two launches find the extreme points in eight directions, and the host computes their octagon. One launch labels every
+point and counts the labels. A scan of the counts gives the offsets of the queues. One launch fills the queues in input
+order.
 
 Source: Ferrada, Navarro, Hitschfeld, "A filtering technique for fast convex hull construction in R2", J. Comput.
 Appl. Math. 364 (2020); its parallel form for GPUs by Keith, Ferrada, Navarro ("GPU heaphull").
@@ -20,7 +20,8 @@ from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes
 from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_nonfinite, session_of
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.launch import allocate, run, write
+from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 
 KERNEL = "hull/heaphull_label"
@@ -29,7 +30,7 @@ QUEUES = 4
 
 @dataclass(frozen=True)
 class HeaphullFilter:
-    """What the heaphull filter found.
+    """Result of the heaphull filter: labels, octagon and queues.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class HeaphullFilter:
 
     @property
     def kept(self) -> int:
-        """Number of points that are not thrown away."""
+        """Number of points in the queues."""
         return sum(map(len, self.queues))
 
 
@@ -122,9 +123,9 @@ def heaphull_filter(
 
 @dataclass(frozen=True)
 class Survivors:
-    """The filter's result, still on the device: labels by chunk, all queues' indices one after another.
+    """The filter's result on the device: labels by chunk, and the indices of all queues, queue after queue.
 
-    `scattered` is None, and the indices come from the labels on the host, when they are too many for one allocation.
+    `scattered` is None when the indices do not fit in one allocation. Then the host finds them from the labels.
     """
 
     points: object
@@ -212,7 +213,7 @@ def _labels(i, chunk):
 
 
 def octagon_of(found):
-    """The exact convex hull of the extreme points, and its edges as the kernel wants them.
+    """The exact convex hull of the extreme points, and its edges as records for the kernel.
 
     Parameters
     ----------
@@ -272,7 +273,7 @@ def edge_record(a, b, reach, dtype) -> tuple:
     ax, ay, bx, by = (0.25 * v for v in (*a, *b))
     size = max(abs(ay - by), abs(bx - ax))
     quadrant = _quadrant(b[0] - a[0], b[1] - a[1])
-    if size < 1e-290:  # a single point, or an edge too short for its normal to be known: never sure
+    if size < 1e-290:  # a single point, or an edge too short for a normal: the line decides nothing
         return *a, *b, 0.0, 0.0, -1.0, math.inf, quadrant
     scale = math.ldexp(1.0, -math.frexp(size)[1] - 3)
     nx, ny = (ay - by) * scale, (bx - ax) * scale

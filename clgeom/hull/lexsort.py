@@ -6,16 +6,17 @@ import numpy as np
 
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 
-#: From this many points on it pays to look which bits of the keys vary before sorting them.
+#: Fewest points for which a survey of the varying bits of the keys pays before sorting.
 SURVEY_FROM = 1 << 15
 
-#: Bits of a key: all, and those of x in one that holds y below.
+#: Bits of a key: all, and the bits of x in a key that holds y in its lower bits.
 ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
 
 
@@ -28,7 +29,7 @@ def lexsort(points, ids, n, *, outer=False, **buffers):
     ids : Scratch of uint32, or None
         Rows of points, in any order; None for all.
     n : int
-        How many.
+        Number of points.
     outer : bool
         Of several points with one x only the lowest and the highest matter: others may become copies of the lowest.
     **buffers
@@ -42,8 +43,8 @@ def lexsort(points, ids, n, *, outer=False, **buffers):
 
     Notes
     -----
-    Points are sorted by x alone, which nearly always tells them apart. Then short runs of equal x are sorted where they
-    are. Only if a long one is out of order all is sorted again, by id, y and x.
+    Points are sorted by x alone first, since x values are nearly always distinct. Then short runs of equal x are sorted
+    in place. Only if a long run is out of order, all points are sorted again by id, y and x.
     """
     run_in_order, broken, ordered, rows = _sort_by_x(points, ids, n, outer, buffers)
     if not run_in_order.read(broken)[0]:
@@ -84,7 +85,7 @@ def _sort_by_x(points, ids, n, outer, buffers):
 
 
 def _sort_fully(points, ids, n, buffers):
-    """By id, then stably by y, then by x (where both fit one key, at once)."""
+    """Sort by id, then stably by y, then stably by x; by y and x at once where both fit in one key."""
     session, device, dtype = points.session, points.session.profile, points.dtype
     keys, plan = Scratch("point_keys", np.uint64, n), Plan()
     if ids is not None:
@@ -121,7 +122,7 @@ def _unpack_plan(device, dtype, sorted_keys, n, rows):
 
 
 def _windows(points, pack, keys, n, bits, buffers):
-    """The digits worth sorting by, of these bits of the keys; for many keys after a survey, which makes the keys."""
+    """The digits to sort by among these bits of the keys; for many keys found by a survey, which makes the keys."""
     if n < SURVEY_FROM:
         return digit_windows(bits)
     survey, found = survey_plan(points.session.profile, keys, n, KeyOrder(np.uint64))
@@ -132,7 +133,7 @@ def _windows(points, pack, keys, n, bits, buffers):
 
 
 def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexsort"):
-    """Plan that sorts unsigned keys stably with their ids; in one launch when they are few."""
+    """Plan that sorts unsigned keys stably, with their ids; one launch for few keys."""
     profile, order = session.profile, KeyOrder(keys.dtype)
     carried = "index" if payload is None else payload
     if n > segment_capacity(profile, order.dtype):

@@ -11,12 +11,13 @@ from clgeom.errors import InvalidInput
 from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arrays import as_device_points, c_name, canonical_one_or_more, is_device_array, session_of
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, DeviceLike
 
-#: What may be lost of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi, Rump,
-#: "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
+#: Bound of the rounding error of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi,
+#: Rump, "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
 THETA = 3.3306690621773722e-16
 
 
@@ -39,7 +40,7 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     Notes
     -----
     The sign of ``(ax - cx)(by - cy) - (ay - cy)(bx - cx)``. A floating-point filter (Ozaki and others, BIT 56, 2016)
-    decides nearly all triples; the rest is summed exactly in integers, whatever the magnitudes.
+    decides nearly all triples. The rest is summed exactly in integers, for any magnitudes.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def _alike(given):
 
 
 def _alike_on_device(given):
-    """The same where some points are on the device: arrays there say how many points there are, and of what type."""
+    """`_alike` where some points are on the device: the arrays there give the number of points and their type."""
     given = {
         name: fetched(value) if is_device_array(value) and value.shape in ((2,), (1, 2)) else value
         for name, value in given.items()
@@ -132,8 +133,8 @@ def orient2d_plan(session, like):
 def predicate_parameters(session, dtype) -> dict:
     """Template parameters of every kernel that uses geometry/orient2d.h on this session's device.
 
-    Once per session and type the device must give the right sign for witnesses that a contracted, flushed or
-    reassociated filter gets wrong; a device that does not, computes in integers only.
+    Once per session and type, the device computes the signs of triples that a contracted, flushed or reassociated
+    filter gets wrong. If a sign is wrong, the kernels leave the filter out and compute in integers only.
     """
     dtype = np.dtype(dtype)
     return session.cached(("predicate", dtype), lambda: _tried_parameters(session, dtype))

@@ -14,7 +14,8 @@ from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.launch import Phase, Scratch, copy, finish, new_array, read, run, to_array
+from clgeom.runtime.launch import copy, finish, new_array, read, run, to_array
+from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
 
 
@@ -190,9 +191,9 @@ class VerticesOnDevice:
 
 
 class HullOnDevice(Hull):
-    """A Hull of points on a device whose vertices stay there until `vertices` or `points` is looked at.
+    """A Hull of points on a device, whose vertices stay there until `vertices` or `points` is read.
 
-    Their coordinates are gathered at once: the caller may change the points.
+    Their coordinates are gathered when the hull is made, since the caller may change the points later.
     """
 
     def __init__(self, found, dimension, n, phases, session):
@@ -256,9 +257,9 @@ def polygon_area(corners) -> float:
 def polygon_perimeter(corners) -> float:
     """Perimeter of a polygon of two corners or more, neighbours distinct, within a unit in the last place.
 
-    Each length is a sum of two floats, which are off by a few 2**-106 of it, in a scale of its own: differences of end
-    points and squares are two floats each, without error, and the root is corrected by what its square leaves. What is
-    lost when the scales are brought to that of the longest edge is nothing to the sum.
+    Each length is a sum of two floats with a relative error of a few 2**-106, in a scale of its own. Differences of end
+    points and squares are pairs of floats without error, and a residual corrects the square root. Converting lengths to
+    the scale of the longest edge loses nothing that matters to the sum.
     """
     a = corners.astype(np.float64)
     b = np.roll(a, -1, axis=0)

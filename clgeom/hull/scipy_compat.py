@@ -1,4 +1,4 @@
-"""`ConvexHull` with the attributes and the manners of SciPy's, for points in the plane, exactly."""
+"""`ConvexHull` with the attributes and behaviour of SciPy's, for points in the plane, exactly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clgeom.runtime.arrays import canonical_points, is_device_array
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
-#: What SciPy's users may pass and get the same hull: its default in the plane, and what it always adds.
+#: The options that give the same hull: SciPy's default in the plane, and the option that SciPy always adds.
 DEFAULT_OPTIONS = ("", b"", "Qt", b"Qt")
 
 QHULL_ERROR = """No hull with an area, or no incremental hull: an InvalidInput that scipy.spatial.QhullError catches.
@@ -31,7 +31,7 @@ True
 if TYPE_CHECKING:
 
     class QhullError(InvalidInput, RuntimeError):
-        """No hull with an area, or no incremental hull; made by `qhull_error` when it is first asked for."""
+        """Error for points without a hull of positive area, or a hull that is not incremental. See `qhull_error`."""
 
 else:
 
@@ -61,7 +61,7 @@ class ConvexHull:
     incremental : bool
         Allow `add_points`.
     qhull_options : str, optional
-        None, or SciPy's default in the plane: "", or "Qt". There is no Qhull here to take other ones.
+        None, or SciPy's default in the plane: "", or "Qt". Others are refused, since Qhull is not used.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
 
@@ -131,7 +131,7 @@ class ConvexHull:
         self._start([_copied(points) if incremental or converted else points])
 
     def add_points(self, points: AnyArray, restart: bool = False) -> None:
-        """Take more points in; needs ``incremental=True``.
+        """Add points to the hull; needs ``incremental=True``.
 
         Parameters
         ----------
@@ -161,10 +161,10 @@ class ConvexHull:
             self._update([*self._parts, points], hull, ids[hull.vertices])
 
     def close(self) -> None:
-        """End incremental mode; what was computed stays."""
+        """End incremental mode; the hull stays as it is."""
         self._incremental = False
 
-    def __getstate__(self) -> dict[str, Any]:  # a device is known in its own process only
+    def __getstate__(self) -> dict[str, Any]:  # a session cannot be pickled: it belongs to its process
         return {**self.__dict__, "_device": None, "_parts": [self._collected()]}
 
     def __repr__(self) -> str:
@@ -198,14 +198,14 @@ class ConvexHull:
         ):
             self.__dict__.pop(derived, None)
 
-    # Attributes, made when first asked for ----------------------------------------------------------------------
+    # Attributes, computed at the first access ----------------------------------------------------------------------
 
     @functools.cached_property
     def points(self) -> np.ndarray:
         return self._collected().astype(np.float64, copy=False)
 
     def _collected(self):
-        """All points, on the host, in the type they came in: what the device may compute with."""
+        """All points on the host, in their original type, in which the device computes."""
         if len(self._parts) > 1:
             self._parts = [np.concatenate(self._parts)]
         return _on_host(self._parts[0])
@@ -288,12 +288,12 @@ def _on_host(points):
 
 
 def _copied(points):
-    """On the host, and safe from what the caller does to them before the next call of add_points."""
+    """Points copied to the host, so that the caller may change the original before the next `add_points`."""
     return np.array(_on_host(points))
 
 
 def _hull(points, device, *, caller, before):
-    """The hull; what the caller gave of the points begins at `before`, and errors speak of that."""
+    """The hull of the points. The caller's points begin at index `before`; messages count from there."""
     try:
         return convex_hull(points, device=device)
     except InvalidInput:

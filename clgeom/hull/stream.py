@@ -3,8 +3,8 @@
     copy to the device    | chunk 0 | chunk 1 | chunk 2 | ..
     hull on the device              | chunk 0 | chunk 1 | chunk 2 |
 
-Chunk k + 1 is on its way while the hull of chunk k is computed, and the hull of all is that of the chunks' hulls. Only
-two chunks are in memory at a time, so neither the device nor, for files, the host needs room for all points.
+Chunk k + 1 is copied while the hull of chunk k is computed. The hull of all points is the hull of the chunks' hulls.
+Only two chunks are in memory at a time, so the device need not hold all points, nor the host those of a file.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ CHUNK_BYTES = 1 << 26
 
 
 def streams(session, points) -> bool:
-    """Whether points of the host are better brought in chunks."""
+    """Whether to copy points of the host to the device in chunks."""
     if points.nbytes < 2 * CHUNK_BYTES:
         return False
     return is_mapped(points) or not session.profile.is_cpu
 
 
 def is_mapped(points) -> bool:
-    """Whether these are points of a whole file that is mapped to memory."""
+    """Whether the points are a whole file that is mapped to memory."""
     return (
         isinstance(points, np.memmap)
-        and isinstance(points.base, mmap.mmap)  # not a part of one, whose place in the file is not known
+        and isinstance(points.base, mmap.mmap)  # not a part of a file, whose offset is unknown
         and points.filename is not None
         and points.dtype in POINT_TYPES
         and points.ndim == 2
@@ -42,7 +42,7 @@ def is_mapped(points) -> bool:
 
 
 def chunks_on_device(session, points, progress=None):
-    """The points, one DeviceArray after the other; each is valid until the next but one is asked for.
+    """Yield the points as one DeviceArray after the other. Each is valid until the next but one is requested.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _in_place(session, source, k, start, count):
 
 
 class _Copies:
-    """Two buffers on the device, filled in turn by a queue of their own."""
+    """Two buffers on the device, filled in turn on a separate queue."""
 
     def __init__(self, session, nbytes):
         self.buffers = [allocate(session, nbytes) for _ in range(2)]
@@ -88,7 +88,7 @@ class _Copies:
 
 
 class _ArrayChunks:
-    """Rows of an array, where they are."""
+    """Rows of an array, without a copy on the host."""
 
     def __init__(self, points):
         self.points = points
@@ -98,11 +98,11 @@ class _ArrayChunks:
 
 
 class _MappedChunks:
-    """Rows of a mapped file, copied to page-locked memory: as fast as reading the file, and what the array holds.
+    """Rows of a mapped file, copied from the mapped array to page-locked memory at the speed of reading the file.
 
-    The array may differ from what its file's name leads to: mode "c" keeps changes to itself, and a file may be
-    replaced or deleted. Memory past the end of a file that was cut ends the process, so its size is looked at before
-    each copy, and after it, for a page that is cut within reads as zeros.
+    The rows come from the array, not from the file of that name: mode "c" keeps changes in memory, and the file may
+    have been replaced or deleted. Reading past the end of a truncated file kills the process, so the size is checked
+    before each copy. It is checked after the copy too, since a page truncated in its middle reads as zeros.
     """
 
     def __init__(self, session, points, rows):

@@ -18,14 +18,14 @@ from clgeom.io.columns import KNOWN_PAIRS, choose_columns, position_of
 from clgeom.io.files import reading
 from clgeom.runtime.messages import listed, printable, shown
 
-#: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text that is parsed
-#: and then made a type and a shape; a member of a zip file may be encrypted or compressed in any way.
+#: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text, parsed to a
+#: type and a shape; a member of a zip file may be encrypted, or compressed by any method.
 MALFORMED = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
     *(tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 
-#: From this size in bytes a .npy file is mapped into memory instead of read.
+#: Least size in bytes of a .npy file that is mapped into memory instead of read.
 MAP_FROM = 1 << 28
 
 
@@ -34,7 +34,7 @@ MAP_FROM = 1 << 28
 
 @contextlib.contextmanager
 def parsing(path, what):
-    """Turn what a malformed NumPy file raises within the block into `InvalidInput`, without warnings."""
+    """Turn exceptions for a malformed NumPy file within the block into `InvalidInput`, without warnings."""
     try:
         with reading(path), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd text in a header
@@ -69,7 +69,7 @@ def load_array(path) -> np.ndarray:
 
 
 class Archive:
-    """The arrays of a .npz file by name; each is read when it is asked for, never by unpickling."""
+    """The arrays of a .npz file by name; each is read at its access, never by unpickling."""
 
     def __init__(self, path):
         self.path = path
@@ -110,7 +110,7 @@ def read_npy(path, *, columns=None):
     -------
     points : ndarray, shape (n, 2)
     names : pair of str or None
-        Of the fields that are x and y, None where there are none.
+        Names of the fields x and y; None without fields.
     """
     points, names, _, _ = _points(path, load_array(path), columns, None)
     return points, names
@@ -125,7 +125,7 @@ def read_grouped_npy(path, by, *, columns=None):
     names : pair of str or None
     groups : ndarray, shape (n,)
     title : str
-        The name of the field, "group" where it has none.
+        The name of the field; "group" without one.
     """
     return _points(path, load_array(path), columns, by)
 
@@ -143,7 +143,7 @@ def _archived(archive, columns, array):
 
 
 def _array_of_points(archive, array):
-    """Return the name of the array of points: the one asked for, the only one, or "points"."""
+    """Return the name of the array of points: the requested one, the only one, or "points"."""
     if not archive.names:
         raise InvalidInput(f"The file '{archive.path}' has no arrays.")
     return array if array is not None else archive.names[0] if len(archive.names) == 1 else "points"

@@ -1,4 +1,4 @@
-"""Check outputs before the work starts, and write a file whole or not at all."""
+"""Check outputs before the work starts, and write files atomically."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check_outputs(source, *outputs) -> None:
 
 
 def _why_not(target):
-    """Return the reason why a file cannot be written, None if it can."""
+    """Return the reason why a file cannot be written; None if it can."""
     if not target.parent.is_dir():
         return f"there is no folder '{printable(str(target.parent))}'"
     with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Find the columns of a table by name or by number, and those of x and y without being told."""
+"""Find the columns of a table by name or by number, and by default those of x and y."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def choose_columns(path, names, width, wanted, *, by=None):
     names : list of str or None
         The header, None when there is none.
     width : int
-        How many columns there are.
+        Number of columns.
     wanted : pair of str or None
-        Columns that the caller asked for: names, or numbers from 1.
+        Columns that the caller requested: names, or numbers from 1.
     by : int, optional
-        Position of another column, which is taken for x or y only if it is asked for.
+        Position of another column, which is used for x or y only if requested.
     """
     if wanted is not None:
         x, y = (position_of(path, names, width, column) for column in wanted)

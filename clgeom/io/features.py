@@ -35,8 +35,8 @@ class Feature:
         GeoJSON-like, in the raster's coordinates.
     properties : dict
     nested : object, optional
-        The nested shape that the geometry is of, with its `layer` and what is `cut` out of it: so that shapes nest in
-        other coordinates, too.
+        The nested shape of the geometry, with its `layer` and the layer `cut` out of it, so that shapes also nest in
+        other coordinates.
     """
 
     geometry: dict
@@ -47,7 +47,7 @@ class Feature:
 def features_of(regions, *, unit="dBm") -> list[Feature]:
     """Return coverage regions or nested shapes as features with dbm (or level), label, area_km2 and colours.
 
-    Empty ones are left out.
+    Empty regions are left out.
     """
     shown = [(region, region.__geo_interface__) for region in regions]
     shown = [(region, geometry) for region, geometry in shown if len(geometry["coordinates"])]
@@ -95,7 +95,7 @@ def _style(colour):
 
 
 def _areas_or_none(geometries, crs):
-    """Return the areas of geometries on the ellipsoid in km2, each None if it cannot be told."""
+    """Return the areas of geometries on the ellipsoid in km2; None for an area that cannot be computed."""
     if crs is None or not is_installed("pyproj"):
         return [None] * len(geometries)
     try:
@@ -128,7 +128,7 @@ def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -
     crs : optional
         Coordinate reference system of the features, as anything that pyproj takes.
     lonlat : bool
-        There is no `crs`, and the coordinates are longitude and latitude.
+        Whether the coordinates are longitude and latitude; then there is no `crs`.
     resolution : float, optional
         Length in units of `crs` below which detail does not matter: the side of a cell; see `clgeom.io.lonlat`.
 
@@ -166,11 +166,11 @@ def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
 
 
 def _in_degrees(features, way):
-    """Return features in longitude and latitude; nested shapes nest there, too, and bands share boundaries."""
+    """Return features in longitude and latitude, where nested shapes still nest and bands share boundaries."""
     wholes = {}
 
     def whole(layer):
-        """Return the shape of a level in longitude and latitude, within that of the level before."""
+        """Return the shape of a level in longitude and latitude, inside the shape of the level before."""
         if id(layer) not in wholes:
             shape = way.shape(require_shapely().geometry.mapping(layer.shape))
             if layer.before is not None:

@@ -1,4 +1,4 @@
-"""Errors of the system about a file that is read, whatever its format."""
+"""Errors of the system while a file of any format is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read points with the groups that they are in, and write the hulls of groups."""
+"""Read points with their groups, and write the hulls of groups."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
 
 
 def read_groups(path, by, *, columns=None, array=None, progress=None):
-    """Return 2D points and the groups that they are in.
+    """Return 2D points and their groups.
 
     Parameters
     ----------
     path, columns, array, progress
-        As in `read_points`. The column of the groups is not taken for x or y by default.
+        As in `read_points`. By default the column of the groups is not used for x or y.
     by : str
-        Column of a table or an array whose values name the groups, by name or by number from 1; or an array of a .npz
-        file. Its values are integers or text.
+        Column whose values name the groups, by name or by number from 1; or an array of a .npz file. Its values are
+        integers or text.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
     columns : pair of str or None
         The names of the columns of x and y.
     labels : ndarray of int64, shape (n,)
-        The number of each point's group.
+        The index of each point's group in `names`.
     names : list
         The groups' names, ascending: int where all are integers, else str.
     title : str

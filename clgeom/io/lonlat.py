@@ -38,7 +38,7 @@ EXTENT = 1e-3
 NOISE = 1e-7
 #: Largest extent of a quarter of a piece, in degrees.
 STRIDE = 5.0
-#: Largest number of halvings of an edge, and of pieces: beyond that the boundary is no curve.
+#: Most halvings of an edge, and most pieces; a boundary that needs more is not a curve.
 DEEPEST, MOST_PIECES = 60, 1 << 22
 
 
@@ -57,7 +57,7 @@ def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     crs : object or None
         Its coordinate reference system, as anything that pyproj takes. None if it is in longitude and latitude.
     caller : str
-        What needs it, for messages: "Writing 'a.geojson'".
+        The action for messages: "Writing 'a.geojson'".
     resolution : float, optional
         Length in units of `crs` below which detail does not matter, such as the side of a cell; a thousandth of the
         geometry's extent by default.
@@ -100,7 +100,7 @@ class LonLat:
         return self.all([geometry])[0]
 
     def all(self, geometries) -> list:
-        """Return GeoJSON-like geometries as GeoJSON in longitude and latitude; many at once take little time each."""
+        """Return GeoJSON-like geometries as GeoJSON in longitude and latitude; one call for many is fastest."""
         kept = [
             self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in arrays_of(geometry))
             for geometry in geometries
@@ -243,7 +243,7 @@ class LonLat:
         return self.resolution or max(right - left, high - low) * EXTENT
 
     def _tolerance(self, places, reach):
-        """Degrees that a piece may be away from its curve: where degrees are the least for a unit of the plane."""
+        """Largest distance of a piece from its curve, in degrees where a unit of the plane has the fewest degrees."""
         if self.turn:
             return max(SHARE * reach * 360 / self.turn, MARGIN)
         x, y = places[:: len(places) // 1024 + 1].T
@@ -251,7 +251,7 @@ class LonLat:
         some = np.isfinite(scales).all(axis=(1, 2))
         scales, polar = scales[some], np.abs(latitude[some]) > 89.9
         least = np.linalg.svd(scales, compute_uv=False)[:, 1]
-        least[polar] = np.hypot(*scales[polar, 1].T)  # longitudes say nothing there
+        least[polar] = np.hypot(*scales[polar, 1].T)  # longitudes have no meaning there
         return max(SHARE * reach * float(least.min(initial=math.inf if len(least) else 0.0)), MARGIN)
 
     @functools.cached_property
@@ -283,7 +283,7 @@ class LonLat:
         return round(abs(np.sum(self.mapping.step(longitude[:-1], longitude[1:]))) / 360) == 1
 
     def _curves(self, lines, tolerance):
-        """For each line its curve, with the vertices it needs and longitudes that run on; and how far off that is."""
+        """For each line its curve, with continuous longitudes, and its distance from the exact curve."""
         sizes = np.array([len(line) - 1 for line in lines])
         owner, edge = np.repeat(np.arange(len(lines)), sizes), np.concatenate([np.arange(n) for n in sizes])
         begin, end = (np.concatenate([line[part] for line in lines]) for part in (slice(-1), slice(1, None)))
@@ -337,7 +337,7 @@ def _alternating(values, middles):
 
 
 def _off(x, y):
-    """How far the inner ones of positions are from the line between the first and the last; shape (n,)."""
+    """The distances of inner positions from the line between the first and the last; shape (n,)."""
     dx, dy = x[:, -1] - x[:, 0], y[:, -1] - y[:, 0]
     x, y = x[:, 1:-1] - x[:, :1], y[:, 1:-1] - y[:, :1]
     length = np.hypot(dx, dy)[:, None]

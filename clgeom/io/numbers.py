@@ -1,7 +1,7 @@
-"""Numbers in text: tell what is one and what was meant as one, and convert columns of them to arrays.
+"""Numbers in text: recognise numbers and text meant as numbers, and convert columns to arrays.
 
-A number is what Python's ``float`` takes, in ASCII and without underscores. A whole number is never rounded in silence:
-if the type of an array does not hold it, that is an error.
+A number is text that Python's ``float`` takes, in ASCII and without underscores. A whole number is never rounded
+silently: if the type of an array does not hold it, that is an error.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def read_spec(path) -> Spec:
     Raises
     ------
     InvalidInput
-        The file cannot be read, is not TOML, or says what it must not; or a file that it names cannot be read.
+        The file cannot be read, is not TOML or has a wrong content; or a file that it names cannot be read.
     """
     spec = _read_toml(path)
 

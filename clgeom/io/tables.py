@@ -1,17 +1,17 @@
-"""Tables written as text: the one reader of all commands, for fields separated by comma, tab, semicolon or blanks.
+"""Tables as text: the reader of all commands, for fields separated by comma, tab, semicolon or blanks.
 
-The rules are the same whatever is read from a table:
+The rules are the same for all kinds of tables:
 
 - Lines end with a newline, a carriage return, or both. Blank lines and those that begin with ``#`` do not count.
-- The first line tells the delimiter. Every row has as many fields as that line. Blanks are spaces and tabs; those
+- The first line determines the delimiter. Every row has as many fields as that line. Blanks are spaces and tabs; blanks
   around a field do not count. A quoted field ends in its line.
-- The first line is a header if none of its fields is a number. It must not look like a row of numbers, for it would be
-  lost: a field that is asked for must not be almost a number ("1,5"), nor may all fields begin like one.
+- The first line is a header if none of its fields is a number. A header must not look like a row of numbers, which is
+  lost otherwise: a requested field must not be almost a number ("1,5"), nor may all fields begin like a number.
 - Bytes are ASCII, or UTF-8 or a code page in names.
 
 A file is read in blocks of whole lines. Where every line of a block has the same number of fields, by a count over its
 bytes, NumPy's own parser reads it fast. Any other block is read line by line, which is exact about quotes and numbers
-and names the malformed line. Both give the same numbers: what Python's ``float`` makes of each field.
+and names the malformed line. Both give the same numbers: the results of Python's ``float``.
 """
 
 from __future__ import annotations

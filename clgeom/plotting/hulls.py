@@ -38,7 +38,7 @@ def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=
     filled : bool
         Tint the inside. A hull on a line has none.
     points : array_like, shape (n, 2), optional
-        The points that the hull is of. Many are drawn as a density image.
+        The points of the hull. Many points are drawn as a density image.
     labels : sequence of str, optional
         A text for each vertex of the hull.
     title : str, optional

@@ -32,7 +32,7 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
     count : int, optional
         Number of points of the region, for the title.
     points : array_like, shape (n, 2), optional
-        The points that the region is of. Many are drawn as a density image.
+        The points of the region. Many points are drawn as a density image.
     title : str, optional
     colour : color
         Colour of the outline.

@@ -8,7 +8,8 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.arrays import as_device_values, session_of
-from clgeom.runtime.launch import Plan, Scratch, Step, read, run
+from clgeom.runtime.launch import read, run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 
 #: Labels per tile, in every kernel that counts or scatters labels.
@@ -61,9 +62,9 @@ def _partition(session, array, classes, *, any_nonzero):
     offsets, scan = offsets_plan(session.profile, counts, array.n)
     counted = run(session, plan + scan, labels=array)
     totals = class_totals(counted, counts, offsets, classes)
-    places = scatter_plan(session.profile, array, counts, offsets, classes, int(totals.sum()), any_nonzero=any_nonzero)
-    scattered = run(session, places, labels=array, counts=counted[counts], offsets=counted[offsets])
-    indices = scattered.read(places[-1].args[-1], int(totals.sum())).astype(np.int64)
+    scatter = scatter_plan(session.profile, array, counts, offsets, classes, int(totals.sum()), any_nonzero=any_nonzero)
+    scattered = run(session, scatter, labels=array, counts=counted[counts], offsets=counted[offsets])
+    indices = scattered.read(scatter[-1].args[-1], int(totals.sum())).astype(np.int64)
     return tuple(np.split(indices, np.cumsum(totals)[:-1]))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.arrays import c_name, refuse_nonfinite
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Step
+from clgeom.runtime.plan import Plan, Step
 
 KERNEL = "primitives/gather_rows"
 

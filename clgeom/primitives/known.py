@@ -7,7 +7,8 @@ import numpy as np
 from clgeom.primitives.compact import partition
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
 from clgeom.runtime.arrays import to_device
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 
 #: Rounds of the work-items of long_loops. More than 2**16, none, and others that are unlike within a vector.

@@ -8,7 +8,8 @@ import numpy as np
 
 from clgeom.primitives.operators import as_operator
 from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import select

@@ -213,7 +213,7 @@ def coverage_map(
     crs: Any = None,
     device: DeviceLike = None,
 ) -> RadioMap:
-    """Received power from one or more transmitters (the best of them in each cell), with correlated shadowing.
+    """Received power from one or more transmitters (of the best server in each cell), with correlated shadowing.
 
     Parameters
     ----------

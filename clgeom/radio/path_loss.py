@@ -24,18 +24,8 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import (
-    Plan,
-    Scratch,
-    Step,
-    allocate,
-    fill,
-    in_place,
-    new_array,
-    read,
-    run,
-    show_host,
-)
+from clgeom.runtime.launch import allocate, fill, in_place, new_array, read, run, show_host
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 KERNEL = "radio/path_loss"

@@ -11,7 +11,7 @@ SQUARES = 6
 
 
 def points(session, dtype) -> bool:
-    """A region of squares on a parabola: its lower side has lower right corners, its upper upper left ones."""
+    """A region of squares on a parabola: lower right corners on its lower chain, upper left ones on its upper chain."""
     i = np.arange(SQUARES)
     left, low = 10 * i, i * i
     k = np.arange(400)

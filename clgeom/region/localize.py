@@ -1,6 +1,6 @@
-"""Where a receiver can be that several transmitters' regions contain: their intersection.
+"""The possible positions of a receiver that receives several transmitters: the intersection of their regions.
 
-Three ways, to be compared: regions as they are, their convex hulls, and the masks themselves, cell by cell.
+There are three ways, for comparison: with the regions, with their convex hulls, and with the masks, cell by cell.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ METHODS = ("regions", "hulls")
 
 @dataclass(frozen=True, eq=False)
 class Location:
-    """Where something can be.
+    """The possible positions of a receiver.
 
     Parameters
     ----------
     shape : shapely geometry
-        Polygon or MultiPolygon; an empty Polygon when it can be nowhere.
+        Polygon or MultiPolygon; an empty Polygon when there is no position.
     area : float
     centroid : tuple of 2 floats, or None
-        The centre of gravity, which need not be inside.
+        The centre of gravity, which need not be inside the shape.
     point : tuple of 2 floats, or None
-        A point that is inside.
+        A point inside the shape.
     """
 
     shape: Any
@@ -48,7 +48,7 @@ class Location:
         return f"Location(area {self.area:.6g} in {count} part{'s' * (count > 1)}, centroid ({x:.6g}, {y:.6g}))"
 
     def __bool__(self) -> bool:
-        """Whether it can be anywhere."""
+        """Whether there is a possible position."""
         return self.centroid is not None
 
     @property
@@ -62,14 +62,14 @@ class Location:
         return require_shapely().geometry.mapping(self.shape)
 
     def distance(self, position: Sequence[FloatLike]) -> float:
-        """How far the centroid is from a position; NaN for nowhere."""
+        """The distance of the centroid from a position; NaN for an empty shape."""
         if not self:
             return float("nan")
         return float(np.hypot(position[0] - self.centroid[0], position[1] - self.centroid[1]))
 
 
 def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "regions") -> Location:
-    """The intersection of two or more regions: where a receiver can be that hears them all.
+    """The intersection of two or more regions: the possible positions of a receiver in all of them.
 
     Parameters
     ----------
@@ -77,21 +77,21 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
         CoverageRegion, Region, Hull, a Shapely geometry or anything with ``__geo_interface__``, all in one coordinate
         system. A sequence of these stands for their union: the parts of one transmitter's coverage.
     method : {"regions", "hulls"}
-        "hulls" intersects their convex hulls instead: faster for what follows, larger, and never smaller.
+        "hulls" intersects their convex hulls instead. The result has fewer vertices and is never smaller.
 
     Returns
     -------
     Location
-        With area, centroid and a point inside. Lines and points in which regions only touch are no area: nowhere.
+        With area, centroid and a point inside. It is empty where regions share only lines or points.
 
     Raises
     ------
     InvalidInput
-        Fewer than two regions, or different coordinate reference systems; to have none is another one.
+        Fewer than two regions, or different coordinate reference systems; None counts as a system of its own.
 
     Notes
     -----
-    The intersection contains every cell that all masks have in common, for each region contains its mask.
+    The intersection contains every cell that all masks have in common, since each region contains its mask.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
 
 
 def localize_masks(masks, *, transform=None) -> Location:
-    """The cells that all masks have in common: exact, and what `localize` is compared with.
+    """The cells that all masks have in common: the exact result, for comparison with `localize`.
 
     Parameters
     ----------

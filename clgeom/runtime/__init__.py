@@ -1,1 +1,1 @@
-"""What every algorithm stands on: devices, arrays, work-group policies, kernel sources, builds and launches."""
+"""The basis of every algorithm: devices, arrays, work-group policies, kernel sources, builds and launches."""

@@ -1,6 +1,6 @@
-"""What public functions take: choices, integers, masks, each checked here, with one way to say what is wrong.
+"""Checks of simple arguments of public functions: choices, integers, masks, with one form of message.
 
-Points and arrays are taken in by `clgeom.runtime.arrays`.
+`clgeom.runtime.arrays` checks points and arrays.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from clgeom.errors import InvalidInput, is_integer, short
 
 
 def wrong(name: str, caller: str, expected: str, got: str) -> InvalidInput:
-    """The error for a parameter of the public function `caller` that is not as expected."""
+    """The error for a wrong value of a parameter of the public function `caller`."""
     return InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. Got {got} instead.")
 
 
@@ -23,7 +23,7 @@ def one_of(value, allowed, name: str, *, caller: str) -> str:
 
 
 def integer(value, name: str, *, caller: str, least: int = 1, most: int | None = None) -> int:
-    """The value as an int, if it is an integer within these bounds. A bool is none."""
+    """The value as an int, if it is an integer within these bounds. A bool is refused."""
     if not is_integer(value) or value < least or (most is not None and value > most):
         upto = "" if most is None else f" to {most:,}"
         raise wrong(name, caller, f"an integer from {least:,}{upto}", short(value))

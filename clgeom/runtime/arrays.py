@@ -1,9 +1,8 @@
-"""Input arrays: from what the caller has to memory that kernels read. All input comes this way.
+"""Input arrays of the caller as memory that kernels read. All input passes through this module.
 
-Whatever ``numpy.asarray`` takes becomes a native, contiguous float32, float64 or int32 array, without a copy where it
-is one. On CPU devices kernels then read the caller's memory in place;
-other devices get a copy. A ``pyopencl.array.Array`` is used where it is. Arrays larger than one allocation are
-held in chunks.
+Whatever ``numpy.asarray`` takes becomes a native, contiguous float32, float64 or int32 array, without a copy if it is
+one. On CPU devices kernels read the caller's memory in place; other devices get a copy. A ``pyopencl.array.Array`` is
+used where it is. Arrays larger than one allocation are divided into chunks.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ C_NAMES = {
 }
 #: Chunks start at multiples of this many items, so that no tile spans two chunks.
 CHUNK_ALIGN = 1 << 16
-#: Kernels number the items of a chunk with 32 bits.
+#: Most items of a chunk: kernels index them with 32 bits.
 MOST_ITEMS = 1 << 31
 
 
@@ -61,7 +60,7 @@ class DeviceArray:
     """Items in device memory: `n` rows of `width` numbers of `dtype`, in one or more chunks.
 
     `host` is the NumPy array that the chunks are (or were copied from), None for arrays that came on the device.
-    `first` is the number of the first item in the caller's array, for messages.
+    `first` is the index of the first item in the caller's array, for messages.
     """
 
     session: object
@@ -97,7 +96,7 @@ class DeviceArray:
         ]
 
     def to_host(self) -> np.ndarray:
-        """All rows as a host array; the caller's own where there is one."""
+        """All rows as a host array; the caller's own array if it is on the host."""
         if self.host is not None:
             return self.host
         empty = np.empty((0, self.width), self.dtype)
@@ -106,7 +105,7 @@ class DeviceArray:
 
 
 def session_of(value, device):
-    """The session for a call: the one given, or that of an array which is on a device already."""
+    """The session for a call: the given one, or the session of an array that is on a device."""
     if not is_device_array(value):
         return devices.as_session(device)
     own = None if value.queue is None else value.queue.device
@@ -131,7 +130,7 @@ def as_device_points(session, points, *, caller: str, name: str = "points", comp
     ----------
     session : Session
     points : array_like or pyopencl.array.Array, shape (n, 2)
-    of, name : str
+    caller, name : str
         The public function and its parameter, for error messages.
     compared : bool
         Whether kernels compare coordinates as floats, so that a device must not flush any of them to zero.
@@ -181,7 +180,7 @@ def canonical_queries(points, *, caller: str) -> np.ndarray:
 
 
 def _as_array(values, *, caller, name):
-    """``numpy.asarray`` with our error, masked arrays without their mask if it hides nothing."""
+    """``numpy.asarray`` with `InvalidInput`; a masked array without masked entries loses its mask."""
     unmasked(values, name, caller=caller)
     try:
         return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
@@ -214,7 +213,7 @@ def _as_coordinates(array, *, caller, name):
 
 
 def as_given(points, *, caller: str, name: str = "points"):
-    """The caller's points as an array: arrays as they are, others by ``numpy.asarray``."""
+    """The caller's points as an array: arrays unchanged, others by ``numpy.asarray``."""
     if is_device_array(points) or isinstance(points, np.ndarray):
         return points
     return _as_array(points, caller=caller, name=name)
@@ -285,7 +284,7 @@ def as_device_values(session, values, *, caller: str, name: str = "values", type
     ----------
     session : Session
     values : array_like or pyopencl.array.Array, shape (n,)
-    of, name : str
+    caller, name : str
         The public function and its parameter, for error messages.
     types : collection of numpy.dtype, optional
         The types allowed; all of ``C_NAMES`` by default.
@@ -320,7 +319,7 @@ def to_device(session, array: np.ndarray, *, caller: str, first: int = 0) -> Dev
     def bring(part):
         if profile.is_cpu:
             return host_buffer(session, part)
-        buffer = allocate(session, part.nbytes)  # of the pool: drivers take long to find new memory
+        buffer = allocate(session, part.nbytes)  # from the pool: drivers are slow to allocate new memory
         write(session, buffer, part)
         return buffer
 
@@ -355,7 +354,7 @@ def pinned_empty(
     >>> points[:] = 0
     """
     try:
-        like = np.broadcast_to(np.empty((), dtype), shape)  # as NumPy understands a shape and a type
+        like = np.broadcast_to(np.empty((), dtype), shape)  # checks shape and type as NumPy does
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"The 'shape' and 'dtype' parameters of pinned_empty must be those of a NumPy array. "
@@ -365,14 +364,14 @@ def pinned_empty(
 
 
 def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
-    """(start, count) of each chunk of `n` items, none larger than one allocation or than kernels count to."""
+    """(start, count) of each chunk of `n` items, none larger than one allocation or than kernels can index."""
     largest = max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN)
     largest = min(largest, MOST_ITEMS)
     return [(start, min(largest, n - start)) for start in range(0, n, largest)]
 
 
 def _adopt(session, array, *, caller, name, width, types) -> DeviceArray:
-    """A ``pyopencl.array.Array`` as a DeviceArray: where it is if kernels can read it there, else a copy."""
+    """A ``pyopencl.array.Array`` as a DeviceArray: in place if kernels can read it there, else a copy."""
     if array.ndim != width or (width == 2 and array.shape[1] != 2):
         wanted = "(n, 2)" if width == 2 else "(n,)"
         raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {wanted}. Got {array.shape} instead.")

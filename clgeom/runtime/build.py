@@ -10,18 +10,19 @@ from clgeom.runtime import caches, trust
 from clgeom.runtime.render import render
 
 OPTIONS = ("-cl-std=CL1.2",)
-#: An option without effect, for a program that the driver's cache does not have.
+#: An option without effect that makes a program different from the one in the driver's cache.
 AGAIN = "-DCLGEOM_AGAIN=1"
 
 
 def kernel_of(session, key: tuple, pointers: tuple = ()):
-    """This thread's kernel object of a `Step.key`, built if need be.
+    """This thread's kernel object for a `Step.key`, built at the first call.
 
     A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold
     their arguments, so threads never share one; programs are shared.
 
-    `pointers` are the indices of arguments that are shared virtual memory. They have kernel objects of their own, for
-    NVIDIA's driver 580 refuses to launch one that has a buffer where it once had such a pointer (INVALID_KERNEL_ARGS).
+    `pointers` are the indices of arguments that are shared virtual memory. Each such tuple has its own kernel object:
+    NVIDIA's driver 580 does not launch a kernel object with a buffer for an argument that once was such a pointer
+    (INVALID_KERNEL_ARGS).
     """
     cache = session.threads.__dict__.setdefault("kernels", {})
     kernel = cache.get((key, pointers))
@@ -38,7 +39,7 @@ def _new_kernel(session, key):
     try:
         try:
             return cl.Kernel(program, name)
-        except cl.LogicError:  # a driver's cache may be damaged: another option makes it another program
+        except cl.LogicError:  # the driver's cache may be damaged: with another option it is another program
             with session.lock:
                 program = session.programs[key] = _built(session, (*key[:2], (*key[2], AGAIN)))
             return cl.Kernel(program, name)
@@ -92,7 +93,7 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
 
 
 def compiles(session, source: str) -> bool:
-    """Whether the device's compiler takes this source with a kernel "probe": to find capabilities."""
+    """Whether this source, with a kernel "probe", compiles for the device: a test for capabilities."""
     try:
         build(session, source).probe  # noqa: B018
     except (KernelBuildError, AttributeError):

@@ -1,7 +1,7 @@
 """Cache folders: drivers' compiled kernels, pyopencl's tables, our own notes.
 
-PoCL shows no device where its cache cannot be written, and pyopencl cannot be imported: `prepare` gives both a folder
-of the user's own among the temporary files then. Our own notes are small JSON files, which save time only.
+Without a writable cache PoCL shows no device, and pyopencl cannot be imported. In that case `prepare` gives both a
+folder of the user among the temporary files. Our own notes are small JSON files, which only save time.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-#: Folders of the user's cache that are written to, by pyopencl, PoCL and us.
+#: Folders in the user's cache that pyopencl, PoCL and clgeom write to.
 USED = ("clgeom", "pocl/kcache", "pyopencl", "pytools")
-#: A cache on a file system with less room than this is as good as read-only: PoCL ends the process when it is full.
+#: Least free bytes of a cache's file system: PoCL ends the process when it is full, so less counts as read-only.
 LEAST_ROOM = 1 << 20
 
 
@@ -43,7 +43,7 @@ def folder() -> Path:
 
 
 def pocl_folder() -> Path:
-    """Where PoCL keeps compiled kernels."""
+    """The folder of PoCL's compiled kernels."""
     named = os.environ.get("POCL_CACHE_DIR")
     return Path(named) if named else _usual() / "pocl" / "kcache"
 
@@ -53,12 +53,12 @@ def what_about_tables(error) -> str:
     tables = folder().parent / "pytools"
     return (
         f"pyopencl cannot use its tables in the folder '{tables}': {error}. Remove that folder, or let XDG_CACHE_HOME "
-        "name another place."
+        "name another folder."
     )
 
 
 def _usual() -> Path:
-    """The user's cache, as PoCL and pyopencl find it on Linux."""
+    """The user's cache folder, as PoCL and pyopencl find it on Linux."""
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
 
 
@@ -79,7 +79,7 @@ def writable(folder: Path) -> bool:
 
 def _takes_files(folder) -> bool:
     try:
-        with tempfile.TemporaryFile(dir=folder):  # the mode bits do not decide alone
+        with tempfile.TemporaryFile(dir=folder):  # mode bits alone are not enough
             room = os.statvfs(folder)
     except OSError:
         return False
@@ -87,7 +87,7 @@ def _takes_files(folder) -> bool:
 
 
 def _own_temporary() -> Path:
-    """A folder among the temporary files that nobody else can write to: kernels in it are run."""
+    """A temporary folder that only this user can write to, since kernels in it are executed."""
     shared = Path(tempfile.gettempdir(), f"clgeom-{os.geteuid()}")
     with contextlib.suppress(OSError):
         shared.mkdir(mode=0o700)
@@ -111,7 +111,7 @@ def noted(name: str) -> dict:
 
 
 def note(name: str, values: dict) -> None:
-    """Write a note for later processes, whole or not at all. A failure to write is no error."""
+    """Write a note for later processes atomically. A failure to write is ignored."""
     into = folder()
     with contextlib.suppress(OSError):
         into.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """The context of a public call: whether its launches are timed, and the phases of all of them.
 
-Whatever runs within `recording` leaves its phases there, however deep it is called: no function between hands them on::
+All plans that run within `recording` add their phases to it, so no function in between must pass them on::
 
     with recording(profile) as phases:
         found = hull_of(points)          # runs plans
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Call:
-    """What a call records: `timed` launches cost a wait each."""
+    """The record of a call. Its runs are `timed` if the call is profiled; each timed run waits for its end."""
 
     timed: bool = False
     phases: list = field(default_factory=list)
@@ -32,15 +32,15 @@ _current: contextvars.ContextVar[Call | None] = contextvars.ContextVar("clgeom_c
 
 
 def current() -> Call | None:
-    """The call that records now, None outside of all."""
+    """The current recording; None outside of one."""
     return _current.get()
 
 
 @contextlib.contextmanager
 def recording(profile: bool = False):
-    """Record the phases of all runs within, in the list that this gives.
+    """Record the phases of all runs within, in the list that the context returns.
 
-    Within another recording they join that one's, too, and are timed if it asks for that.
+    Within another recording they are also added to that one, and are timed if it is timed.
     """
     outer = _current.get()
     call = Call(bool(profile) or (outer is not None and outer.timed))
@@ -55,7 +55,7 @@ def recording(profile: bool = False):
 
 @contextlib.contextmanager
 def unrecorded():
-    """Leave what runs within out of the recording: trials and probes, which are no part of the work."""
+    """Leave all runs within out of the recording: trials and probes, which are not part of a call's work."""
     token = _current.set(None)
     try:
         yield

@@ -1,6 +1,6 @@
 """Devices: their capabilities, the choice of one, and the session that uses it.
 
-A :class:`DeviceProfile` has all that the rest of clgeom knows of a device. A :class:`Session` is a device in use:
+A :class:`DeviceProfile` has the facts about a device that clgeom uses. A :class:`Session` is a device in use:
 its context, queue, compiled programs and memory pool. Sessions are made once per device and shared by threads.
 """
 
@@ -24,7 +24,7 @@ from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
 from clgeom.runtime.typing import DeviceLike
 
-#: Known defects of some devices: (words of platform, vendor and version, quirk, what follows).
+#: Known defects of some devices: (words of platform, vendor and version, quirk, consequence).
 QUIRKS = (
     (
         "portable computing language",
@@ -53,7 +53,7 @@ KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """What clgeom knows of an OpenCL device: limits, capabilities, quirks.
+    """Facts about an OpenCL device: limits, capabilities, quirks.
 
     Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``.
 
@@ -146,13 +146,13 @@ class Session:
     device : str, pyopencl.Device or None
         As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present.
     context : pyopencl.Context, optional
-        Work in this context, which holds the device, instead of a new one.
+        A context with the device, to use instead of a new one.
     fp64 : bool, optional
-        False switches float64 off, to see what a device without it would do.
+        False switches float64 off, to simulate a device without it.
     denormals : bool, optional
-        False flushes subnormal numbers to zero, float64 too, to see what a device that does so would do.
+        False flushes subnormal numbers to zero, also in float64, to simulate a device that does so.
     max_alloc_bytes, max_wg_size, local_mem_bytes : int, optional
-        Limits to impose below the device's own, at least 1, to see what a smaller device would do.
+        Limits to impose below the device's own, at least 1, to simulate a smaller device.
 
     All public functions may be called from several threads at once with one session. A session does not outlive
     a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
@@ -190,7 +190,7 @@ class Session:
             "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
             "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
         }
-        self.own_profile: DeviceProfile = profile  # without what is imposed
+        self.own_profile: DeviceProfile = profile  # without imposed limits
         self.profile: DeviceProfile = DeviceProfile(**{**vars(profile), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
@@ -220,9 +220,9 @@ class Session:
 
     @functools.cached_property
     def shuffle(self) -> str | None:
-        """How work-items of a sub-group may exchange registers: "subgroup", "ptx" or None; found by compiling.
+        """The way to exchange registers in a sub-group: "subgroup", "ptx" or None, found by compiling.
 
-        CPUs do not need it, and their compilers print warnings about extensions that they do not know.
+        None for CPUs, which do not need it: their compilers warn about unknown extensions.
         """
         from clgeom.runtime.build import compiles
 
@@ -239,9 +239,9 @@ class Session:
             return cl.CommandQueue(self.context, self.device)
 
     def cached(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int | None = None) -> Any:
-        """What ``make()`` returned for this key: made once for all calls and threads of the session.
+        """The result of ``make()`` for this key, cached for all calls and threads of the session.
 
-        The first entry of a key names what is kept. Of more than `most` values with one name all are made anew.
+        The first entry of a key names the kind of value. When a kind has `most` values, all of them are dropped.
         """
         kept = self._made.setdefault(key[0], {})
         try:
@@ -269,7 +269,7 @@ class Session:
         return self if self.profile == self.own_profile else as_session(self.device)
 
     def rank_again(self) -> None:
-        """Rank all devices anew when next needed: this one has failed a trial."""
+        """Forget the ranking of devices, since this one has failed a trial."""
         forget_order()
 
     def others(self) -> list[DeviceProfile]:
@@ -370,7 +370,7 @@ def as_session(device=None) -> Session:
 
 
 def session_of_context(context, device=None) -> Session:
-    """The session of a device in a context which the caller made (that of an array already on a device).
+    """The session of a device in a context of the caller (the context of an array on a device).
 
     `device` is one of the context's, the first by default.
     """
@@ -492,18 +492,18 @@ def _ranked() -> tuple:
 
 
 def _first_right(present):
-    """The first of several devices that passes the shortest trial, so that the default device computes rightly."""
+    """The first of several devices that passes the shortest trial, so that the default device computes correctly."""
     for device in present if len(present) > 1 else ():
         try:
             if trust.passes(as_session(device), trust.ALWAYS):
                 return device
-        except ClgeomError:  # to be raised where the device is used
+        except ClgeomError:  # the error is raised where the device is used
             return device
     return present[0]
 
 
 def forget_order() -> None:
-    """Forget the order of the devices and the default device: both are found anew when next needed."""
+    """Forget the order of the devices and the default device; both are determined again when needed."""
     _ranked.cache_clear()
     for unnamed in (None, ""):
         _sessions.pop(unnamed, None)

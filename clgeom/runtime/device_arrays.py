@@ -19,7 +19,7 @@ KERNEL = "primitives/copy_strided"
 
 def is_device_array(value) -> bool:
     """Whether this is a ``pyopencl.array.Array``."""
-    module = sys.modules.get("pyopencl.array")  # whoever has such an array has imported it
+    module = sys.modules.get("pyopencl.array")  # a caller with such an array has imported it
     return module is not None and isinstance(value, module.Array)
 
 
@@ -31,14 +31,14 @@ def native_array(session, array, *, caller: str, name: str):
     session : Session
     array : pyopencl.array.Array
         Of any shape, strides and byte order.
-    of, name : str
+    caller, name : str
         The public function and its parameter, for error messages.
 
     Returns
     -------
     pyopencl.array.Array
-        Contiguous, in native byte order, at a place where a sub-buffer may begin. What fills it has run, or is enqueued
-        in the session's queue.
+        Contiguous, in native byte order, at an offset where a sub-buffer may begin. The commands that fill it have run,
+        or are enqueued in the session's queue.
     """
     if array.context != session.context:
         raise InvalidInput(
@@ -143,8 +143,9 @@ def _copied(session, array, swapped):
 
 
 def _gather(session, array, swapped, buffer):
-    """Enqueue a copy of items that lie apart or have their bytes in the other order to a buffer."""
-    from clgeom.runtime.launch import Plan, Step, allocate, run, write
+    """Enqueue a copy to a buffer of items that are strided or in the other byte order."""
+    from clgeom.runtime.launch import allocate, run, write
+    from clgeom.runtime.plan import Plan, Step
 
     item = array.dtype.itemsize
     axes = np.array([array.shape or (1,), array.strides or (0,)], np.int64).T

@@ -1,9 +1,7 @@
 """Running plans. Only this module allocates scratch memory, enqueues kernels and reads results back.
 
-A plan is a list of steps, made without a device and easy to test; a step is one kernel launch::
+It runs the plan in the example of `clgeom.runtime.plan` and reads its scratch memory like this::
 
-    boxes = Scratch("boxes", np.float32, 4 * groups)
-    plan = Plan(Step("primitives/extent_partial", policy, args=("points", np.uint64(n), boxes), groups=groups))
     result = run(session, plan, points=buffer)
     result.read(boxes)
 """
@@ -13,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,166 +18,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.runtime.build import kernel_of
 from clgeom.runtime.call import current
 from clgeom.runtime.failures import failure, failures
-from clgeom.runtime.policies import Policy, ceil_div
-from clgeom.runtime.tuning import select
-
-
-@dataclass(frozen=True)
-class Scratch:
-    """Device memory that lives as long as the run's result. `count` elements of `dtype`."""
-
-    name: str
-    dtype: np.dtype
-    count: int
-
-    @property
-    def nbytes(self) -> int:
-        return max(np.dtype(self.dtype).itemsize * int(self.count), 1)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One launch: a kernel, its shape, its template parameters, its arguments.
-
-    `args` are names of buffers bound by `run`, `Scratch` memory, or NumPy scalars. `groups` work-groups of
-    ``policy.wg_size`` items are launched. `bytes_moved` is what the step reads and writes of global memory.
-    """
-
-    kernel: str
-    policy: Policy
-    args: tuple
-    groups: int
-    params: dict = field(default_factory=dict)
-    bytes_moved: int = 0
-    options: tuple = ()
-
-    def __post_init__(self):
-        for arg in self.args:
-            if not isinstance(arg, (str, Scratch, np.generic)):
-                raise TypeError(
-                    f"an argument of {self.kernel} must be a buffer's name, a Scratch or a NumPy scalar, not {arg!r}"
-                )
-
-    @classmethod
-    def over(
-        cls, profile, kernel, args, n, *, dtype=None, tile=None, most=None, params=None, bytes_moved=0, options=()
-    ):
-        """The launch of a kernel over `n` elements: policy and number of groups are those of this device.
-
-        Parameters
-        ----------
-        profile : DeviceProfile
-        kernel : str
-        args : tuple
-        n : int
-        dtype : numpy.dtype, optional
-            Type of the elements, for policies that depend on it.
-        tile : int, optional
-            Elements of a group's tile where that is fixed; else the policy's.
-        most : int, optional
-            Elements that the policy is chosen for where this is one launch of several.
-        params, bytes_moved, options
-            As in `Step`.
-        """
-        policy = select(profile, kernel, dtype, n if most is None else most)
-        groups = policy.groups(ceil_div(n, tile or policy.tile), profile.compute_units)
-        return cls(kernel, policy, args, groups, params or {}, bytes_moved, options)
-
-    @functools.cached_property
-    def key(self) -> tuple:
-        """What `kernel_of` knows the kernel by."""
-        parameters = {**self.policy.parameters(), **self.params}
-        return self.kernel, tuple(sorted(parameters.items())), self.options
-
-
-@dataclass(frozen=True)
-class Series:
-    """Launches of one kernel with different numbers: the stages of a table, for example.
-
-    Launch r takes the values ``values[r]`` for the arguments at `places` of the step, and ``groups[r]`` work-groups.
-
-    Parameters
-    ----------
-    step : Step
-        Its own values at `places`, which give their types, and its own `groups` are not used.
-    places : tuple of int
-    values : ndarray, shape (launches, len(places))
-    groups : ndarray of int, shape (launches,)
-    """
-
-    step: Step
-    places: tuple[int, ...]
-    values: np.ndarray
-    groups: np.ndarray
-
-    @property
-    def args(self) -> tuple:
-        return self.step.args
-
-
-class Plan(tuple):
-    """Steps, and Series of them, in the order they run."""
-
-    def __new__(cls, *steps):
-        return super().__new__(cls, steps)
-
-    def __add__(self, other):
-        return Plan(*self, *other)
-
-    @functools.cached_property
-    def scratch(self) -> dict[str, Scratch]:
-        """All scratch memory of the steps, by name."""
-        return {arg.name: arg for step in self for arg in step.args if isinstance(arg, Scratch)}
-
-    @functools.cached_property
-    def phases(self) -> tuple[Phase, ...]:
-        """The phases of the launches, without times."""
-        return tuple(map(phase_of, self))
-
-
-@dataclass(frozen=True)
-class Phase:
-    """Shape and time of one launch, or of a series.
-
-    `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch.
-
-    Examples
-    --------
-    >>> import clgeom
-    >>> hull = clgeom.convex_hull([(0, 0), (4, 0), (4, 3)], profile=True)
-    >>> all(phase.seconds > 0 for phase in hull.phases)
-    True
-    """
-
-    name: str
-    seconds: float | None
-    bytes_moved: int
-    global_size: int
-    local_size: int
-    policy: Policy
-    launches: int = 1
-    longest: float | None = None
-
-    @property
-    def gb_per_s(self) -> float | None:
-        """Bytes moved per nanosecond, None when not profiled."""
-        return self.bytes_moved / self.seconds / 1e9 if self.seconds else None
-
-
-def phase_of(part, events=()) -> Phase:
-    """The phase of a Step or Series, which took from its first event's start to its last one's end."""
-    step = part.step if isinstance(part, Series) else part
-    groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
-    return Phase(
-        step.kernel.rsplit("/", 1)[-1],
-        (events[-1].profile.end - events[0].profile.start) * 1e-9 if events else None,
-        step.bytes_moved,
-        groups * step.policy.wg_size,
-        step.policy.wg_size,
-        step.policy,
-        len(part.groups) if isinstance(part, Series) else 1,
-        max(event.profile.end - event.profile.start for event in events) * 1e-9 if events else None,
-    )
+from clgeom.runtime.plan import Plan, Scratch, Series, phase_of
 
 
 class Result:
@@ -193,7 +31,7 @@ class Result:
         return self.buffers[name.name if isinstance(name, Scratch) else name]
 
     def read(self, scratch: Scratch, count=None, start=0) -> np.ndarray:
-        """Scratch memory as a new array, once everything before has run."""
+        """Scratch memory as a new array, after waiting for all earlier commands."""
         return read(
             self.session,
             self[scratch],
@@ -204,7 +42,7 @@ class Result:
         )
 
 
-#: Launches between two looks at the clock, and the most seconds of enqueued work of a watched run.
+#: A watched run reports after so many launches, or after so many seconds.
 WATCH_LAUNCHES = 64
 WATCH_SECONDS = 0.05
 
@@ -212,18 +50,19 @@ WATCH_SECONDS = 0.05
 def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     """Enqueue the steps of a plan in order and return without waiting.
 
-    Within `clgeom.runtime.call.recording` the phases are recorded, one for each step or series; where that asks for
-    times, they come from the device's own events, and the run waits for its end.
+    Within `clgeom.runtime.call.recording` the phases are recorded, one for each step or series. If the call is timed,
+    the times come from the device's events, and the run waits for its end.
 
     Parameters
     ----------
     session : Session
     plan : Plan
     watch : function of a float, optional
-        Called now and then with the share of the launches that has ended. The run then keeps little work enqueued, so
-        that an exception (of `watch`, or KeyboardInterrupt) ends it soon.
+        Called repeatedly with the share of launches that have ended. The run then keeps little work enqueued, so that
+        an exception (of `watch`, or KeyboardInterrupt) ends it soon.
     **buffers : pyopencl.Buffer or DeviceArray
-        What the names in the steps' arguments stand for. Chunks of a `DeviceArray` bind as "name[0]", "name[1]" ...
+        The buffers that the names in the steps' arguments stand for. Chunks of a `DeviceArray` have the names
+        "name[0]", "name[1]" ...
     """
     bound = {}
     for name, value in buffers.items():
@@ -231,14 +70,14 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
     call = current()
     timed = call is not None and call.timed
-    if timed:  # the rule of clgeom.runtime.memory: on another queue only after what the session's had to do
+    if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
         queue = session.profiling_queue
         for part in plan:
             _take_scratch(session, part, bound)
         finish(session)
     try:
         for part in plan:
-            _take_scratch(session, part, bound)  # part by part: the device is at work meanwhile
+            _take_scratch(session, part, bound)  # part by part: the device works at the same time
             events.append(_enqueue(session, queue, part, bound, pace, timed))
         if timed:
             finish(session, queue)
@@ -251,14 +90,14 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
 
 
 def _take_scratch(session, part, bound):
-    """Scratch memory for the arguments of a Step or Series that have none yet."""
+    """Allocate scratch memory for the arguments of a Step or Series that have none yet."""
     for arg in part.args:
         if isinstance(arg, Scratch) and arg.name not in bound:
             bound[arg.name] = allocate(session, arg.nbytes)
 
 
 def _enqueue(session, queue, part, bound, pace, timed):
-    """Enqueue a Step or all of a Series; its events when timed."""
+    """Enqueue a Step or all launches of a Series; returns their events when timed."""
     import pyopencl as cl
 
     step = part.step if isinstance(part, Series) else part
@@ -276,7 +115,7 @@ def _enqueue(session, queue, part, bound, pace, timed):
             again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, (groups * local,), (local,))
             return _again(session, queue, f"launch {step.kernel}", error, again)
 
-    # measured: set_arg takes 6 to 14 us to find out that it was given a number
+    # measured: set_arg takes 6 to 14 us to recognise a number
     set_number = getattr(kernel, "_set_arg_buf", kernel.set_arg)
     try:
         for at, arg in enumerate(step.args):
@@ -289,15 +128,15 @@ def _enqueue(session, queue, part, bound, pace, timed):
             if pace:
                 pace.launched(event)
             return (event,) if timed else ()
-        # converted once by columns: thousands of launches are a matter of microseconds each
+        # converted once by columns, since each of thousands of launches takes only microseconds
         columns = [
-            (place, list(part.values[:, column].astype(step.args[place].dtype)))
-            for column, place in enumerate(part.places)
+            (index, list(part.values[:, column].astype(step.args[index].dtype)))
+            for column, index in enumerate(part.indices)
         ]
         events = []
         for number, groups in enumerate(part.groups.tolist()):
-            for place, values in columns:
-                set_number(place, values[number])
+            for index, values in columns:
+                set_number(index, values[number])
             event = launch(groups)
             if timed:
                 events.append(event)
@@ -309,7 +148,7 @@ def _enqueue(session, queue, part, bound, pace, timed):
 
 
 class _Pace:
-    """Keeps a watched run from running far ahead of the device."""
+    """Limits how far a watched run is ahead of the device."""
 
     def __init__(self, plan, watch):
         self.watch, self.launches, self.waited_for = watch, 0, None
@@ -321,7 +160,7 @@ class _Pace:
         now = time.perf_counter()
         if self.launches - self.at < WATCH_LAUNCHES and now - self.last < WATCH_SECONDS:
             return
-        if self.waited_for is not None:  # the launches of one slice ago: the device stays busy with those since
+        if self.waited_for is not None:  # the end of the slice before: the device stays busy with the launches since
             self.waited_for.wait()
             self.watch(self.at / self.total)
         self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches
@@ -335,7 +174,7 @@ def _name(arg):
 
 
 def allocate(session, nbytes: int):
-    """Scratch memory of the session's pool; `DeviceLimit` when the device has not that much."""
+    """Scratch memory from the session's pool; `DeviceLimit` when the device has too little."""
     import pyopencl as cl
 
     limit = session.profile.max_alloc_bytes
@@ -349,8 +188,10 @@ def allocate(session, nbytes: int):
 
 
 def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
-    """`count` elements of a buffer from element `start`, as a new array or in the contiguous array `out`; waits for
-    what was enqueued before."""
+    """`count` elements of a buffer from element `start` on, as a new array or in the contiguous array `out`.
+
+    Waits for all commands enqueued before.
+    """
     out = np.empty(count, dtype) if out is None else out
     if count:
         _copy(session, queue or session.queue, "read results", out, buffer, src_offset=start * out.itemsize)
@@ -365,13 +206,13 @@ def write(session, buffer, values: np.ndarray) -> None:
 def copy_in(session, buffer, values: np.ndarray):
     """Start an asynchronous copy of a contiguous array into a buffer; returns its event.
 
-    The copy begins after what the session's queue has now, and the memory does not return to the pool before its end.
+    The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
     """
     import pyopencl as cl
 
     with failures(session.device, "take data"):
         before = cl.enqueue_marker(session.queue)
-        session.queue.flush()  # else the other queue might wait for what is never begun
+        session.queue.flush()  # else the other queue might wait for a command that never begins
     queue = session.copy_queue
     copied = _copy(session, queue, "take data", buffer, values, is_blocking=False, wait_for=[before])
     session.pool.hold(buffer, copied)
@@ -405,12 +246,12 @@ def _again(session, queue, doing, error, command):
         queue.finish()
         return command()
     except cl.Error as last:
-        settle(session.queue)  # kernels may still use memory of the host that the caller is about to free
+        settle(session.queue)  # kernels may still use host memory that the caller frees next
         raise failure(session.device, doing, last) from last
 
 
 def finish(session, queue=None) -> None:
-    """Wait until all that was enqueued has ended, in the session's queue or another."""
+    """Wait until all commands in the session's queue, or in another one, have ended."""
     with failures(session.device, "end what was launched"):
         (queue or session.queue).finish()
 
@@ -508,9 +349,9 @@ def copy(session, source, target, nbytes: int, *, start: int = 0, at: int = 0):
 
 
 def host_buffer(session, array: np.ndarray, *, writable=False):
-    """A buffer that is the memory of a contiguous array (on CPU devices), for kernels to read or also to write.
+    """A buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
 
-    What they wrote can be seen in the array after `show_host`.
+    `show_host` makes what they wrote visible in the array.
     """
     import pyopencl as cl
 
@@ -522,12 +363,12 @@ def host_buffer(session, array: np.ndarray, *, writable=False):
 
 
 def in_place(session, array: np.ndarray):
-    """A buffer that is the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
+    """A buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
     return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)
 
 
 def show_host(session, buffer, array: np.ndarray) -> None:
-    """Wait until what kernels wrote to an array's own memory can be seen there."""
+    """Wait until what kernels wrote to an array's memory is visible in the array."""
     import pyopencl as cl
 
     try:

@@ -1,22 +1,22 @@
-"""A pool of device buffers by size, and the rule of their reuse.
+"""A pool of device buffers by size, and the rule for reusing them.
 
 A buffer returns to the pool when the last reference to it goes, in whatever thread that is. It may be handed out again
-at once, even if commands of the session's queue still use it: that queue is in order, so the next holder's commands run
-after them. Other queues do not take part in that order, hence the rule:
+at once, even if commands of the session's queue still use it: that queue is in order, so the commands of the next user
+run after them. Other queues are not part of that order, hence the rule:
 
-    Whoever uses a buffer of the pool on another queue than the session's
-    1. begins there after what the session's queue had to do when the buffer was handed out, and
-    2. ends before the buffer returns, or names what has to end first (`Pool.hold`).
+    Code that uses a buffer of the pool on a queue other than the session's
+    1. begins there after the commands that the session's queue had when the buffer was handed out, and
+    2. ends before the buffer returns, or tells the pool what must end first (`Pool.hold`).
 
-Profiled runs take all their memory, wait for the session's queue, and at their end for their own (`launch.run`). Copies
-beside the session's queue wait for a marker of it, and their event holds the buffer (`launch.copy_in`). An array for
-the caller is complete when the caller gets it, and the caller's queue holds its buffer: what that queue had to do when
-the last reference went has to end first (`launch.as_array`). Memory that is held is not waited for; meanwhile other
-memory is handed out. An array that its owner reads on yet another queue must stay referenced until that queue is done,
-as everywhere in pyopencl.
+Profiled runs take all their memory, wait for the session's queue, and at their end for their own queue (`launch.run`).
+Copies on another queue wait for a marker of the session's queue, and their event holds the buffer (`launch.copy_in`).
+An array for the caller is complete when the caller gets it. The caller's queue holds its buffer: the commands that this
+queue has when the last reference goes must end first (`launch.as_array`). The pool does not wait for held memory, but
+hands out other memory. An array that its owner reads on yet another queue must stay referenced until that queue is
+done, as everywhere in pyopencl.
 
-Buffers are made without a command on any queue: a driver may find only at their first use that it has no memory. The
-functions of `launch` then give all unused memory back, and try again, before they raise `DeviceLimit`.
+Creating a buffer enqueues no command, so a driver may report missing memory only at the first use. The functions of
+`launch` then release all unused memory and try again, before they raise `DeviceLimit`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import functools
 import gc
 import threading
 
-#: Sizes are rounded up to so many leading bits: at most 1/16 of a buffer is not used.
+#: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
 SIZE_BITS = 5
-#: No buffer is smaller.
+#: Least size of a buffer.
 LEAST_BYTES = 256
 
 
 class _Loan:
-    """An attribute of a buffer in use: it is deleted with the buffer, and returns the memory to the pool."""
+    """An attribute of a buffer in use, which returns the memory to the pool when it is deleted with the buffer."""
 
     __slots__ = ("memory", "to")
 
@@ -64,7 +64,7 @@ class Pool:
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
         self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
         self._free: dict[int, collections.deque] = {}  # by size
-        self._returned: collections.deque = collections.deque()  # what is held: (size, memory, until)
+        self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
         self._made = 0
 
@@ -90,7 +90,7 @@ class Pool:
         try:
             memory = self._new(size)
         except self._no_memory:
-            gc.collect()  # what only circles of references keep
+            gc.collect()  # memory that only reference cycles keep
             self.free_held()
             memory = self._new(size)
         with self._lock:
@@ -98,12 +98,12 @@ class Pool:
         return memory
 
     def hold(self, buffer, *until) -> None:
-        """Keep the memory of a buffer, when it returns, until events have ended or queues have done what they had to.
+        """Keep the memory of a buffer, when it returns, until events, or the commands then in queues, have ended.
 
         Parameters
         ----------
         buffer : pyopencl.Buffer
-            One that `allocate` has handed out; others do not return, so nothing happens to them.
+            A buffer from `allocate`; the call has no effect for others, which never return.
         *until : pyopencl.Event or pyopencl.CommandQueue
         """
         loan = getattr(buffer, "clgeom_loan", None)
@@ -133,7 +133,7 @@ class Pool:
                     self._made -= 1
 
     def free_held(self) -> None:
-        """Release unused memory to the driver, which keeps what commands still use until they end."""
+        """Release unused memory to the driver, which keeps memory that commands still use until they end."""
         with self._lock:
             self._take_back()
             self._made -= len(self._held)
@@ -174,7 +174,7 @@ def rounded_up(nbytes: int) -> int:
 
 
 def _events(holds):
-    """Events after which nothing of `holds` uses the memory any more; None when that cannot be known."""
+    """Events after which nothing in `holds` uses the memory any more; None when that is unknown."""
     import pyopencl as cl
 
     events = []

@@ -1,4 +1,4 @@
-"""Text of files and command lines, made fit for one line of a message."""
+"""Text from files and command lines, in a form for one line of a message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 #: Where a compiler found an error: "error: FILE:3:7: ", "<kernel>:3:7: error: ", "error: FILE:3:7 <..>: ".
 PLACE = re.compile(r"^(?:error:\s*)?\S*?:\d+:\d+(?:\s*<Spelling=[^>]*>)?:\s*(?:error:\s*)?")
-#: Names that a message lists at most.
+#: Most names that a message lists.
 LISTED = 12
 
 
@@ -24,7 +24,7 @@ def shown(text: str, most: int = 60) -> str:
 
 
 def first_error(log: str) -> str:
-    """The first error in a compiler's log, without the place, on one line."""
+    """The first error in a compiler's log, without its line and column, on one line."""
     lines = [line.strip() for line in log.splitlines() if line.strip()] or ["nothing"]
     said = next((line for line in lines if "error" in line.lower() and "error generated" not in line), lines[0])
     return shown(PLACE.sub("", said), 300)

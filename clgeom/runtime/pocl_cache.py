@@ -1,9 +1,9 @@
-"""PoCL's surroundings: a linker that works, and a kernel cache without broken files.
+"""The environment of PoCL: a linker that works, and a kernel cache without broken files.
 
 PoCL links every kernel with the program ``ld``, and loads what it has linked from its cache. It aborts the process
-when either fails, so both are checked before a kernel is built. The linker is run once, and a note says which one
-worked. The cache is looked through when files may have been lost: after a start of the machine, and after a process
-that used PoCL did not end by itself. Broken kernels are removed, and PoCL builds them again.
+when either fails, so both are checked before a kernel is built. The linker runs once, and a note names the linker that
+worked. The cache is checked when files may have been lost: after a start of the machine, and after a process with PoCL
+was killed. Broken kernels are removed, and PoCL builds them again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clgeom.errors import NoDevice
 from clgeom.runtime import caches
 
 HOW_TO_LINK = "Install binutils (apt-get install binutils, dnf install binutils)."
-#: Its value changes with every start of the machine.
+#: A file with a value that changes with every start of the machine.
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -68,7 +68,7 @@ def mend_cache() -> int:
 
 
 def _ended(mark, pid):
-    if os.getpid() == pid:  # a forked child has not made the mark
+    if os.getpid() == pid:  # a forked child did not create the mark
         with contextlib.suppress(OSError):
             mark.unlink()
 
@@ -78,7 +78,7 @@ def _runs(mark) -> bool:
         os.kill(int(mark), 0)
     except (ProcessLookupError, ValueError, OverflowError):
         return False
-    except OSError:  # somebody else's
+    except OSError:  # of another user
         pass
     return True
 
@@ -96,7 +96,7 @@ def _new_boot() -> bool:
 
 
 def _remove_broken(top) -> int:
-    """Remove the programs of a cache with a file that is not whole: ``top/xx/program/kernel/shape/kernel.so``."""
+    """Remove the programs of a cache that have a truncated file: ``top/xx/program/kernel/shape/kernel.so``."""
     broken = 0
     for group in _folders(top):
         for program in _folders(group):

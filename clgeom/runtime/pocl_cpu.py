@@ -15,7 +15,7 @@ import threading
 
 from clgeom.errors import NoDevice
 
-#: A processor for each set of vector instructions for which PoCL ships a library of built-in functions, best first.
+#: Processors with the vector instructions for which PoCL ships a library of built-in functions, best first.
 PROCESSORS = (
     ({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, "skylake-avx512"),
     ({"avx2", "fma", "bmi2"}, "haswell"),
@@ -29,7 +29,7 @@ PROCESSORS = (
 RECORD_BYTES = 1024
 UNKNOWN = b"generic\0"
 
-_named: dict = {}  # by address of the record: the new name, which must stay where it is
+_named: dict = {}  # by address of the record: the new name, whose memory must not move
 _lock = threading.Lock()
 
 
@@ -54,15 +54,15 @@ def name_cpu(device) -> str:
     record = device.int_ptr
     with _lock:
         if record not in _named:
-            place = _place_of_name(record)
-            if place is None:
+            address = _address_of_name(record)
+            if address is None:
                 raise NoDevice(
                     f"The installed PoCL ({device.platform.version}) is older than this processor and cannot build "
                     "kernels for it. Install PoCL 3.1 or newer (apt-get install pocl-opencl-icd), or another CPU "
                     "device (pip install 'clgeom[intel]')."
                 )
             name = _named[record] = ctypes.create_string_buffer(best_processor(_instructions()).encode())
-            ctypes.c_void_p.from_address(place).value = ctypes.addressof(name)
+            ctypes.c_void_p.from_address(address).value = ctypes.addressof(name)
         return _named[record].value.decode()
 
 
@@ -77,7 +77,7 @@ def _instructions() -> set[str]:
         return next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")), set())
 
 
-def _place_of_name(record):
+def _address_of_name(record):
     """Address of the pointer to the processor's name in the record, None where there is none."""
     try:
         with open("/proc/self/mem", "rb", buffering=0) as memory:

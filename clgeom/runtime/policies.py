@@ -69,9 +69,11 @@ class TilePolicy(Policy):
     strips : int
         How many strips of blocks, one below the other, a group does ("serial" variant).
     launches : {"many", "single"}
-        "many": a launch for each diagonal of tiles. "single" is opt-in: one launch, whose groups wait for each other
-        ("group" variant). It is quicker where launches take long, but it cannot be cancelled and shows no progress.
-        Where a probe finds that groups do not see each other's writes, tiles go by many launches all the same.
+        "many": a launch for each diagonal of tiles. "single" is opt-in, by `clgeom.runtime.tuning.override`: one launch
+        of ``dp.fill``, whose groups wait for each other. It is quicker where launches are many and short, but cannot be
+        cancelled and shows no progress. It needs the "group" variant, and a device whose groups see what others write
+        while both run, which a probe tests once; else ``dp.fill`` raises `DeviceLimit`. If groups wait too long for
+        each other, the table is filled by many launches, with a `DeviceWarning`. docs/reference/dp.rst has an example.
     """
 
     block_rows: int = 4

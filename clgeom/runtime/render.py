@@ -1,4 +1,4 @@
-"""From a template and its parameters to OpenCL C. An undefined name in a template is an error, never empty text."""
+"""OpenCL C from a template and its parameters. An undefined name in a template is an error, never empty text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _compiled(text: str):
 def render(kernel: str, **parameters) -> str:
     """OpenCL C of a kernel ("family/kernel") for these template parameters, headers inlined.
 
-    The parameter `variant` chooses the file, too: see `sources.template`.
+    The parameter `variant` also chooses the file: see `sources.template`.
     """
     return render_text(sources.template(kernel, parameters.get("variant", "group")), kernel, **parameters)
 

@@ -1,4 +1,4 @@
-"""Where kernel sources are: the only module that knows the folders ``cl_src`` and ``templates``.
+"""Access to kernel sources. Only this module knows the folders ``cl_src`` and ``templates``.
 
 Installed, they are the packages ``clgeom.cl_src`` and ``clgeom.templates``; in a bare checkout, the folders beside
 the package.
@@ -32,7 +32,7 @@ def header(name: str) -> str:
 def template(kernel: str, variant: str = "group") -> str:
     """Text of the template of a kernel, named as "family/kernel", in a variant of it.
 
-    Where one work-item takes another algorithm than a group does, that is in a file of its own: "family/kernel_serial".
+    If one work-item uses another algorithm than a group, the serial variant has its own file, "family/kernel_serial".
     """
     own = _root("templates") / f"{kernel}_{variant}.cl.mako"
     return (own if own.is_file() else _root("templates") / f"{kernel}.cl.mako").read_text(encoding="utf-8")

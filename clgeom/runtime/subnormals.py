@@ -1,8 +1,9 @@
 """Subnormal numbers on devices that flush them to zero: float32 below 2**-126.
 
-The orientation of such points is decided in integers and stays exact, but sorting points, finding equal ones and
-comparing them with bounds is done in float32. So a device that flushes refuses them: it would answer for other points.
-Devices with float64 keep its subnormals; a session with ``denormals=False`` has them flushed, too, and refuses them.
+Orientations of such points are computed in integers and stay exact. But sorting points, finding equal points and
+comparing them with bounds use float32, and would use other values on a device that flushes. So such input is refused on
+these devices. Devices with float64 keep its subnormals, except in a session with ``denormals=False``, which refuses
+them.
 """
 
 from __future__ import annotations

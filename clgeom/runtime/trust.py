@@ -1,8 +1,8 @@
-"""Trials: whether a device computes known answers rightly, before a family's kernels are used.
+"""Trials: tests of a device with known answers, before it uses the kernels of a family.
 
-Some OpenCL drivers compute wrongly without an error. The first time that a session needs a kernel of a family, the
-family's trial runs: its public functions on small adversarial input with known answers. A device that fails is refused
-with a `DeviceError`, and ranks behind all others when no device was asked for. The verdict is noted in the user's cache
+Some OpenCL drivers compute wrong results without an error. The first time that a session needs a kernel of a family,
+the family's trial runs: its public functions on small adversarial input with known answers. A device that fails is
+refused with a `DeviceError`, and is the last choice for the default device. The verdict is noted in the user's cache
 for this device, driver and kernels, so that later processes only look it up.
 """
 
@@ -21,9 +21,9 @@ from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.runtime import caches, sources
 from clgeom.runtime.tuning import TABLE
 
-#: The trial of a family or of a part of one, as (module, function), and the kernels that it is for: names of families,
-#: or of kernels, which go first. A trial is a function of a session and of the type of coordinates, and returns whether
-#: all was right. They are found by name and imported when they run: nothing here knows the layers above.
+#: The trial of a family or of a part of it, as (module, function), and its kernels: names of families, or of kernels,
+#: which are looked up first. A trial is a function of a session and of the type of coordinates, and returns whether all
+#: results were correct. Trials are imported by name when they run, so this module does not import the layers above.
 TRIALS = {
     ("clgeom.primitives.known", "long_loops"): ("primitives/long_loops",),  # and before all others
     ("clgeom.primitives.known", "scans"): ("primitives",),
@@ -45,16 +45,16 @@ TRIALS = {
 }
 ALWAYS = next(iter(TRIALS))
 _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}
-#: Trials that are run for each type of coordinates by itself: kernels are built for one.
+#: Trials that run for each type of coordinates, since kernels are built for one type.
 TYPED = ("clgeom.hull.known", "clgeom.region.known")
 TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
 NOTE = "trials"
-#: Exceptions that wrong results may lead to, when they come from these packages. A recursion that is too deep, missing
-#: files and modules, and the end of the interpreter are none of them.
+#: Exceptions from these packages that may follow from wrong results. Others do not count: too deep recursion, missing
+#: files and modules, the end of the interpreter.
 FROM_WRONG_RESULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 OURS = {"clgeom", "numpy", "pyopencl", "mako", *sys.stdlib_module_names}
 
-_verdicts: dict = {}  # of this process: (device, trial, type) -> whether all was right
+_verdicts: dict = {}  # of this process: (device, trial, type) -> whether all results were correct
 _trying = threading.local()
 
 
@@ -81,7 +81,7 @@ def _needed(key):
 
 
 def passes(session, trial, dtype=None) -> bool:
-    """Whether the session's device passes a trial: as known, as noted, or found now."""
+    """Whether the session's device passes a trial: known in this process, noted in the cache, or tried now."""
     known = session.device, trial, dtype
     if known not in _verdicts:
         name, digest = _name(trial, dtype), _digest(trial)
@@ -97,16 +97,16 @@ def passes(session, trial, dtype=None) -> bool:
 
 
 def is_refused(profile) -> bool:
-    """Whether a device has failed a trial, with the kernels as they are now."""
+    """Whether a device has failed a trial of the current kernels."""
     failed = {name.split()[0]: digest for name, (digest, right) in _noted(profile).items() if not right}
     return any(_digest(trial) == failed[_name(trial)] for trial in TRIALS if _name(trial) in failed)
 
 
 def _try(session, trial, dtype) -> bool:
-    """Run a trial. What is wrong must come twice: a wrong result, or an error that may come of one.
+    """Run a trial. It fails only if it fails twice, by a wrong result or by an error that may follow from one.
 
-    Errors of the device, missing memory, and what others raise meanwhile (a signal handler) are no verdict. NumPy may
-    answer such an exception with False, too: `numpy.array_equal` does.
+    Errors of the device, missing memory, and exceptions of other code (a signal handler) are no verdict. NumPy may turn
+    such an exception into False, as `numpy.array_equal` does.
     """
     for _ in range(2):
         try:
@@ -144,7 +144,7 @@ def _attempt(session, trial, dtype) -> bool:
 
 
 def describe_driver(profile) -> str:
-    """What a verdict is about: a device and its driver."""
+    """The device and driver of a verdict, as text."""
     return f"{profile.name}, {profile.platform} {profile.version}, driver {profile.driver}"
 
 
@@ -154,7 +154,7 @@ def _name(trial, dtype=None):
 
 @functools.cache
 def _digest(trial) -> str:
-    """Of the kernels that a trial is for, what they include, and their policies."""
+    """A digest of a trial's kernels, their headers and their policies."""
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
     for kernel in _kernels_of(trial):
         for text in dict.fromkeys(sources.template(kernel, variant) for variant in ("group", "serial")):
@@ -180,7 +180,7 @@ def _all_kernels():
 
 
 def _noted(profile) -> dict:
-    """Verdicts on a device by the name of the trial: (digest, whether all was right)."""
+    """Verdicts on a device by the name of the trial: (digest, whether all results were correct)."""
     found = caches.noted(NOTE).get(describe_driver(profile))
     if not isinstance(found, dict):
         return {}

@@ -1,8 +1,8 @@
-"""The policy of every kernel on every device: a table, looked up from the particular to the general.
+"""The policy of every kernel on every device: a table, searched from specific to general keys.
 
 A row's key is part of a device's name, the name of a runtime ("nvidia", "pocl", "intel", "amd"), a kind
 ("gpu", "cpu") or "any", and is looked for in that order; "any" is the safe default that every phase has.
-Numbers carry what was measured for them.
+Each number has its measurement beside it.
 """
 
 from __future__ import annotations
@@ -316,7 +316,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=64, groups_per_unit=64),
     },
-    # Near cells. CPU: measured on PoCL, 2 cores of an EPYC, LCS 8192 x 8192, blocks of 4 x 4, 4 x 8, 8 x 4, 2 x 8:
+    # Near dependences. CPU: PoCL, 2 cores of an EPYC, LCS 8192 x 8192, blocks of 4 x 4, 4 x 8, 8 x 4, 2 x 8:
     # table kept 1.3 1.9 1.8 1.4 GCUPS, last row 2.9 2.8 2.9 2.0.
     # H200, LCS 65536 x 65536, last row: 128 items, 64 steps 9.3 ms, 96 10.2; 256, 64 10.5, 128 9.9. 262144 x 262144:
     # 128, 64 41.5 ms, 128 38.6; 256, 64 45.9. Blocks of 8 x 4 or 4 x 8 are slower. See also `tiles.WRITERS`.
@@ -389,7 +389,7 @@ def fitting(profile, kernel: str, dtype, local_bytes) -> Policy:
 
 
 def overridden() -> bool:
-    """Whether policies of this context are not the table's: plans made before do not have them."""
+    """Whether this context overrides policies, so that cached plans do not apply."""
     return bool(_overrides.get())
 
 

@@ -33,15 +33,15 @@ __all__ = [
 
 #: Arrays on the host or on a device.
 AnyArray: TypeAlias = ArrayLike | CLArray
-#: Arrays of a result, which are where those given are.
+#: Arrays of a result, on the host or on the device as the given ones.
 ArrayT = TypeVar("ArrayT", NDArray[Any], CLArray)
-#: What a ``device=`` parameter takes: part of a device's name, a device, a session of it, or None for the default.
+#: Values of a ``device=`` parameter: part of a device's name, a device, a session of it, or None for the default.
 DeviceLike: TypeAlias = str | Device | Session | None
 IntLike: TypeAlias = int | np.integer[Any]
 FloatLike: TypeAlias = float | np.floating[Any] | np.integer[Any]
 #: Rows and columns.
 Shape: TypeAlias = Sequence[IntLike]
-#: What to do with points that are not finite.
+#: Treatment of nonfinite points.
 Nonfinite: TypeAlias = Literal["raise", "drop"]
-#: What to do with points on an edge.
+#: Treatment of points on an edge.
 Collinear: TypeAlias = Literal["drop", "keep"]

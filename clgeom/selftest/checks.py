@@ -92,8 +92,8 @@ def _compact(session):
 def _gather(session):
     from clgeom.primitives.gather import gather_plan
     from clgeom.runtime.arrays import as_device_points, as_device_values
-    from clgeom.runtime.launch import Scratch
     from clgeom.runtime.launch import run as launch
+    from clgeom.runtime.plan import Scratch
 
     for dtype in _types(session):
         points = _cloud(5_003, dtype)
@@ -166,7 +166,7 @@ def _sieve(session):
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
         for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
             with override({"hull/sieve/sieve": shape}):
-                found = sieved_hull(to_device(session, points, caller="selftest"), keep=False)
+                found = sieved_hull(to_device(session, points, caller="selftest"), keep_collinear=False)
             _same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
 
@@ -456,6 +456,7 @@ def _recover(session):
 def _paths(session):
     from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
     from clgeom.dp.paths.tickets import are_safe
+    from clgeom.runtime.tuning import override, select
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
     def common(M, i, j, x, y):
@@ -489,12 +490,14 @@ def _paths(session):
         found = fill(eq, shape, path=path, device=session, **given)
         _same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
         if found.decisions is not None:
-            _same(found.decisions.numpy(), expected.decisions.numpy(), f"decisions of {eq.name}")
+            _same(found.decisions.numpy(), expected.decisions.numpy(), f"choices of {eq.name}")
         if path == "tiles":
             if are_safe(session) and not session.profile.is_cpu:
-                once = fill(eq, shape, launches="single", device=session, **given)
+                single = replace(select(session.profile, "dp/paths/tile_sweep"), launches="single")
+                with override({"dp/paths/tile_sweep": single}):
+                    once = fill(eq, shape, path=path, device=session, **given)
                 _same(once.numpy(), expected.numpy(), "tiles in one launch")
             way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
-            _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "decisions of the walk back")
+            _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "choices of the traceback")
             _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
-    return "tiles, rows, splits and a walk back against stages"
+    return "tiles, rows, splits and a traceback against stages"

@@ -1,4 +1,4 @@
-"""Sort keys: which types there are, and how they become unsigned integers in the wanted order.
+"""Sort keys: their types, and how they become ordered keys.
 
 The host's side of ``cl_src/keys/key_order.h``. Kernels see keys only as unsigned integers of the same width, so that
 float16 and float64 keys need no such arithmetic on the device.
@@ -17,7 +17,7 @@ from clgeom.runtime.arrays import DeviceArray, as_device_values, is_device_array
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
 )
-#: Indices are uint32, with room above them for the last tile, or the last row of a block.
+#: Most keys: indices are uint32, and the last tile, or the last row of a block, may go beyond the end.
 MOST_KEYS = (1 << 32) - (1 << 20)
 
 
@@ -68,7 +68,7 @@ class KeyOrder:
 
     @property
     def everything(self) -> np.generic:
-        """A mask of all bits."""
+        """A mask of all bits of a key."""
         return self.storage.type((1 << self.bits) - 1)
 
     def options(self) -> dict:
@@ -81,7 +81,7 @@ class KeyOrder:
         return int(np.array(np.inf, self.dtype).view(self.storage))
 
     def digits(self, keys) -> np.ndarray:
-        """The ordered keys of an array (key_digits): equal for equal keys, in the order of the keys."""
+        """The ordered keys of an array (key_digits), equal for equal keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)
         if not self.floating:
             return bits ^ self.flip
@@ -91,7 +91,7 @@ class KeyOrder:
         return np.where((bits & ~sign) > self.infinity, ~self.storage.type(0), digits)
 
     def encode(self, keys) -> np.ndarray:
-        """key_encode of an array: a total order of the bits in line with the digits."""
+        """The codes of an array (key_encode): a total order of the bits that agrees with the ordered keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)
         if not self.floating:
             return bits ^ self.flip
@@ -127,7 +127,7 @@ def key_dtype(keys, *, caller: str, name: str = "keys") -> np.dtype:
 
 
 def as_key_array(keys, *, caller: str, name: str = "keys"):
-    """Keys as a native, contiguous, one-dimensional NumPy array, or the pyopencl array that they are in, as it is."""
+    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
     if not is_device_array(keys):
         unmasked(keys, name, caller=caller)
         try:

@@ -1,4 +1,4 @@
-"""Memory for results of a type: the caller's where kernels can write it, else new."""
+"""Memory for results: the caller's array where kernels can write it, else new memory."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from clgeom.runtime.device_arrays import complete, is_device_array, share_memory
 from clgeom.runtime.launch import allocate, as_array, copy, finish, in_place, read, show_host
 
-#: Candidates that `numpy.shares_memory` may try to find entries that overlap.
+#: Most candidates that `numpy.shares_memory` tries for overlapping entries.
 MOST_WORK = 1_000_000
 
 
 class Output:
-    """Memory that kernels write `n` results to, and the results once they have.
+    """Memory for `n` results of kernels, and the finished results.
 
     Parameters
     ----------
@@ -20,10 +20,10 @@ class Output:
     dtype : numpy.dtype
     n : int
     sources : sequence of ndarray or pyopencl.array.Array
-        What the kernels read: of one of these arrays on the device, or on the host.
+        The arrays that the kernels read, all on the device or all on the host.
     out : ndarray or pyopencl.array.Array, optional
-        Where the results are wanted: on the device if the sources are, else on the host, there of any byte order.
-        Kernels write there if it shares no memory with the sources; on CPU devices NumPy memory too.
+        Array for the results: on the device if the sources are, else on the host, there in any byte order. Kernels
+        write to it directly if it shares no memory with the sources, on CPU devices also to NumPy arrays.
     """
 
     def __init__(self, session, dtype, n, sources, out=None):
@@ -43,14 +43,14 @@ class Output:
             self.buffer = allocate(session, n * self.dtype.itemsize)
 
     def _usable(self, sources) -> bool:
-        """Whether kernels can write to the caller's host memory."""
+        """Whether kernels can write directly to the caller's host memory."""
         out = self.out
         if out is None or out.dtype != self.dtype or not out.flags.c_contiguous or not out.flags.aligned:
             return False
         return not any(np.may_share_memory(out, source) for source in sources)
 
     def finished(self):
-        """The results, once all that was enqueued has run: in `out` if there is one."""
+        """The results, after waiting for the queue: in `out` if it was given."""
         if self.on_device:
             return self._on_device()
         if self.host is not None:
@@ -68,7 +68,7 @@ class Output:
 
 
 def into(out, values):
-    """The values, in the caller's array if there is one."""
+    """The values, in the caller's array if it was given."""
     if out is None:
         return values
     out[...] = values
@@ -76,10 +76,9 @@ def into(out, values):
 
 
 def entries_overlap(array) -> bool:
-    """Whether entries of a host array share memory with each other, as those of one that was broadcast do.
+    """Whether entries of a host array share memory with each other, as in a broadcast array.
 
-    Exact for two dimensions and for strides that nest; beyond that, arrays that take too long to tell count as
-    overlapping.
+    Exact for two dimensions and for strides that nest. Other arrays count as overlapping if the test takes too long.
     """
     if array.size == 0 or _strides_nest(array):
         return False
@@ -96,7 +95,7 @@ def entries_overlap(array) -> bool:
 
 
 def _strides_nest(array) -> bool:
-    """Whether each stride steps over all that smaller strides reach."""
+    """Whether each stride is at least as long as the memory that the smaller strides cover."""
     apart = array.itemsize
     for stride, n in sorted((abs(stride), n) for stride, n in zip(array.strides, array.shape) if n > 1):
         if stride < apart:

@@ -1,8 +1,8 @@
 <%page args="classes=1, tile=4096, any_nonzero=False, variant='group', wg_size=256, items_per_thread=16"/>\
-// compact_count: how many labels of each class 1 .. CLASSES every tile holds (any other label counts nowhere).
+// compact_count: the number of labels of each class 1 .. CLASSES in every tile (other labels are not counted).
 //
 //   labels  | 0 2 0 0 1 .. | 0 0 .. |              a tile of ${tile} bytes to a group
-//   counts  [ class 1: tile 0, tile 1 .. | class 2: .. ]    so that one exclusive scan gives every class its places
+//   counts  [ class 1: tile 0, tile 1 .. | class 2: .. ]    so that one exclusive scan gives the offsets of every class
 //
 // Reads n bytes, writes CLASSES counts a tile.
 #include "portable.h"

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from test_cli import done, here, refused
+from command_line import done, here, refused
 
 from clgeom.io.fasta import read_fasta
 

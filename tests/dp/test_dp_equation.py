@@ -212,7 +212,7 @@ def test_counts_of_decisions():
     assert dp.Equation(lambda M, i, j: (i, i % 5), decisions=5).decisions == 5
     with pytest.raises(InvalidInput, match="must be an integer"):
         with_decision(lambda i, j: i * 0.5)
-    with pytest.raises(InvalidInput, match=r"must return \(value, decision\)"):
+    with pytest.raises(InvalidInput, match=r"must return \(value, choice\)"):
         dp.Equation(lambda M, i, j: i, decisions=2)
 
 

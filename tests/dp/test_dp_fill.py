@@ -1,13 +1,13 @@
-"""Filling by stages: every pattern, layout and type equals a plain fill; what is kept; parameters; recovery."""
+"""Filling by stages: every pattern, layout, type and shape equals a plain fill; what is kept; profiles, threads."""
 
 import copy
 import pickle
-import re
 import threading
 
 import numpy as np
 import pytest
 from conftest import imposed_session
+from dp_tables import chain, mixed, mixed_c, same
 from reference import dp as reference
 
 from clgeom import dp
@@ -16,56 +16,15 @@ from clgeom.dp.paths.stages import launches, ring_of
 from clgeom.dp.patterns import before, offset
 from clgeom.errors import (
     ClgeomError,
-    DependencyError,
     DeviceLimit,
-    EquationWarning,
     InvalidInput,
-    KernelBuildError,
 )
 from clgeom.runtime.policies import Policy, StagePolicy
 from clgeom.runtime.tuning import override
 
 TYPES = ("int32", "int64", "float32", "float64")
+
 SHAPES = ((1, 1), (1, 7), (6, 1), (5, 9), (40, 37), (3, 1025), (1025, 3))
-
-
-def mixed_python(pattern, dtype):
-    """An equation that reads all around in its region, mixes what it reads with its place, and never overflows."""
-    floats = dtype.startswith("float")
-
-    def cell(M, i, j, n, m):
-        value = i * 0.75 + j if floats else 31 * i + 17 * j
-        for k, (a, b) in enumerate(reference.REGIONS[pattern]):
-            inside = (i + a >= 0) & (i + a < n) & (j + b >= 0) & (j + b < m)
-            read = dp.where(inside, M[i + a, j + b], 0)
-            value = value + (read * (0.25, 0.5, 0.1)[k] if floats else (k + 1) * read)
-        return value / 3 if floats else value % (1009 if dtype == "int32" else 10**10 + 19)
-
-    return dp.Equation(cell, pattern=pattern, dtype=dtype)
-
-
-def mixed_c(pattern, dtype):
-    """The same in OpenCL C."""
-    floats, suffix = dtype.startswith("float"), "f" if dtype == "float32" else ""
-    lines = [f"cell_t value = (cell_t)i * 0.75{suffix} + j;" if floats else "cell_t value = 31 * i + 17 * j;"]
-    for k, (a, b) in enumerate(reference.REGIONS[pattern]):
-        weight = f" * {(0.25, 0.5, 0.1)[k]}{suffix}" if floats else f" * {k + 1}"
-        inside = f"i + {a} >= 0 && i + {a} < n && j + {b} >= 0 && j + {b} < m"
-        lines.append(f"if ({inside}) value += M(i {a:+}, j {b:+}){weight};".replace("+ -", "- "))
-    end = f"value / 3.0{suffix}" if floats else f"value % {'1009' if dtype == 'int32' else '10000000019L'}"
-    return dp.Equation("\n".join([*lines, f"return {end};"]), pattern=pattern, dtype=dtype)
-
-
-EQUATIONS = {}
-
-
-def mixed(pattern, dtype, write=mixed_python):
-    return EQUATIONS.setdefault((pattern, dtype, write), write(pattern, dtype))
-
-
-def same(table, expected):
-    assert table.numpy().dtype == expected.dtype
-    np.testing.assert_array_equal(table.numpy(), expected)
 
 
 @pytest.mark.parametrize("pattern", dp.PATTERNS)
@@ -212,93 +171,6 @@ def test_few_lines_are_held_when_the_table_is_not_kept(session):
     assert ring_of(job) == 0  # not proven: all lines
 
 
-KNAPSACK = {"weights": [18, 15, 10, 7, 3], "profits": [25, 24, 15, 3, 2]}
-
-
-def knapsack():
-    def cell(M, i, j, weights, profits):
-        skip, take = M[i - 1, j], M[i - 1, j - weights[i - 1]] + profits[i - 1]
-        fits = weights[i - 1] <= j
-        better = dp.maximum(skip, take), dp.which_max(skip, take)
-        return dp.where(i == 0, (0, 0), dp.where(fits, better, (skip, 0)))
-
-    parameters = {"weights": "int32[]", "profits": "int64[]"}
-    return dp.Equation(cell, pattern="RUD", dtype="int64", parameters=parameters)
-
-
-RECOVER_ITEMS = """
-int count = 0, left = m - 1;
-for (int i = n - 1; i > 0; --i)
-    if (D(i, left)) {
-        out[count++] = i - 1;
-        left -= weights[i - 1];
-    }
-return count;
-"""
-
-
-@pytest.mark.parametrize("keep", ("table", "decisions"))
-@pytest.mark.parametrize("capacity", (0, 9, 28, 40))
-def test_decisions_and_recovery(session, keep, capacity):
-    table = dp.fill(knapsack(), (6, capacity + 1), keep=keep, device=session, path="stages", **KNAPSACK)
-    expected = reference.knapsack_table(*KNAPSACK.values(), capacity)
-    assert table.corner == expected[-1, -1]
-    items = table.recover(RECOVER_ITEMS, 5)
-    assert items.dtype == np.int32
-    weights, profits = map(np.array, KNAPSACK.values())
-    assert weights[items].sum() <= capacity and profits[items].sum() == expected[-1, -1]
-    assert set(np.unique(table.decisions.numpy())) <= {0, 1} and table.decisions.numpy().dtype == np.uint8
-
-
-def chain(dtype="int32"):
-    def cell(M, i, j, d):
-        k = dp.index("k")
-        cost = M[i, k] + M[k + 1, j] + d[i] * d[k + 1] * d[j + 1]
-        return dp.where(i >= j, (0, -1), (dp.min_over(k, i, j, cost), dp.argmin_over(k, i, j, cost)))
-
-    return dp.Equation(cell, pattern="SONE", dtype=dtype, parameters={"d": "int32[]"})
-
-
-@pytest.mark.settings("as_is", "as_gpu")
-def test_split_points(any_session):
-    for d in ([30, 35, 15, 5, 10, 20, 25], [3, 4, 5, 2, 2], [7, 9], [2] * 12):
-        n = len(d) - 1
-        table = dp.fill(chain(), (n, n), d=d, path="stages", device=any_session)
-        cost, split = reference.chain_table(d)
-        np.testing.assert_array_equal(table.numpy(), cost)
-        np.testing.assert_array_equal(table.decisions.numpy(), split)  # the lowest of equals
-        assert table.decisions.cell(0, n - 1) == split[0, -1]
-    assert dp.fill(chain(), (6, 6), d=[30, 35, 15, 5, 10, 20, 25], device=any_session).corner == 15125
-
-
-def test_start_and_stop(session):
-    """Stages are counted as they are filled; the others stay 0."""
-    for pattern in ("RDU", "CRL"):
-        equation = dp.Equation("i * 100 + j + 1", pattern=pattern)
-        n, m = shape = (4, 6)
-        p = dp.PATTERNS[pattern]
-        for keep in ("table", "last"):
-            table = dp.fill(equation, shape, start=1, stop=3, path="stages", keep=keep, device=session)
-            expected = np.zeros(shape, np.int32)
-            for stage in (1, 2):
-                for i, j in p.cells(stage, n, m):
-                    expected[i, j] = i * 100 + j + 1
-            if keep == "table":
-                same(table, expected)
-            np.testing.assert_array_equal(
-                table.last, expected[:, p.last(n, m)] if p.last_is_column else expected[p.last(n, m)]
-            )
-    # a table whose base is what it is before: the upper triangle only
-    d = [30, 35, 15, 5, 10, 20, 25]
-    table = dp.fill(chain(), (6, 6), d=d, start=5, path="stages", device=session)
-    np.testing.assert_array_equal(table.numpy(), reference.chain_table(d)[0])
-    for bad in ((-1, 3), (3, 3), (0, 12), (2, 1)):
-        with pytest.raises(InvalidInput, match="0 <= start < stop <= 11"):
-            dp.fill(chain(), (6, 6), d=d, start=bad[0], stop=bad[1], device=session)
-    with pytest.raises(InvalidInput, match="'start' parameter of fill must be a stage's number"):
-        dp.fill(chain(), (6, 6), d=d, start="1", device=session)
-
-
 def test_offsets_of_layouts():
     """Every layout is a one-to-one map; stages lie side by side; offsets pass 2^32."""
     for n, m in ((1, 1), (1, 5), (4, 1), (3, 7), (7, 3), (5, 5)):
@@ -408,200 +280,6 @@ def test_lcs_of_texts(session):
         np.testing.assert_array_equal(table.numpy(), reference.lcs_table(a, b))
 
 
-def test_tables_as_parameters(session):
-    c = np.arange(12, dtype=np.float32).reshape(3, 4)
-    for equation in (
-        dp.Equation(
-            "c(i, j) * scale + c_rows * 100 + c_columns",
-            dtype="float32",
-            parameters={"c": "float32[,]", "scale": "float32"},
-            pattern="RUD",
-        ),
-        dp.Equation(
-            lambda M, i, j, c, scale: c[i, j] * scale + 304,
-            dtype="float32",
-            parameters={"c": "float32[,]", "scale": "float32"},
-            pattern="RUD",
-        ),
-    ):
-        table = dp.fill(equation, (3, 4), c=c[:, ::-1], scale=0.5, device=session, path="stages")
-        np.testing.assert_array_equal(table.numpy(), c[:, ::-1] * np.float32(0.5) + 304)
-
-
-def test_parameters_on_the_device(session):
-    import pyopencl.array
-
-    equation = dp.Equation("w[j]", parameters={"w": "int32[]"}, pattern="RUD")
-    w = pyopencl.array.to_device(session.queue, np.arange(5, dtype=np.int32))
-    assert dp.fill(equation, (1, 5), w=w, device=session)[0].tolist() == [0, 1, 2, 3, 4]
-
-
-def test_parameters_may_change_after_the_call(session):
-    equation = dp.Equation("w[j]", parameters={"w": "int32[]"}, pattern="RUD")
-    w = np.arange(5, dtype=np.int32)
-    table = dp.fill(equation, (1, 5), w=w, device=session)
-    w[:] = 0
-    source = "for (int k = 0; k < 5; ++k) out[k] = w[k] + M(0, k); return 5;"
-    assert table.recover(source, 5).tolist() == [0, 2, 4, 6, 8]
-
-
-WEIGHTS = dp.Equation("w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "float32", "t": "int32[,]"}, pattern="RUD")
-
-
-@pytest.mark.parametrize(
-    "wrong, message",
-    (
-        ({"w": None}, r"needs the parameter 'w' \(int16\[\]\), which was not given"),
-        ({"x": 1}, "has no parameter 'x'. It has: w, c, t."),
-        ({"w": [1.5]}, "'w' parameter of fill must be an array of shape .n,. of int16"),
-        ({"w": [[1]]}, r"Got shape \(1, 1\) instead"),
-        ({"w": [40_000]}, "Got the value 40000 instead"),
-        ({"w": ["a"]}, "'w' parameter"),
-        ({"w": "text"}, "'w' parameter"),
-        ({"w": [[1], [1, 2]]}, "'w' parameter"),
-        ({"w": np.ma.masked_array([1, 2], [0, 1])}, "masked"),
-        ({"c": [1.0]}, r"'c' parameter of fill must be a number of float32. Got shape \(1,\) instead"),
-        ({"c": 2**24 + 1}, "integers that it cannot hold exactly"),
-        ({"c": -1e39}, r"'c' parameter of fill must be a number of float32. Got the value -1e\+39 instead"),
-        ({"c": np.float64(1e39)}, r"Got the value 1e\+39 instead"),
-        ({"t": [1, 2]}, "'t' parameter of fill must be a table of shape"),
-        ({"c": 1j}, "'c' parameter"),
-    ),
-)
-def test_wrong_parameters(session, wrong, message):
-    given = {"w": [1], "c": 1.0, "t": [[1]]} | wrong
-    given = {name: value for name, value in given.items() if value is not None}
-    with pytest.raises(InvalidInput, match=message):
-        dp.fill(WEIGHTS, (1, 1), device=session, **given)
-
-
-def test_floats_beyond_a_parameters_type(session, recwarn):
-    equation = dp.Equation("x[j]", parameters={"x": "float32[]"}, pattern="RUD", dtype="float32")
-    with pytest.raises(InvalidInput, match=r"'x' parameter .* of float32. Got the value 1e\+39 instead"):
-        dp.fill(equation, (1, 3), x=[1.0, 1e39, np.inf], device=session)
-    largest = float(np.finfo(np.float32).max)
-    table = dp.fill(equation, (1, 3), x=[np.nan, largest * (1 + 1e-9), -np.inf], device=session)
-    np.testing.assert_array_equal(table[0], np.array([np.nan, largest, -np.inf], np.float32))
-    assert not recwarn.list
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    (
-        ({"shape": (0, 3)}, r"'shape' parameter of fill must have at least one cell. Got \(0, 3\) instead"),
-        ({"shape": (2, -3)}, "at least one cell"),
-        ({"shape": 5}, r"must be integers \(rows, columns\)"),
-        ({"shape": (2.0, 3)}, r"must be integers \(rows, columns\)"),
-        ({"shape": (2**31, 2)}, r"below 2\*\*31"),
-        ({"layout": "HEXAGONS"}, "'layout' parameter of fill must be one of 'ROWS', 'COLUMNS'"),
-        ({"keep": "some"}, "'keep' parameter of fill must be one of 'table', 'last', 'corner', 'decisions'"),
-        ({"keep": None}, "'keep' parameter"),
-        ({"path": "magic"}, "'path' parameter of fill must be one of"),
-        ({"pattern": "UP"}, "'pattern' parameter of fill must be one of 'RUD'"),
-        ({"keep": "decisions"}, "needs an equation that returns decisions"),
-        ({"check": True, "path": "tiles"}, "check=True takes the path 'stages'"),
-        ({"values": 5}, "'values' parameter of fill must be a dictionary of parameters by name. Got int"),
-        ({"values": np.ones(2)}, "'values' parameter of fill must be a dictionary .* Got ndarray"),
-    ),
-)
-def test_wrong_options(session, options, message):
-    options = {"shape": (2, 3)} | options
-    with pytest.raises(InvalidInput, match=message):
-        dp.fill(mixed("NOSE", "int32"), options.pop("shape"), device=session, **options)
-    with pytest.raises(InvalidInput, match="must be a dp.Equation. Got str instead"):
-        dp.fill("i", (2, 3), device=session)
-
-
-def test_pattern_that_the_equation_breaks(session):
-    with pytest.raises(DependencyError, match=r"reads M\(i - 1, j - 1\), and the pattern SENO allows down, right"):
-        dp.fill(mixed("NOSE", "int32"), (3, 3), pattern="SENO", device=session)
-    for pattern, words in (("RDU", "rows below"), ("CLR", "columns to the left")):
-        message = rf"reads M\(i - 1, j\), and the pattern {pattern} allows {words} only"
-        with pytest.raises(DependencyError, match=message):
-            dp.fill(knapsack(), (6, 9), pattern=pattern, device=session, **KNAPSACK)
-    shifted = dp.Equation(lambda M, i, j, w: M[i - 1, j + w], parameters={"w": "int32"})
-    with pytest.raises(DependencyError, match=r"reads M\(i - 1, j \+ w\), and the pattern RDU allows rows below only"):
-        dp.fill(shifted, (6, 9), pattern="RDU", w=1, device=session)
-
-
-def test_no_float64(session):
-    from clgeom.runtime.device import Session
-
-    limited = Session(session.device, fp64=False)
-    with pytest.raises(DeviceLimit, match="fill needs float64"):
-        dp.fill(mixed("RUD", "float64"), (3, 3), device=limited)
-    table = dp.fill(mixed("RUD", "float32"), (5, 9), device=limited, path="stages")
-    same(table, reference.mixed("RUD", (5, 9), "float32"))
-
-
-@pytest.mark.parametrize(
-    "source, line",
-    (
-        ("i == 0 ? 1 :\n  M(i - 1, q)", "line 2 of the equation: M(i - 1, q)"),
-        ("int a = 3;\nint b = a + ;\nreturn b;", "line 2 of the equation: int b = a + ;"),
-        ("return nothing(i);", "line 1 of the equation: return nothing(i);"),
-    ),
-)
-def test_build_errors_name_the_line(session, capfd, source, line):
-    with pytest.raises(KernelBuildError) as caught:
-        dp.fill(dp.Equation(source, pattern="RUD", name="mine"), (3, 3), device=session)
-    said, error = str(caught.value), caught.value
-    assert "\n" not in said and len(said) < 500 and "dp_cell" in error.source and error.log
-    if "nothing(" in source and not error.in_users_text:  # found when linking: there is no line
-        assert said.startswith("mine does not compile. The compiler said: ")
-        return
-    assert said.startswith(f"mine does not compile: {line}. The compiler said: ")
-    assert not re.search(r"\.cl\b|\d+:\d+", said)
-
-
-def test_build_errors_where_an_equation_is_watched(session, capfd):
-    equation = dp.Equation("i == 0 ? q : M(i - 1, (j * 3) % m)", name="mine")
-    for call in (dp.fill, dp.infer_pattern, dp.dependency_graph, dp.fill_when_ready):
-        with pytest.raises(KernelBuildError) as caught:
-            call(equation, (3, 3), device=session)
-        said = str(caught.value)
-        assert said.startswith("mine does not compile: line 1 of the equation: i == 0 ? q : M(i - 1, (j * 3) % m). ")
-        assert "\n" not in said and "'q'" in said.split("The compiler said: ")[1]
-
-
-def test_parameters_that_are_called_as_ours(session):
-    """`values` takes them wherever an equation is filled or watched; what is called inside is told the same way."""
-    names = (
-        "device",
-        "method",
-        "path",
-        "values",
-        "shape",
-        "equation",
-        "of",
-        "check",
-        "graph",
-        "seeds",
-        "numbers",
-    )
-    equation = dp.Equation(
-        f"i == 0 ? {' + '.join(names)} : M(i - 1, (j + device * 5) % m)",
-        parameters=dict.fromkeys(names, "int32"),
-    )
-    values = {name: 1 << place for place, name in enumerate(names)}
-    with pytest.warns(EquationWarning, match="not proven"):
-        table = dp.fill(equation, (3, 3), values=values, device=session)
-    assert table.corner == 2047 and table.pattern == "RUD"
-    assert dp.infer_pattern(equation, (3, 3), values=values, device=session).best == "RUD"
-    graph = dp.dependency_graph(equation, (3, 3), values=values, device=session)
-    assert graph.dependencies((1, 0)).tolist() == [[0, 2]]
-    assert dp.fill_by_stages(equation, (3, 3), values=values, device=session)[2, 2] == 2047
-    assert dp.fill_when_ready(equation, (3, 3), values=values, device=session)[2, 2] == 2047
-
-
-def test_build_errors_in_helpers(session, capfd):
-    equation = dp.Equation("twice(i)", helpers="inline int twice(int x)\n{ return x + y; }", pattern="RUD")
-    with pytest.raises(KernelBuildError, match="line 2 of the helpers"):
-        dp.fill(equation, (3, 3), device=session)
-    equation = dp.Equation("twice(i)", helpers="inline int twice(int x)\n{ return x + x; }", pattern="RUD")
-    assert dp.fill(equation, (3, 1), device=session)[2, 0] == 4
-
-
 def test_progress_and_cancellation(session):
     """Progress rises to 1; an interrupt ends the fill, and the session goes on."""
     equation, shape = mixed("CLR", "int32"), (5, 3000)
@@ -624,26 +302,6 @@ def test_profile(session):
     table = dp.fill(mixed("RUD", "int32"), (40, 37), path="stages", profile=True, device=session)
     (phase,) = table.phases
     assert phase.name == "fill_stage" and phase.seconds > 0
-
-
-def test_recover_says_what_is_wrong(session, capfd):
-    table = dp.fill(mixed("RUD", "int32"), (5, 9), path="stages", device=session)
-    for source, message in (
-        ("out[0] = D(0, 0); return 1;", r"recover reads decisions as D\(a, b\), but keep='table' does not"),
-        ("out[0] = 1;", "must return"),
-        ("#define x\nreturn 0;", "directives"),
-    ):
-        with pytest.raises(InvalidInput, match=message):
-            table.recover(source, 1)
-    with pytest.raises(InvalidInput, match="'size'"):
-        table.recover("return 0;", -1)
-    with pytest.raises(InvalidInput, match="'dtype'"):
-        table.recover("return 0;", 1, dtype="complex64")
-    with pytest.raises(KernelBuildError, match="recover does not compile: line 2 of the equation: return x;"):
-        table.recover("int y = 1;\nreturn x;", 1)
-    with pytest.raises(InvalidInput, match="returned 7, and its 'out' has 2 elements"):
-        table.recover("return 7;", 2)
-    assert table.recover("return 0;", 0).shape == (0,)
 
 
 def test_repr_and_array(session):

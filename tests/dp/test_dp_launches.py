@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from dp_tables import chain, mixed
 from reference import dp as reference
-from test_dp_fill import chain, mixed
 from test_dp_random import job_of
-from test_dp_tiles import lcs, words
+from test_dp_tiles import SINGLE, lcs, words
 
 from clgeom import dp
 from clgeom.dp.analysis import work
@@ -181,12 +181,12 @@ def test_groups_that_wait_in_vain(session, monkeypatch):
     shape = (67, 519)
     given = words(shape)
     expected = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
-    with override({"dp/paths/tile_sweep": TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3)}):
+    with override(SINGLE):
         # no strip but the first waits long enough
         monkeypatch.setattr(tickets, "PATIENCE", {"cpu": 0, "gpu": 0})
         for keep in ("table", "decisions"):
             with pytest.warns(DeviceWarning, match="waited too long for each other"):
-                found = dp.fill(lcs, shape, keep=keep, launches="single", profile=True, device=session, **given)
+                found = dp.fill(lcs, shape, keep=keep, path="tiles", profile=True, device=session, **given)
             assert [phase.launches for phase in found.phases][0] == 1 and len(found.phases) == 2
             np.testing.assert_array_equal(found.last, expected[-1])
         # the first strip is never done, for its ticket is gone
@@ -200,7 +200,7 @@ def test_groups_that_wait_in_vain(session, monkeypatch):
 
         monkeypatch.setattr(tickets, "new_counters", skipped)
         with pytest.warns(DeviceWarning):
-            found = dp.fill(lcs, shape, launches="single", device=session, **given)
+            found = dp.fill(lcs, shape, path="tiles", device=session, **given)
         np.testing.assert_array_equal(found.numpy(), expected)
 
 

@@ -1,18 +1,20 @@
 """Slanted tiles: every shape, pattern and type equals a plain fill; the order of launches; decisions in bits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import LONG, imposed_session
+from dp_tables import mixed
 from reference import dp as reference
-from test_dp_fill import mixed
 
 from clgeom import dp
 from clgeom.dp.language.plain_c import as_traced
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.tiles import Sweep, flips_of
-from clgeom.errors import DeviceLimit, DeviceWarning, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.policies import TilePolicy
-from clgeom.runtime.tuning import override
+from clgeom.runtime.tuning import override, select
 
 CORNERS = ("NOSE", "SENO", "SONE", "NESO")
 #: Around the edges of blocks, strips and tiles of the shapes that are tried.
@@ -190,67 +192,58 @@ def test_parameters_of_columns_that_local_memory_does_not_hold(session):
         np.testing.assert_array_equal(dp.fill(lcs, shape, path="tiles", device=small, **given).numpy(), table)
 
 
+#: Tiles in one launch. Tables of more strips than groups that run at once.
+SINGLE = {"dp/paths/tile_sweep": TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3, launches="single")}
+
+
 def test_one_launch(session):
-    """Where groups see each other's writes. More strips than groups run at once."""
+    """Where groups see each other's writes."""
     if not tickets.are_safe(session):
-        with pytest.raises(DeviceLimit):
-            dp.fill(lcs, (67, 519), path="tiles", launches="single", device=session, **words((67, 519)))
+        with override(SINGLE), pytest.raises(DeviceLimit):
+            dp.fill(lcs, (67, 519), path="tiles", device=session, **words((67, 519)))
         return
-    with override({"dp/paths/tile_sweep": TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3)}):
-        for shape in ((1, 1), (67, 519), (257, 130)):
-            given = words(shape)
-            expected = dp.fill(lcs, shape, path="stages", device=session, **given)
-            for keep in ("table", "corner"):
-                found = dp.fill(lcs, shape, keep=keep, launches="single", profile=True, device=session, **given)
-                assert found.path == "tiles" and len(found.phases) == 1
-                assert found.corner == expected.corner
-                if keep == "table":
-                    np.testing.assert_array_equal(found.numpy(), expected.numpy())
-                    np.testing.assert_array_equal(found.decisions.numpy(), expected.decisions.numpy())
+    for shape in ((1, 1), (67, 519), (257, 130)):
+        given = words(shape)
+        expected = dp.fill(lcs, shape, path="stages", device=session, **given)
+        for keep in ("table", "corner"):
+            with override(SINGLE):
+                found = dp.fill(lcs, shape, keep=keep, path="tiles", profile=True, device=session, **given)
+            assert [phase.launches for phase in found.phases] == [1]
+            assert found.corner == expected.corner
+            if keep == "table":
+                np.testing.assert_array_equal(found.numpy(), expected.numpy())
+                np.testing.assert_array_equal(found.decisions.numpy(), expected.decisions.numpy())
 
 
-def test_one_launch_by_the_policy(session, monkeypatch):
-    """Opt-in, and many launches where groups do not see each other's writes, or wait in vain."""
-    policy = TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3, launches="single")
-    given = words((67, 519))
-    expected = dp.fill(lcs, (67, 519), path="stages", device=session, **given).numpy()
-
-    def launches():
+def test_one_launch_by_the_policy_of_the_device(session):
+    """The policy of GPUs with one launch, as users make it."""
+    if not tickets.are_safe(session):
+        pytest.skip("one launch is refused on this device")
+    profile = replace(session.profile, kind="gpu")
+    policy = replace(select(profile, "dp/paths/tile_sweep"), launches="single")
+    given = words((700, 519))
+    expected = dp.fill(lcs, (700, 519), path="stages", device=session, **given)
+    for keep in ("table", "decisions"):
         with override({"dp/paths/tile_sweep": policy}):
-            found = dp.fill(lcs, (67, 519), path="tiles", profile=True, device=session, **given)
-        np.testing.assert_array_equal(found.numpy(), expected)
-        return [phase.launches for phase in found.phases]
-
-    if tickets.are_safe(session):
-        assert launches() == [1]
-        with monkeypatch.context() as patch:
-            patch.setattr(tickets, "PATIENCE", {"cpu": 0, "gpu": 0})
-            with pytest.warns(DeviceWarning, match="waited too long"):
-                first, second = launches()
-            assert first == 1 and second > 1
-    monkeypatch.setattr(tickets, "are_safe", lambda session: False)
-    (many,) = launches()
-    assert many > 1
-    with pytest.raises(ValueError, match="launches must be"):
-        TilePolicy(launches="one")
+            found = dp.fill(lcs, (700, 519), keep=keep, path="tiles", profile=True, device=session, **given)
+        assert [phase.launches for phase in found.phases] == [1]
+        np.testing.assert_array_equal(found.last, expected.numpy()[-1])
+        np.testing.assert_array_equal(found.decisions.numpy(), expected.decisions.numpy())
 
 
 def test_one_launch_only_where_it_can_be(session, monkeypatch):
     given = words((9, 9))
-    for bad in (
-        {"launches": "one"},
-        {"launches": None},
-        {"launches": "single", "path": "stages"},
-        {"launches": "single", "check": True},
-    ):
-        with pytest.raises(InvalidInput, match="'launches'"):
-            dp.fill(lcs, (9, 9), device=session, **bad, **given)
-    with override({"dp/paths/tile_sweep": SMALL["dp/paths/tile_sweep"]}), pytest.raises(DeviceLimit, match="one each"):
-        dp.fill(lcs, (9, 9), launches="single", device=session, **given)
-    groups = TilePolicy("group", 2, block_rows=2, block_columns=4, steps=3)
+    alone = replace(SMALL["dp/paths/tile_sweep"], launches="single")
+    with override({"dp/paths/tile_sweep": alone}), pytest.raises(DeviceLimit, match="'single' needs .* one each"):
+        dp.fill(lcs, (9, 9), path="tiles", device=session, **given)
     monkeypatch.setattr(tickets, "are_safe", lambda session: False)
-    with override({"dp/paths/tile_sweep": groups}), pytest.raises(DeviceLimit, match="a probe found"):
-        dp.fill(lcs, (9, 9), launches="single", device=session, **given)
+    with override(SINGLE):
+        with pytest.raises(DeviceLimit, match="'single' needs .* a probe found"):
+            dp.fill(lcs, (9, 9), path="tiles", device=session, **given)
+        for other in ({"path": "stages"}, {"check": True}):  # which have no tiles
+            assert dp.fill(lcs, (9, 9), device=session, **other, **given).path == "stages"
+    with pytest.raises(ValueError, match="launches must be"):
+        TilePolicy(launches="one")
 
 
 def test_too_far_for_tiles(session):

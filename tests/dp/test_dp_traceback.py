@@ -78,7 +78,7 @@ def test_from_the_corner_of_the_pattern(session, pattern, moves):
 
 def test_bad_input(session):
     given = words((5, 5))
-    with pytest.raises(InvalidInput, match="one entry for each of 3 decisions"):
+    with pytest.raises(InvalidInput, match="one entry for each of 3 choices"):
         dp.traceback(lcs, (5, 5), MOVES[:2], device=session, **given)
     with pytest.raises(InvalidInput, match="'values' parameter of traceback must be a dictionary .* Got int"):
         dp.traceback(lcs, (5, 5), MOVES, values=5, device=session, **given)
@@ -88,5 +88,5 @@ def test_bad_input(session):
     with pytest.raises(InvalidInput, match="must lead to one corner"):
         dp.traceback(up, (5, 5), ((-1, 1), (-1, 0)), device=session)
     plain = dp.Equation("i == 0 ? 1 : M(i-1, j)", pattern="NOSE")
-    with pytest.raises(InvalidInput, match="up to 256 decisions"):
+    with pytest.raises(InvalidInput, match="up to 256 choices"):
         dp.traceback(plain, (5, 5), (), device=session)

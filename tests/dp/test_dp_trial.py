@@ -107,9 +107,9 @@ def test_decisions_beyond_their_count(session):
     written = dp.Equation("decision = i + j; return i;", pattern="NOSE", decisions=8)
     for equation in (traced, written):
         assert dp.fill(equation, (4, 5), device=session).decisions.numpy()[3, 4] == 7
-        with pytest.raises(InvalidInput, match=r"decides 8, and a decision is from 0 to 7"):
+        with pytest.raises(InvalidInput, match=r"chooses 8, and a choice is from 0 to 7"):
             dp.fill(equation, (5, 5), device=session)
-        with pytest.raises(InvalidInput, match=r"decides 8, and a decision is from 0 to 7"):
+        with pytest.raises(InvalidInput, match=r"chooses 8, and a choice is from 0 to 7"):
             dp.fill(equation, (5, 5), check=True, device=session)
 
 

@@ -29,7 +29,7 @@ def test_rows(any_session):
     for low in (heaviest, -900, None):
         found = dp.fill(knapsack(low), table.shape, path="rows", w=w, v=v, device=any_session)
         np.testing.assert_array_equal(found.numpy(), table)
-    with pytest.raises(DependencyError, match=r"Cell \(4, \d+\) .* beyond the reach declared") as caught:
+    with pytest.raises(DependencyError, match=r"Cell \(4, \d+\) .* outside the dependences declared") as caught:
         dp.fill(knapsack(-100), table.shape, path="rows", w=w, v=v, device=any_session)
     (i, j), (a, b) = caught.value.cell, caught.value.read
     assert (i, a, b) == (4, 3, j - 900)
@@ -52,7 +52,7 @@ def check_tiles(session):
     found = dp.fill(right, (92, 130), path="tiles", s=step, device=session)
     plain = dp.fill(right, (92, 130), path="stages", s=step, device=session)
     np.testing.assert_array_equal(found.numpy(), plain.numpy())
-    with pytest.raises(DependencyError, match="beyond the reach declared") as caught:
+    with pytest.raises(DependencyError, match="outside the dependences declared") as caught:
         dp.fill(equation((-1, 0), (0, -1)), (92, 130), path="tiles", s=step, device=session)
     (i, j), (a, b) = caught.value.cell, caught.value.read
     assert step[i] == 2 and (a, b) == (i - 2, j)

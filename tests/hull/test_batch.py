@@ -1,17 +1,16 @@
-"""convex_hulls, convex_hulls_by_label and HullBatch against the rational oracle; the command's option --by."""
+"""convex_hulls and HullBatch against the rational oracle: hulls, measures, labels, the value."""
 
 import functools
 import gc
 import json
 import math
 import pickle
-import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from clouds import CLOUDS, cloud
+from batches import SIZES, device_arrays, mixed
+from clouds import cloud
 from conftest import ONE_TYPE
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,33 +19,17 @@ from reference import hull as reference_hull
 
 import clgeom
 from clgeom import conformance
-from clgeom.commands import main as cli
-from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch.hulls import convex_hulls, convex_hulls_by_label
 from clgeom.hull.batch.job import CROWDED, HULLS, Job, worth_an_item
 from clgeom.hull.batch.result import ragged_measures
-from clgeom.hull.predicates import predicate_parameters
-from clgeom.runtime.arrays import to_device
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill
-from clgeom.runtime.launch import run as launch
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
-#: Around where the sieve begins, vectors and counted runs end, and a GPU's jobs do.
-SIZES = (0, 1, 2, 3, 4, 7, 8, 9, 17, 0, 33, 64, 65, 127, 128, 129, 5)
 #: Around a CPU's jobs, what one list of a GPU's work-group holds, and its pieces; what needs several rounds of them.
 CROWDED_SIZES = (1025, 0, 3000, 512, 513, 130)
+
 LARGE = (1023, 3, 1024, 1025, 0, 20_000, 2049, 130, 511, 8192, 8193)
-
-
-@functools.cache
-def mixed(dtype):
-    """Groups of every cloud in every size, and where they begin."""
-    parts = [cloud(name, n, dtype) for name in CLOUDS for n in SIZES]
-    points = np.concatenate(parts)
-    points.flags.writeable = False
-    return points, np.append(0, np.cumsum([len(part) for part in parts]))
 
 
 @functools.cache
@@ -361,223 +344,6 @@ def test_convex_hulls_by_label_in_order_are_groups(session):
     assert len(convex_hulls_by_label([], [], device=session)) == 0
 
 
-# Input ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "points, offsets, sizes",
-    [
-        ([], [0], []),
-        ([], [0, 0, 0], [0, 0]),
-        ([(1, 2)], [0, 0, 1, 1], [0, 1, 0]),
-        (np.empty((0, 2), np.int8), [0], []),
-    ],
-)
-def test_convex_hulls_of_nothing(session, points, offsets, sizes):
-    batch = convex_hulls(np.asarray(points, np.float32).reshape(-1, 2), offsets, device=session)
-    assert batch.sizes.tolist() == sizes and batch.dimensions.tolist() == [size - 1 for size in sizes]
-    assert np.diff(batch.offsets).tolist() == sizes and not batch.areas.any()
-    assert [hull.dimension for hull in batch] == batch.dimensions.tolist()
-    assert batch.points.shape == (len(batch.vertices), 2)
-
-
-def fetched(array):
-    return array if isinstance(array, np.ndarray) else array.get()
-
-
-def device_arrays(session, *arrays):
-    import pyopencl.array as cl_array
-
-    return [cl_array.to_device(session.queue, np.asarray(array)) for array in arrays]
-
-
-@pytest.mark.settings("as_is", "as_gpu", "no_fp64")
-def test_convex_hulls_on_the_device(any_session):
-    points, offsets = mixed(np.float32)
-    host = convex_hulls(points, offsets)
-    resident, begins = device_arrays(any_session, points, offsets)
-    for given_offsets in (
-        begins,
-        offsets,
-        *device_arrays(any_session, offsets.astype(np.int16).astype(np.int32)),
-    ):
-        batch = convex_hulls(resident, given_offsets, device=any_session)
-        for name in ("vertices", "offsets", "areas", "perimeters", "points"):
-            on_device = getattr(batch, name)
-            assert type(on_device) is type(resident)
-            np.testing.assert_array_equal(on_device.get(), getattr(host, name))
-            assert on_device.dtype == getattr(host, name).dtype
-        assert batch.dimensions.tolist() == host.dimensions.tolist() and batch[5].n == host[5].n
-    on_host = convex_hulls(points, begins, device=any_session)
-    assert isinstance(on_host.vertices, np.ndarray) and on_host.vertices.tolist() == host.vertices.tolist()
-
-
-@pytest.mark.settings("as_is", "as_gpu", "no_fp64")
-def test_a_batch_stays_when_the_callers_arrays_change(any_session):
-    points, offsets = (array.copy() for array in mixed(np.float32))
-    labels = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    resident, begins = device_arrays(any_session, points, offsets)
-    batches = [
-        convex_hulls(points, offsets, device=any_session),
-        convex_hulls(resident, offsets, device=any_session),
-        convex_hulls(points, begins, collinear="keep", device=any_session),
-        convex_hulls_by_label(points, labels, device=any_session),
-    ]
-    expected = [reference_hull.dimension(group) for group in np.split(points, offsets[1:-1])]
-    there = points[batches[0].vertices]
-    sizes, k = np.diff(offsets), expected.index(2)
-    points[:], offsets[:] = 7, 0
-    resident.fill(7)
-    resident.queue.finish()
-    for batch in batches[:2]:
-        np.testing.assert_array_equal(fetched(batch.points), there)
-    for batch in batches[:3]:
-        assert batch.dimensions.tolist() == expected and batch.sizes.tolist() == sizes.tolist()
-        assert batch[k].area == pytest.approx(fetched(batch.areas)[k], rel=1e-12)
-    assert batches[3].dimensions.max() == 2
-
-
-def test_convex_hulls_by_label_on_the_device(session):
-    points, labels = cloud("normal", 5000, np.float32), np.random.default_rng(3).integers(0, 99, 5000)
-    host = convex_hulls_by_label(points, labels, device=session)
-    resident, own = device_arrays(session, points, labels)
-    for given_labels in (labels, own, *device_arrays(session, labels.astype(np.uint8))):
-        batch = convex_hulls_by_label(resident, given_labels)
-        for name in ("vertices", "offsets", "areas", "perimeters", "points"):
-            np.testing.assert_array_equal(getattr(batch, name).get(), getattr(host, name))
-        assert batch.labels.tolist() == host.labels.tolist()
-    dropped = convex_hulls_by_label(resident, own, nonfinite="drop")
-    np.testing.assert_array_equal(dropped.vertices.get(), host.vertices)
-    (negative,) = device_arrays(session, np.where(np.arange(5000) == 77, -3, labels))
-    with pytest.raises(InvalidInput, match=r"must not be negative. Got -3 at \[77\] instead"):
-        convex_hulls_by_label(resident, negative)
-    assert convex_hulls_by_label(points, own).vertices.tolist() == host.vertices.tolist()
-
-
-@pytest.mark.parametrize("where", ("host", "device", "masked"))
-def test_convex_hulls_leaves_points_out(session, where):
-    rng = np.random.default_rng(4)
-    points, labels = cloud("normal", 2000, np.float32), rng.integers(0, 9, 2000)
-    offsets = np.array([0, 0, 700, 703, 2000])
-    out = rng.random(2000) < 0.1
-    out[700:703] = True
-    given = np.where(out[:, None], np.float32(np.nan), points)
-    if where == "masked":
-        given = np.ma.MaskedArray(points, mask=np.stack([out, np.zeros(2000, bool)], axis=1))
-    if where == "device":
-        (given,) = device_arrays(session, given)
-    for batch, groups in (
-        (convex_hulls(given, offsets, nonfinite="drop", device=session), np.repeat([1, 2, 3], np.diff(offsets)[1:])),
-        (convex_hulls_by_label(given, labels, nonfinite="drop", device=session), labels),
-    ):
-        for group, hull in enumerate(batch):
-            mine = np.flatnonzero((groups == group) & ~out)
-            assert hull.vertices.tolist() == mine[reference_hull.convex_hull(points[mine])].tolist()
-            assert hull.n == (groups == group).sum()
-            np.testing.assert_array_equal(hull.points, points[hull.vertices])
-    if where != "masked":
-        first = int(np.argmax(out))
-        for function, second in ((convex_hulls, offsets), (convex_hulls_by_label, labels)):
-            message = f"'points' parameter of {function.__name__} must be finite. Got nan at index [{first}, 0] instead"
-            with pytest.raises(InvalidInput, match=re.escape(message)):
-                function(given, second, device=session)
-
-
-@pytest.mark.parametrize("size", (40, 3000, 70_000))
-@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
-def test_convex_hulls_refuses_infinities_in_groups_of_any_size(any_session, size):
-    points = cloud("circle", 3 * size, np.float32)
-    points[2 * size + 1, 1] = np.inf
-    with pytest.raises(InvalidInput, match=rf"convex_hulls must be finite. Got inf at index \[{2 * size + 1}, 1\]"):
-        convex_hulls(points, [0, size, 2 * size, 3 * size], device=any_session)
-
-
-def test_batch_tiles_stay_in_their_places(session):
-    """Whatever hoods of NaN look like: no more vertices than points."""
-    policy, n = Policy("group", 4, 8), 32
-    slots, counts, status = (Scratch(name, np.uint32, 2 * n) for name in ("slots", "counts", "status"))
-    params = {**predicate_parameters(session, np.float32), "keep": True, "measures": False}
-    args = ("points[0]", np.uint32(1), "jobs[0]", np.uint32(0), "status", slots, counts, status)
-    for share in (0.1, 0.3, 0.5, 0.8, 0.95):
-        points = cloud("normal", n, np.float32)
-        points[np.random.default_rng(0).random((n, 2)) < share] = np.nan
-        arrays = {"points": points, "jobs": np.array([0, n, 0, 0], np.uint32)}
-        arrays = {name: to_device(session, array, caller="test") for name, array in arrays.items()}
-        memory = {scratch.name: allocate(session, scratch.nbytes) for scratch in (slots, counts, status)}
-        fill(session, memory["slots"], np.uint32(n), 2 * n)
-        plan = Plan(Step("hull/batch/batch_tiles", policy, args, 1, params))
-        found = launch(session, plan, **arrays, **memory)
-        assert found.read(counts, 1)[0] <= n and (found.read(slots)[n:] == n).all()
-
-
-ENDS = "must begin with 0 and end with the number of points, 9. Got {} at [{}] instead."
-BAD_OFFSETS = (
-    ([0, 3, 2, 9], "must never descend. Got 2 at [2] after 3."),
-    ([0, 3], ENDS.format(3, 1)),
-    ([0, 4, 10], ENDS.format(10, 2)),
-    ([1, 9], ENDS.format(1, 0)),
-    ([-1, 9], ENDS.format(-1, 0)),
-    (np.array([0, 2**63], np.uint64), ENDS.format(2**63, 1)),
-    ([0.0, 9.0], "must be integers of shape (m + 1,). Got float64 of shape (2,) instead."),
-    ([], "must be integers of shape (m + 1,). Got int64 of shape (0,) instead."),
-    ([[0, 9]], "must be integers of shape (m + 1,). Got int64 of shape (1, 2) instead."),
-    (None, "must be integers of shape (m + 1,). Got object of shape () instead."),
-    (np.ma.MaskedArray([0, 5, 9], mask=[0, 1, 0]), "must have no masked entries. Got 1 of them instead."),
-)
-
-
-@pytest.mark.parametrize("offsets, message", BAD_OFFSETS)
-def test_convex_hulls_refuses_offsets(session, offsets, message):
-    with pytest.raises(InvalidInput, match=re.escape(f"The 'offsets' parameter of convex_hulls {message}")):
-        convex_hulls(np.zeros((9, 2), np.float32), offsets, device=session)
-
-
-@pytest.mark.parametrize("offsets, message", BAD_OFFSETS[:5])
-@pytest.mark.settings("as_is", "as_gpu")
-def test_convex_hulls_refuses_offsets_on_the_device(any_session, offsets, message):
-    points, offsets = device_arrays(any_session, np.zeros((9, 2), np.float32), np.array(offsets))
-    with pytest.raises(InvalidInput, match=re.escape(f"The 'offsets' parameter of convex_hulls {message}")):
-        convex_hulls(points, offsets, device=any_session)
-
-
-@pytest.mark.parametrize(
-    "labels, message",
-    [
-        ([0, 1, -2], "must not be negative. Got -2 at [2] instead."),
-        ([0, 1], "must have one label for each of the 3 points. Got 2 instead."),
-        ([0.0, 1, 2], "must be integers of shape (n,). Got float64 of shape (3,) instead."),
-        ([None, 1, 2], "must be integers of shape (n,). Got object of shape (3,) instead."),
-        ([[0], [1], [2]], "must be integers of shape (n,). Got int64 of shape (3, 1) instead."),
-        (np.ma.MaskedArray([0, 1, 2], mask=[0, 0, 1]), "must have no masked entries. Got 1 of them instead."),
-    ],
-)
-def test_convex_hulls_by_label_refuses_labels(labels, message):
-    with pytest.raises(InvalidInput, match=re.escape(f"The 'labels' parameter of convex_hulls_by_label {message}")):
-        convex_hulls_by_label(np.zeros((3, 2), np.float32), labels)
-
-
-def test_convex_hulls_refuses_other_arguments():
-    points = np.zeros((3, 2), np.float32)
-    for bad, message in (
-        (
-            {"collinear": "no"},
-            "'collinear' parameter of convex_hulls must be one of 'drop', 'keep'. Got 'no'",
-        ),
-        ({"nonfinite": "no"}, "'nonfinite' parameter of convex_hulls must be 'raise' or 'drop'. Got 'no'"),
-    ):
-        with pytest.raises(InvalidInput, match=message):
-            convex_hulls(points, [0, 3], **bad)
-    for wrong in (5, np.zeros((3, 3)), ["a", "b", "c"]):
-        with pytest.raises(InvalidInput, match="'points' parameter of convex_hulls must"):
-            convex_hulls(wrong, [0, 3])
-
-
-def test_convex_hulls_needs_float64_for_float64(session):
-    limited = Session(session.device, fp64=False)
-    with pytest.raises(DeviceLimit, match="convex_hulls needs float64"):
-        convex_hulls(np.zeros((3, 2)), [0, 3], device=limited)
-
-
 # The value ------------------------------------------------------------------------------------------------------
 
 
@@ -627,89 +393,3 @@ def test_batch_profiled(batch):
     again = convex_hulls(batch.points, batch.offsets, profile=True)
     assert "batch_hulls" in [phase.name for phase in again.phases]
     assert all(phase.seconds > 0 for phase in again.phases)
-
-
-# The command ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cities(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [
-        ("a", 0, 0, "Peru", 3),
-        ("b", 1, 0, "Peru", 3),
-        ("c", 1, 1, "Peru", 20),
-        ("d", 0, 1, "Peru", 20),
-        ("e", 0.5, 0.5, "Peru", 20),
-        ("f", 9, 9, '"Cote, x"', 3),
-        ("g", 10, 10, '"Cote, x"', 20),
-    ]
-    lines = ["name,lon,lat,country,zone", "# a comment", *(",".join(map(str, row)) for row in rows)]
-    (tmp_path / "cities.csv").write_text("\n".join(lines) + "\n")
-    return tmp_path
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli.cli, ["hull", *map(str, arguments)], prog_name="clgeom")
-
-
-def refused(folder, *arguments):
-    before = sorted(folder.iterdir())
-    result = run(*arguments)
-    assert result.exit_code == 2 and result.stdout == "" and result.stderr.count("\n") == 1
-    assert sorted(folder.iterdir()) == before, "a refused command left a file"
-    return result.stderr
-
-
-def test_hull_by_column_writes_geojson(cities):
-    result = run("cities.csv", "--by", "country", "-o", "out.geojson")
-    assert result.exit_code == 0 and "2 by country, 6 vertices" in result.stdout
-    made = json.loads((cities / "out.geojson").read_text())
-    assert made["type"] == "FeatureCollection"
-    found = {feature["properties"]["country"]: feature for feature in made["features"]}
-    assert list(found) == ["Cote, x", "Peru"]
-    assert found["Cote, x"]["geometry"] == {"type": "LineString", "coordinates": [[9, 9], [10, 10]]}
-    ring = [[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]]
-    assert found["Peru"]["geometry"] == {"type": "Polygon", "coordinates": ring}
-    assert found["Peru"]["properties"] == {"country": "Peru", "points": 5, "area": 1, "perimeter": 4}
-
-
-def test_hull_by_integers_writes_csv(cities):
-    assert run("cities.csv", "--by", "5", "-o", "out.csv").exit_code == 0
-    lines = (cities / "out.csv").read_text().splitlines()
-    assert lines[:2] == ["zone,index,x,y", "3,0,0.0,0.0"] and lines[-1].startswith("20,")
-    shown = json.loads(run("cities.csv", "--by", "zone", "--json").stdout)
-    assert [hull["group"] for hull in shown["hulls"]] == [3, 20] and shown["by"] == "zone"
-    assert shown["hulls"][1]["points"] == 4 and shown["hulls"][1]["dimension"] == 2
-
-
-def test_hull_by_column_of_numpy_files(cities):
-    points = np.array([(0, 0), (1, 0), (0, 1), (4, 4)])
-    np.save("table.npy", np.column_stack([points, [7, 7, 7, 2]]).astype(float))
-    np.savez("table.npz", points=points, kind=np.array(["x", "x", "x", "y"]))
-    records = np.array([(0, 0, 1), (1, 0, 1)], [("x", "f4"), ("y", "f4"), ("g", "i2")])
-    np.save("records.npy", records)
-    for file, by, groups in (
-        ("table.npy", "3", [2, 7]),
-        ("table.npz", "kind", ["x", "y"]),
-        ("records.npy", "g", [1]),
-    ):
-        shown = json.loads(run(file, "--by", by, "--json").stdout)
-        assert [hull["group"] for hull in shown["hulls"]] == groups
-
-
-def test_hull_by_refuses(cities):
-    assert "has no column 'nation'. It has: name, lon" in refused(cities, "cities.csv", "--by", "nation")
-    assert "must end in one of .csv, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.wkt")
-    assert "is the input file" in refused(cities, "cities.csv", "--by", "zone", "-o", "cities.csv")
-    assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--plot", "out.png")
-    (cities / "gap.csv").write_text("x,y,g\n0,0,a\n1,1,\n")
-    message = refused(cities, "gap.csv", "--by", "g", "-o", "out.geojson")
-    assert "malformed in line 3: the group in 'g' is missing" in message
-    (cities / "nan.csv").write_text("lon,lat,g\n0,0,a\nnan,1,b\n")
-    assert "must be finite" in refused(cities, "nan.csv", "--by", "g", "-o", "out.geojson")
-    np.savez("floats.npz", points=np.zeros((2, 2)), g=np.array([0.5, 1]), short=np.array([1]))
-    assert "must be integers or text. Got float64" in refused(cities, "floats.npz", "--by", "g")
-    assert "one for each of the 2 points" in refused(cities, "floats.npz", "--by", "short")
-    assert "has no array 'q'" in refused(cities, "floats.npz", "--by", "q")
-    assert "cannot be read" in refused(cities, "missing.csv", "--by", "g")

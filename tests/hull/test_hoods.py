@@ -280,10 +280,10 @@ def test_blocks_fit_into_local_memory(session):
 
 def test_stages_take_one_launch_or_one_a_phase(session):
     with override({BLOCKS: Policy("group", 64, 1), MATCH: Policy("group", 64, 1, groups_per_unit=0)}):
-        plan = matching_plan(session, "points[0]", 1000, np.dtype(np.float32), UPPER, keep=False).plan
+        plan = matching_plan(session, "points[0]", 1000, np.dtype(np.float32), UPPER, keep_collinear=False).plan
         assert [step.groups for step in plan] == [16, 8, 4, 2, 1]
     with override({BLOCKS: Policy("group", 64, 1), MATCH: Policy("group", 16, 1, groups_per_unit=1000)}):
-        plan = matching_plan(session, "points[0]", 1000, np.dtype(np.float32), UPPER, keep=False).plan
+        plan = matching_plan(session, "points[0]", 1000, np.dtype(np.float32), UPPER, keep_collinear=False).plan
         assert len(plan) == 1 + 4 * 6
 
 

@@ -11,7 +11,8 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import orient2d, orientation, predicate_parameters, witnesses
 from clgeom.runtime.arrays import c_name, to_device
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 
 

@@ -22,7 +22,8 @@ from clgeom.hull.sieve.sieve import hull_plan, sieved_hull
 from clgeom.hull.sieve.tiles import Tiles
 from clgeom.runtime.arrays import to_device
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, read, run
+from clgeom.runtime.launch import read, run
+from clgeom.runtime.plan import Plan
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
@@ -65,7 +66,7 @@ def is_built(session, shape, dtype):
 
 def found_by(session, points, keep=False):
     """What sieved_hull finds, and the ids of the points it leaves when it finds no hull."""
-    found = sieved_hull(to_device(session, points, caller="test"), keep=keep)
+    found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=keep)
     if found.vertices is not None:
         return found, None
     everything = np.arange(len(points))
@@ -261,14 +262,14 @@ def test_not_finite(session, shape, at, value):
     for column in (0, 1):
         points = cloud("normal", 900, np.float32)
         points[at, column] = value
-        assert sieved_hull(to_device(session, points, caller="test"), keep=False).nonfinite
+        assert sieved_hull(to_device(session, points, caller="test"), keep_collinear=False).nonfinite
 
 
 def test_not_finite_in_one_tile(session, shape):
     for n, every in ((1, 1), (2, 2), (64, 1), (64, 7)):
         points = cloud("normal", n, np.float32)
         points[::every] = np.nan
-        assert sieved_hull(to_device(session, points, caller="test"), keep=False).nonfinite
+        assert sieved_hull(to_device(session, points, caller="test"), keep_collinear=False).nonfinite
 
 
 @pytest.mark.parametrize("value", (np.nan, np.inf))

@@ -1,5 +1,7 @@
 """Points that come in chunks: from host arrays to devices with memory of their own, and from mapped files."""
 
+import functools
+
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
@@ -14,10 +16,15 @@ from clgeom.hull.convex import convex_hull
 CHUNKS = (128, 168, 8192)
 
 
+@functools.cache
+def said_to_be_gpu(session):
+    return imposed_session(session.device, kind="gpu")
+
+
 @pytest.fixture
 def gpu(session):
-    """The device, said to have memory of its own."""
-    return imposed_session(session.device, kind="gpu")
+    """The device, said to have memory of its own; one session for all tests, which builds kernels once."""
+    return said_to_be_gpu(session)
 
 
 @pytest.fixture

@@ -236,7 +236,7 @@ def test_hoods_without_the_restrictions_of_the_paper(session, shape, restriction
 def test_hoods_plan(session, shape, n):
     """As many merges as it takes to make one of all blocks; each with a group for every pair, on both sides."""
     with in_shape(shape):
-        plan, hoods = hoods_plan(session, "rows", n, np.dtype(np.float32), keep=False)
+        plan, hoods = hoods_plan(session, "rows", n, np.dtype(np.float32), keep_collinear=False)
     policy = SHAPES[shape][0]
     size = int(plan[0].args[2])
     assert size >= policy.tile and (policy.variant == "serial" or size == policy.tile)
@@ -253,7 +253,7 @@ def test_hoods_plan_of_a_cpu_has_few_blocks(session):
     policy = Policy("serial", 1, 1024, groups_per_unit=4)
     with override({"hull/wagener/hood_blocks": policy}):
         for n, blocks in ((1, 1), (1024, 1), (1025, 2), (10_000_000, 4 * session.profile.compute_units)):
-            assert hoods_plan(session, "rows", n, np.dtype(np.float32), keep=True)[1].blocks == blocks
+            assert hoods_plan(session, "rows", n, np.dtype(np.float32), keep_collinear=True)[1].blocks == blocks
 
 
 @pytest.mark.parametrize("shape", ("16x4 by 8", "3 serially"))

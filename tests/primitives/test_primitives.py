@@ -17,7 +17,7 @@ from clgeom.primitives.scan import TILE as SCAN_TILE
 from clgeom.primitives.scan import Piece, exclusive_scan, inclusive_scan, scan_plan
 from clgeom.runtime.arrays import Chunk, DeviceArray, as_device_points
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Scratch
+from clgeom.runtime.plan import Plan, Scratch
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 

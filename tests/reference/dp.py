@@ -38,7 +38,7 @@ def fill_plainly(cell, shape, pattern, dtype):
 
 @functools.cache
 def mixed(pattern, shape, dtype):
-    """The table of the equation that `mixed_python` and `mixed_c` in test_dp_fill write."""
+    """The table of the equation that `mixed_python` and `mixed_c` in dp_tables write."""
     n, m = shape
     number = np.dtype(dtype).type
 

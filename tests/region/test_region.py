@@ -1,4 +1,4 @@
-"""Adaptive regions against their definition in exact fractions; what they promise, on shapes made to break it."""
+"""Adaptive regions against their definition in exact fractions, bit for bit, on shapes made to break it."""
 
 import itertools
 import pickle
@@ -9,42 +9,18 @@ from clouds import CLOUDS, DTYPES, cloud
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference import region as reference
+from regions import SHAPES, comb, in_order, same
 
-import clgeom
-from clgeom import Region, adaptive_region, convex_hull
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom import adaptive_region, convex_hull
 from clgeom.region.arc.chains import chains_of
-from clgeom.region.arc.study import Walk, published_walk, region_by_kernel
+from clgeom.region.arc.study import region_by_kernel
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import as_device_points, as_device_values
-from clgeom.runtime.device import Session
-from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
-
-BLOCKS, JOIN, LOCAL = "region/arc/arc_hulls_blocks", "region/arc/arc_join", "region/arc/arc_hulls_local"
-WIDE, FUSED, PLACE = "region/arc/arc_tangents_wide", "region/arc/arc_outline_local", "region/arc/arc_place"
-#: Tiles of 16 candidates and groups of 4 and 8 items, so that few points go through every path.
-FEW = Policy("group", 4)
-SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
-#: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 30.
-SHAPES = ({}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)))
 
 
 def types(session):
     return DTYPES if session.profile.fp64 else tuple(t for t in DTYPES if t != np.float64)
-
-
-def in_order(points):
-    return points[np.lexsort((points[:, 1], points[:, 0]))]
-
-
-def same(a, b):
-    """Bit for bit the same chains."""
-    return (a.lower.tobytes(), a.upper.tobytes(), a.segments) == (
-        b.lower.tobytes(),
-        b.upper.tobytes(),
-        b.segments,
-    )
 
 
 def check(points, segments, session, **options):
@@ -205,6 +181,7 @@ SIZES = (
     2049,
     4097,
 )
+
 #: Clouds that kernels may get wrong: no order of magnitude, no gap, no direction is what it looks like.
 ADVERSARIAL = (
     "mixed_magnitudes",
@@ -302,133 +279,6 @@ def test_both_axes_are_tighter_than_one(session):
     assert "CrossRegion" in repr(both) and len(both.rings) >= 1
 
 
-# Values ---------------------------------------------------------------------------------------------------------
-
-
-def comb(n):
-    x = np.arange(n)
-    return np.stack([x, np.where(x % 2, 100 + x % 7, 3)], axis=1)
-
-
-def masks():
-    rng = np.random.default_rng(5)
-    yield "mask", np.argwhere(rng.random((30, 40)) < 0.2)
-    yield "comb", comb(50)
-    yield "c", np.argwhere(np.hypot(*np.mgrid[-15:16, -15:16]) > 11)
-    yield "pixel", np.array([(3, 4), (3, 5), (4, 4), (4, 5)])
-    yield "bridge", np.array([(0, 0), (0, 5), (1, 1), (2, 1), (3, 1), (4, 0), (4, 6)])
-
-
-@pytest.mark.parametrize("name, points", list(masks()), ids=lambda v: v if isinstance(v, str) else "")
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_parts_are_valid(name, points, dtype):
-    points = points.astype(dtype)
-    for segments in (1, 3, 8, 40):
-        region = adaptive_region(points, segments)
-        shape = region.to_shapely()
-        assert shape.is_valid and shape.area == pytest.approx(region.area, rel=1e-6)
-        assert all(len(part) > 0 for part in region.parts)
-        for ring in region.rings:
-            assert clgeom.orient2d(ring[0], ring[1], ring[2]) != 0 or len(ring) > 3
-
-
-def test_pinched_regions_have_parts():
-    bow = [(0, 0), (0, 4), (1, 2), (2, 0), (2, 4)]
-    region = adaptive_region(bow, 5)
-    assert len(region.rings) == 2 and region.__geo_interface__["type"] == "MultiPolygon" and region.area == 4.0
-    with pytest.raises(InvalidInput, match="2 parts"):
-        region.polygon
-    line = adaptive_region([*bow, (3, 4)], 6)
-    assert [len(part) for part in line.parts] == [3, 4]
-    dashes = adaptive_region([(0, 0), (1, 1), (2, 0), (3, 0), (4, 0), (4, 3)], 5)
-    assert [len(part) for part in dashes.parts] == [2, 2, 2, 3]
-    assert dashes.__geo_interface__["type"] == "GeometryCollection" and dashes.to_shapely().is_valid
-
-
-def test_regions_of_lower_dimension():
-    for points, kind, parts in (
-        ([], "GeometryCollection", 0),
-        ([(2, 3)], "Point", 1),
-        ([(2, 3), (2, 5), (2, 4)], "LineString", 1),
-        ([(1, 1), (2, 2), (3, 3)], "LineString", 1),
-    ):
-        region = adaptive_region(np.array(points, np.float32).reshape(-1, 2), 1)
-        assert region.__geo_interface__["type" if kind else ""] == kind and len(region.parts) == parts
-        assert region.area == 0.0 and not region.contains((9, 9)) and repr(region).startswith("Region(")
-        assert region.to_shapely().is_valid and region.contains(points or np.empty((0, 2))).all()
-        assert len(region.bounds) == 4 and region.simplify(1.0).parts is not None
-
-
-def test_contains_is_exact():
-    points = in_order(cloud("square", 300, np.float32))
-    region = adaptive_region(points, 40)
-    upper = reference.exact(region.upper)
-    queries = []
-    for a, b in zip(upper[::3], upper[1::3]):
-        x = np.float32((a[0] + b[0]) / 2)
-        on = reference.at(upper, reference.exact([(x, 0)])[0][0])
-        queries += [(x, reference.neighbour(on, np.float32, way)) for way in (-1, 1)]
-    queries = np.array([(float(x), float(y)) for x, y in queries], np.float32)
-    expected = [reference.at(upper, x) >= y for x, y in reference.exact(queries)]
-    assert region.contains(queries).tolist() == expected and not all(expected)
-    with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[0, 1\]"):
-        region.contains((0.5, np.nan))
-
-
-@pytest.mark.parametrize("tolerance", (0, 0.01, 0.2, 10))
-def test_simplify_covers_the_region(tolerance):
-    for dtype in (np.float32, np.float64):
-        points = cloud("square", 1500, dtype)
-        region = adaptive_region(points, 120)
-        simple = region.simplify(tolerance)
-        assert len(simple) < len(region) or tolerance == 0
-        assert simple.area >= region.area and simple.contains(points).all()
-        assert simple.to_shapely().hausdorff_distance(region.to_shapely()) <= tolerance + 1e-6
-        for side, new, old in ((1, simple.lower, region.lower), (-1, simple.upper, region.upper)):
-            new = reference.exact(new)
-            assert all(side * (y - reference.at(new, x)) >= 0 for x, y in reference.exact(old))
-    with pytest.raises(InvalidInput, match="at least 0. Got -1"):
-        region.simplify(-1)
-
-
-@pytest.mark.parametrize("name", ("tiny", "extremes_of_type"))
-@pytest.mark.filterwarnings("error")
-def test_simplify_keeps_what_is_next_to_nothing(name):
-    for seed in range(4):
-        region = adaptive_region(cloud(name, 60, np.float64, seed), 20)
-        simple = region.simplify(0)
-        for new, old in ((simple.lower, region.lower), (simple.upper, region.upper)):
-            new = reference.exact(new)
-            assert all(y == reference.at(new, x) for x, y in reference.exact(old))
-
-
-def test_paper_is_the_walk_with_both_contacts(session):
-    points = cloud("square", 400, np.float32)
-    walk = published_walk(points, 40, device=session)
-    region = adaptive_region(points, 40, device=session)
-    assert isinstance(walk, Walk) and walk.segments == region.segments == 40
-    back = np.diff(walk.upper[:, 0]) < 0
-    assert back.sum() + len(region.upper) == len(walk.upper) and back.any()
-    inside = region.contains(walk.ring)
-    assert inside.all() and len(walk) == len(walk.ring)
-    from shapely import LinearRing, union_all
-    from shapely.ops import polygonize
-
-    # every face that the walk goes around is part of the region, and they fill it
-    faces = union_all(list(polygonize(union_all(LinearRing(walk.ring.astype(float))))))
-    assert faces.area == pytest.approx(region.area, rel=1e-5)
-
-
-def test_plot_draws_every_part():
-    pytest.importorskip("matplotlib")
-    import matplotlib
-
-    matplotlib.use("Agg")
-    points = np.array([(0, 0), (1, 1), (2, 0), (3, 0), (4, 0), (4, 3)])
-    ax = adaptive_region(points, 5).plot(points=points)
-    assert len(ax.lines) == 4 and "of 6 points" in ax.get_title(loc="left")
-
-
 # Many regions at once -------------------------------------------------------------------------------------------
 
 
@@ -468,111 +318,3 @@ def test_many_regions_at_once(session, cuts):
                 alone = adaptive_region(in_order(source), segments, cuts=cuts, device=session)
                 assert np.array_equal(got, alone.lower if source.base is lower or got is low else alone.upper)
                 assert chains.effective[r] == alone.segments
-
-
-# Bad input ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("segments", (0, -3, 2.0, "4", None, True))
-def test_segments_must_be_a_number_of_them(segments):
-    with pytest.raises(InvalidInput, match="'segments' parameter of adaptive_region must be an integer from 1"):
-        adaptive_region([(0, 0)], segments)
-
-
-@pytest.mark.parametrize("option", ("cuts", "axis", "kernel", "nonfinite"))
-def test_choices_are_checked(option):
-    with pytest.raises(InvalidInput, match=f"'{option}' parameter of adaptive_region must be .*Got 'no'"):
-        region_by_kernel([(0, 0)], 1, **{"kernel": "auto", option: "no"})
-    if option != "kernel":
-        with pytest.raises(InvalidInput, match=f"'{option}' parameter of adaptive_region must be .*Got 'no'"):
-            adaptive_region([(0, 0)], 1, **{option: "no"})
-
-
-def test_options_that_do_not_go_together():
-    with pytest.raises(InvalidInput, match="must be 'x' with assume_sorted"):
-        adaptive_region([(0, 0)], 1, axis="y", assume_sorted=True)
-    with pytest.raises(InvalidInput, match="'axis' parameter of published_walk must be one of 'x', 'y'. Got 'both'"):
-        published_walk([(0, 0)], 1, axis="both")
-    with pytest.raises(InvalidInput, match="at most 16,777,216 with cuts='width'"):
-        adaptive_region([(0, 0)], 1 << 25, cuts="width")
-
-
-@pytest.mark.parametrize("kernel", ("naive", "local", "auto"))
-def test_points_claimed_to_be_sorted_are_looked_at(session, kernel):
-    options = {"assume_sorted": True, "kernel": kernel, "device": session}
-    for n, segments, at in ((600, 3, 377), (600, 200, 378), (5, 1, 4), (600, 1, 1)):
-        points = in_order(cloud("square", n, np.float32))
-        region_by_kernel(points, segments, **options)
-        swapped = points.copy()
-        swapped[[at - 1, at]] = swapped[[at, at - 1]]
-        with pytest.raises(InvalidInput, match=f"must be in lexicographic order.* at index {at} after"):
-            region_by_kernel(swapped, segments, **options)
-        for row in (0, at):
-            points[row, 1] = np.inf
-            with pytest.raises(InvalidInput, match=rf"must be finite. Got inf at index \[{row}, 1\]"):
-                region_by_kernel(points, segments, **options)
-            points[row, 1] = 0 if row else points[row, 0]
-
-
-@pytest.mark.parametrize("kernel", ("naive", "local", "auto"))
-def test_cuts_of_points_in_disorder_may_descend(session, kernel):
-    """Columns that come again, so that the searches for their beginnings go past each other: an error, and no harm."""
-    points = in_order(cloud("grid", 400, np.int32)) % 9
-    column = np.stack([np.full(150, 20), np.arange(150)], axis=1)
-    strewn = np.concatenate(
-        [np.stack([np.arange(20), np.arange(20)], axis=1), column, [[33, 1], [20, 40], [21, 1], [20, 5]]]
-    )
-    for rows in (points, strewn.astype(np.float32)):
-        for segments in (len(rows), len(rows) // 2, 40, 3):
-            for policies in SHAPES[:2]:
-                for cuts in ("count", "width"):
-                    with (
-                        override(policies),
-                        pytest.raises(InvalidInput, match="must be in lexicographic order"),
-                    ):
-                        region_by_kernel(rows, segments, cuts=cuts, assume_sorted=True, kernel=kernel, device=session)
-
-
-def test_points_that_are_not_finite(session):
-    points = cloud("square", 100, np.float32)
-    expected = adaptive_region(points[1:], 6, device=session)
-    points[0] = np.nan
-    with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[0, 0\]"):
-        adaptive_region(points, 6, device=session)
-    dropped = adaptive_region(points, 6, nonfinite="drop", device=session)
-    masked = adaptive_region(np.ma.masked_invalid(points), 6, device=session)
-    assert same(expected, dropped) and same(expected, masked) and dropped.n == 100
-
-
-def test_other_types_of_input(session, refused):
-    points = [(0, 0), (1, 3), (2, 1), (5, 5)]
-    if not refused(session, np.float64, adaptive_region, points, 2):
-        assert isinstance(adaptive_region(points, 2, device=session), Region)
-    assert adaptive_region(np.array(points, np.int16), 2, device=session).dtype == np.int32
-    with pytest.raises(InvalidInput, match=r"shape \(n, 2\)"):
-        adaptive_region(np.zeros((4, 3)), 2, device=session)
-
-
-def test_points_beyond_one_allocation(session):
-    limited = Session(session.device, max_alloc_bytes=1 << 20)
-    points = cloud("normal", 150_000, np.float32)
-    for outline, segments, options in (
-        (adaptive_region, 1, {}),
-        (adaptive_region, 50, {"axis": "y"}),
-        (adaptive_region, 50, {"cuts": "width"}),
-        (published_walk, 700, {}),
-    ):
-        expected = outline(points, segments, device=session, **options)
-        assert same(expected, outline(points, segments, device=limited, **options))
-    ordered = in_order(points)
-    assert same(adaptive_region(ordered, 9), adaptive_region(ordered, 9, assume_sorted=True, device=limited))
-    ordered[[140_000, 140_001]] = ordered[[140_001, 140_000]]
-    with pytest.raises(InvalidInput, match="lexicographic order.* at index 140001"):
-        adaptive_region(ordered, 9, assume_sorted=True, device=limited)
-    ordered[149_000] = np.nan
-    with pytest.raises(InvalidInput, match=r"must be finite. Got nan at index \[149000, 0\]"):
-        adaptive_region(ordered, 9, device=limited)
-    x = np.arange(-65_535, 65_536)
-    bowl = np.concatenate([np.stack([x, x * (x + 1) // 2], axis=1), [(0, k) for k in range(1, 11)]]).astype(np.int32)
-    with pytest.raises(DeviceLimit, match="hulls of adaptive_region's segments have .* holds 1,048,576"):
-        adaptive_region(bowl, 1, device=limited)

@@ -15,8 +15,9 @@ from clgeom.errors import DeviceLimit
 from clgeom.hull import stream
 from clgeom.runtime import launch
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, copy_in, read, run, write
+from clgeom.runtime.launch import allocate, copy_in, read, run, write
 from clgeom.runtime.memory import LEAST_BYTES, part_of, rounded_up
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import Policy
 
 N = 1 << 16

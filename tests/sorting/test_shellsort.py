@@ -1,4 +1,4 @@
-"""Shellsort: full sorts against NumPy, partial ones and all counts against a plain Python simulation."""
+"""Shellsort: full sorts against NumPy, networks, partial sorts, the plan of auto, what comes in and goes out."""
 
 import pickle
 
@@ -6,24 +6,25 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from conftest import LONG
 from reference import shellsort as reference
+from shellsorts import few, random, shapes
 
 from clgeom import shellsort
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.build import build
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run, write
+from clgeom.runtime.launch import allocate, read, run, write
+from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.policies import Policy
-from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import override
 from clgeom.sorting.keys import KEY_TYPES
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
-from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sorting.shellsort.result import ShellsortResult
 from clgeom.sorting.shellsort.sort import VARIANTS
 
 FULL = [variant for variant in VARIANTS if variant not in "BC"]
+
 GAPS = gaps_for("sedgewick86", 10**5)
 
 
@@ -43,17 +44,6 @@ def check_sorted(found, keys, descending=False):
     if keys.dtype.kind == "f":
         zeros = np.signbit(found[found == 0]).astype(int)
         assert (np.diff(zeros) * (-1 if descending else 1) <= 0).all()
-
-
-def random(rng, n, dtype):
-    if dtype.kind == "f":
-        return (rng.standard_normal(n) * 100).astype(dtype)
-    info = np.iinfo(dtype)
-    return rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
-
-
-def few(rng, n, dtype):
-    return rng.integers(0, 4, n).astype(dtype)
 
 
 def special(rng, n, dtype):
@@ -118,14 +108,8 @@ def test_auto_sorts_in_every_setting(any_session, n, dtype):
         check_sorted(shellsort(keys, device=any_session).keys, keys)
 
 
-def shapes(wg_size, block):
-    """Every kernel in the shape that GPUs use, with such groups."""
-    policy = Policy("group", wg_size=wg_size)
-    names = ("codes", "check", "auto_subsequences", "a", "b", "c", "d", "f", "exchange")
-    windows = {"sorting/shellsort/shell_auto_windows": Policy("group", wg_size=wg_size, items_per_thread=block)}
-    return {**{f"sorting/shellsort/shell_{name}": policy for name in names}, **windows}
-
-
+#: Of `group_session`, so that each builds its kernels once.
+SESSIONS = {}
 #: Sessions with GPU-like local memory, and small blocks and groups, so that small arrays have many windows.
 SMALL_SHAPES = {"one_item": (1, 8, 4096), "groups": (16, 16, 16384), "full": (64, 32, 49152)}
 
@@ -137,11 +121,13 @@ def group_session(request, session):
         return
     wg_size, block, local = SMALL_SHAPES[request.param]
     with override(shapes(wg_size, block)):
-        yield Session(session.device, context=session.context, local_mem_bytes=local)
+        key = session, request.param
+        limited = SESSIONS.get(key) or Session(session.device, context=session.context, local_mem_bytes=local)
+        yield SESSIONS.setdefault(key, limited)
 
 
-def test_windows_hold_for_interleaved_and_worst_cases(group_session):
-    n = 40_000
+def test_windows_hold_for_interleaved_and_worst_cases(group_session, request):
+    n = 40_000 if LONG or request.node.callspec.params["group_session"] in ("full", "as_is") else 15_000  # 3 tiles
     rng = np.random.default_rng(5)
     for i, gap in enumerate(GAPS):
         # The gaps before leave the second alone, and at this one it is far out of order.
@@ -264,135 +250,6 @@ def test_partial_variants_say_whether_they_sorted(session, variant):
     assert shellsort(np.sort(keys), variant=variant, device=session).is_sorted
 
 
-# Counts -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("variant", ["0", "A", "B", "C", "D", "E", "F"])
-@pytest.mark.parametrize("wg_size", [1, 8])
-def test_counts_match_the_simulation(session, variant, wg_size):
-    small = Session(session.device, context=session.context, local_mem_bytes=512)  # 64 keys of 4 bytes
-    rng = np.random.default_rng(8)
-    with override({**shapes(wg_size, 8), "sorting/shellsort/shell_a": Policy("group", wg_size=1)}):
-        for n, most, least in ((50, 512, 1), (200, 512, 5), (201, 6, 2), (333, 16, 1), (5, 3, 2)):
-            if variant == "E" and n // most > 64:
-                continue
-            for keys in (random(rng, n, np.dtype(np.int32)), few(rng, n, np.dtype(np.int32))):
-                result = shellsort(
-                    keys,
-                    variant=variant,
-                    max_items_per_subsequence=most,
-                    min_elements_per_item=least,
-                    device=small,
-                    stats=True,
-                )
-                wanted, phases = reference.shellsort(
-                    keys.tolist(), variant, result.gaps, most_items=most, least_elements=least, capacity=64
-                )
-                assert result.keys.tolist() == wanted
-                found = [
-                    reference.Counted(p.gap, p.groups, p.items_per_group, p.passes, p.reads, p.writes)
-                    for p in result.phases
-                ]
-                assert found == phases
-
-
-#: Every item sorts `rows` keys, and adds what that takes to what it counted before: `reads` and its number, `writes`.
-COUNTING = """
-#define WG_SIZE {wg_size}
-typedef uint code_t;
-#define COUNTING 1
-#include "keys/shell_chunk.h"
-kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void counted(global uint *codes, const uint rows, const ulong reads, const ulong writes, global ulong *counts)
-{{
-    traffic_t traffic = {{reads + get_global_id(0), writes}};
-    insertion_{way}(codes + get_global_id(0) * rows, 0, 1, rows, &traffic);
-    COUNT_GROUP(counts, get_group_id(0), traffic, 1);
-}}
-"""
-
-
-@pytest.mark.parametrize("wg_size", (1, 8, 64))
-@pytest.mark.parametrize("way", ("upwards", "downwards", "carrying"))
-def test_counts_have_64_bits(session, wg_size, way):
-    """Sums of a work-item, of a group, and of several launches, each beyond 2**32 and carrying into its upper half."""
-    groups, rows, launches = 2, 10, 3
-    items = wg_size * groups
-    reads, writes = (1 << 32) - 2, (1 << 35) + (1 << 32) - 1
-    source = render_text(COUNTING.format(wg_size=wg_size, way=way))
-    kernel = build(session, source).counted
-    keys, counts = allocate(session, 4 * rows * items), allocate(session, 24 * groups)
-    fill(session, counts, np.uint64(0), 3 * groups)
-    for _ in range(launches):
-        write(session, keys, np.tile(np.arange(rows, dtype=np.uint32)[::-1], items))
-        kernel(
-            session.queue,
-            (items,),
-            (wg_size,),
-            keys,
-            np.uint32(rows),
-            np.uint64(reads),
-            np.uint64(writes),
-            counts,
-        )
-    # In a reversed h-subsequence each element meets all before it; the one that is carried along is not read again.
-    written = rows * (rows - 1) // 2 + rows - 1
-    met = rows * (rows - 1) // 2 + 1 if way == "carrying" else written
-    found = read(session, counts, np.uint64, 3 * groups).reshape(-1, 3).tolist()
-    for group, counted in enumerate(found):
-        numbers = sum(range(group * wg_size, (group + 1) * wg_size))
-        per_item = launches * wg_size
-        assert counted == [per_item * (reads + met) + launches * numbers, per_item * (writes + written), launches]
-
-
-@pytest.mark.large
-def test_counts_of_an_h_subsequence_of_93000_keys(session):
-    if not session.profile.is_cpu:
-        pytest.skip("one work-item of a GPU would take many minutes")
-    keys = np.arange(93_000, dtype=np.uint32)
-    result = shellsort(keys[::-1], variant="A", gaps=[1], stats=True, device=session)
-    assert np.array_equal(result.keys, keys)
-    accesses = 93_000 * 92_999 // 2 + 92_999
-    assert accesses > 1 << 32 and (result.phases[0].reads, result.phases[0].writes) == (accesses, accesses)
-
-
-@pytest.mark.parametrize("variant", ["0", "A", "D", "F"])
-def test_counts_of_a_phase_go_beyond_32_bits(session, variant, monkeypatch):
-    """What is counted before 2**32 and after it adds up to one number."""
-    before = (1 << 32) - 5
-    clear = Codes.clear
-
-    def preloaded(codes, name, count, number=np.uint32):
-        clear(codes, name, count, number)
-        if name == "counts":
-            fill(codes.session, codes.buffers[name], number(before), count)
-
-    keys = random(np.random.default_rng(15), 300, np.dtype(np.uint32))
-    plain = shellsort(keys, variant=variant, stats=True, device=session)
-    monkeypatch.setattr(Codes, "clear", preloaded)
-    found = shellsort(keys, variant=variant, stats=True, device=session)
-    for a, b in zip(plain.phases, found.phases):
-        assert (b.reads, b.writes) == (a.reads + before * b.groups, a.writes + before * b.groups)
-
-
-def test_items_are_those_of_the_study(session):
-    """The study's example: 100 elements, at most a quarter as many items as an h-subsequence has elements."""
-    result = shellsort(np.arange(100), variant="B", min_elements_per_item=4, device=session)
-    found = [(p.gap, p.groups, p.items_per_group) for p in result.phases]
-    assert found == [(41, 41, 1), (19, 19, 1), (5, 5, 5), (1, 1, 25)]
-
-
-def test_stats_and_times_only_when_asked_for(session):
-    keys = random(np.random.default_rng(9), 500, np.dtype(np.float32))
-    plain = shellsort(keys, variant="D", device=session)
-    assert plain.seconds is None and all(p.reads is None and p.passes is None for p in plain.phases)
-    full = shellsort(keys, variant="D", device=session, stats=True, profile=True)
-    assert full.seconds > 0 and all(p.reads >= 0 and p.passes >= 1 and p.seconds > 0 for p in full.phases)
-    assert full.phases[0].asdict()["gaps"] == [full.phases[0].gap]
-    auto = shellsort(keys, device=session, profile=True)
-    assert all(p.passes == 1 and p.reads >= 500 and p.writes == 500 for p in auto.phases)
-
-
 # The plan of auto -------------------------------------------------------------------------------------------------
 
 
@@ -496,92 +353,3 @@ def test_limits_name_both_sizes(session):
     small = Session(session.device, context=session.context, max_alloc_bytes=1 << 16)
     with pytest.raises(DeviceLimit, match="65,536"):
         shellsort(np.arange(50_000, dtype=np.int32), device=small)
-
-
-# The command ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def command(tmp_path, monkeypatch):
-    """Runs ``clgeom sort`` in an empty folder; its exit code and output."""
-    from click.testing import CliRunner
-
-    from clgeom.commands import main as cli
-
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: CliRunner().invoke(cli.cli, ["sort", *map(str, arguments)], prog_name="clgeom")
-
-
-@pytest.mark.parametrize("method", ["radix", "shell-auto", *(f"shell-{v}" for v in "0ADEF")])
-def test_command_sorts_numpy_files(command, method):
-    keys = random(np.random.default_rng(13), 500, np.dtype(np.float32))
-    np.save("keys.npy", keys)
-    result = command("keys.npy", "--method", method, "-o", "out.npy", "--stats", "--descending")
-    assert result.exit_code == 0, result.output
-    assert "keys       500 (float32)" in result.output and "sorted     yes" in result.output
-    assert np.array_equal(np.load("out.npy"), np.sort(keys)[::-1])
-
-
-def test_command_reads_and_writes_text(command):
-    with open("table.csv", "w") as file:
-        file.write("# made by hand\nid,value\n1,2.5\n2,-1e3\n3,7\n")
-    assert command("table.csv", "--column", "value", "-o", "out.txt").exit_code == 0
-    assert open("out.txt").read() == "-1000.0\n2.5\n7.0\n"
-    with open("ids.txt", "w") as file:
-        file.write("9007199254740993\n5\n")
-    assert command("ids.txt", "-o", "out.csv").exit_code == 0
-    assert open("out.csv").read() == "5\n9007199254740993\n"
-
-
-def test_command_prints_json_and_draws(command):
-    import json
-
-    np.savez("keys.npz", a=np.arange(300)[::-1], b=np.arange(3))
-    options = (
-        "--array",
-        "a",
-        "--method",
-        "shell-B",
-        "--elements",
-        5,
-        "--json",
-        "--stats",
-        "--plot",
-        "phases.png",
-    )
-    result = command("keys.npz", *options)
-    facts = json.loads(result.output)
-    assert facts["keys"] == 300 and facts["is_sorted"] is False and facts["gaps"][-1] == 1
-    assert facts["phases"][-1]["passes"] == 1 and facts["phases"][-1]["reads"] > 0
-    assert open("phases.png", "rb").read(4) == b"\x89PNG"
-
-
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        (("none.npy",), "cannot be read"),
-        (("keys.json",), "must end in"),
-        (("bad.csv",), "name one (--column)"),
-        (("bad.csv", "--column", "2"), "line 3: 'x' is not a number"),
-        (("bad.csv", "--column", "w"), "no column 'w'"),
-        (("keys.npy", "--plot", "a.png"), "--plot draws the gaps of a Shellsort"),
-        (("keys.npy", "--gaps", "7,3"), "--gaps is for a Shellsort; choose one with --method"),
-        (("keys.npy", "--items", 5), "--items is for a"),
-        (("keys.npy", "--elements", 1), "--elements is for a"),
-        (("keys.npy", "--method", "shell-d", "--gaps", "9,3"), "Got 3 as the last"),
-        (("keys.npy", "-o", "keys.npy"), "is the input file"),
-        (("keys.npy", "-o", "out.xls"), "must end in"),
-        (("keys.npy", "--method", "bubble"), "bubble"),
-        (("flat.npy",), "shape (n,)"),
-        (("keys.npy", "--array", "a"), "--array is for .npz"),
-        (("complex.npy",), "complex"),
-    ],
-)
-def test_command_refuses_in_one_line(command, arguments, words):
-    np.save("keys.npy", np.arange(5))
-    np.save("flat.npy", np.zeros((4, 4)))
-    np.save("complex.npy", np.zeros(3, complex))
-    with open("bad.csv", "w") as file:
-        file.write("a,b\n1,2\n3,x\n")
-    result = command(*arguments)
-    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.output

@@ -1,8 +1,8 @@
-"""Cells next to the borders of conditions: where a check of a few cells looks first.
+"""Cells next to the borders of conditions, which a check of a few cells computes first.
 
-A condition changes along a border, and a forgotten base case shows there: a border is a row, a column, or a curve that
-has one cell in each row or column. Borders are found by solving the sum that a condition compares with 0 for i and for
-j, in floats on the host; what depends on cells is left out.
+A condition changes along its border: a row, a column, or a curve with one cell in each row or column. A missing base
+case is visible there. A condition compares a sum with 0; solving the sum for i and for j, in floats on the host, gives
+its border. Conditions that depend on cells are left out.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from clgeom.dp.analysis.outside import Reads, solved
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.language.nodes import depends_on, evaluate, walk
 
-#: Rows, columns, cells of one border, and cells in all that are looked at.
+#: Most rows, columns, cells of one border, and cells in all.
 MOST_LINES, MOST_OF_A_BORDER, MOST_CELLS = 16, 256, 4_096
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-#: Nodes that an index cannot be solved for on the host.
+#: Nodes that cannot be solved for an index on the host.
 NOT_SOLVED = ("cell", "index", "reduce", "argreduce")
 
 
@@ -55,7 +55,7 @@ def borders(job, nodes):
 
 
 def _suspects(job, nodes):
-    """Ways on which a read may leave the table; some of their conditions may be unknown."""
+    """Ways to reads that may leave the table; some of their conditions may be unknown."""
     found = []
     for _, way in Reads(job, nodes).suspects():
         found.append(way)

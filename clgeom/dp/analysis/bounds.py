@@ -8,7 +8,7 @@ from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.trace import LIMITS, neutral
 
-#: The range of a value of which nothing is known.
+#: The range of an unknown value.
 NO = (None, None)
 
 
@@ -43,7 +43,7 @@ def overflow(job) -> str:
 def indices_fit(equation, shape, values) -> bool:
     """Whether the ranges show that no integer in the indices and conditions of a traced equation goes beyond its type.
 
-    Fast paths and proofs take these integers for mathematical sums, which do not wrap around.
+    Fast paths and proofs treat these integers as mathematical sums, which do not wrap around.
     """
     roots, (n, m) = equation.roots, shape
     found = equation.__dict__.setdefault("_indices", {})
@@ -81,7 +81,7 @@ def _degree(expr):
         elif part.op == "where":
             made[part] = None if None in below[1:] else max(below[1:])
         elif part.op in ("lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not", "which_min", "which_max"):
-            made[part] = 0  # these are small whatever their operands are
+            made[part] = 0  # the results of these are small for any operands
         elif None in below:
             made[part] = None
         elif part.op in ("min", "max"):

@@ -1,7 +1,7 @@
-"""Dependences of an equation: which cells it reads, relative to its own. Fast paths are chosen by them.
+"""Dependences of an equation: the cells that it reads, relative to its own. They decide which fast path applies.
 
-Dependences are proven where every read is known and affine in the indices. Else the user may declare them
-(`Equation`'s parameter ``reach``), and the fast paths trap undeclared reads on the device.
+They are proven if every read is affine in the indices. Otherwise the user may declare them (parameter ``reach`` of
+`Equation`), and the fast paths trap undeclared reads on the device.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.errors import InvalidInput, short
 
-#: Beyond the columns of every table; bounds are cut to it, so that their negatives fit.
+#: A bound beyond the columns of every table. Bounds are clamped to it, so that their negatives fit in the type.
 FAR = 1 << 40
 
 
 @dataclass(frozen=True)
 class Near:
-    """Constant dependence offsets: every read is ``M(i + di, j + dj)``.
+    """Near dependences: every read is ``M(i + di, j + dj)`` with constant dependence offsets (di, dj).
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Row:
         """(low, high) for these rows: int64 arrays, or None without a bound."""
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
-        # functions receive integers as Python's, which do not wrap around
+        # functions get Python integers, which do not wrap around
         whole = {name for name, value in values.items() if not np.ndim(value) and np.asarray(value).dtype.kind in "iu"}
         numbers = {name: int(value) if name in whole else value for name, value in values.items()}
 
@@ -138,7 +138,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Far:
-    """Any other dependences: one launch per stage.
+    """Far dependences, that is any others. Tables are filled with one launch per stage.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def _extreme(total, ranges, side):
 
 
 def _outermost(op, bounds):
-    """The least or largest of bounds, None if one of them is."""
+    """The least or largest of bounds; None if a bound is None."""
     if any(b is None for b in bounds):
         return None
     numbers = [b for b in bounds if isinstance(b, int)]

@@ -69,11 +69,11 @@ class Inference:
     best : str or None
         The first of them; None if there is none.
     regions : tuple of str
-        Where the equation may read: "up", "up-left" ...
+        The regions that the equation may read: "up", "up-left" ...
     proven : bool
-        Whether this holds for every table. Else it is evidence from the reads that were seen.
+        True if the patterns hold for every table; False if they follow only from the observed reads.
     evidence : str
-        What was looked at.
+        The proof or the observations, in words.
     """
 
     patterns: tuple[PatternFit, ...]
@@ -102,7 +102,7 @@ def infer_pattern(
     ----------
     equation : Equation
     shape : tuple of int
-        Rows and columns of the table to fill: how many cells each pattern fills at a time depends on it.
+        Rows and columns of the table to fill, which decide how many cells each pattern fills at a time.
     method : {"auto", "prove", "probe"}
         "prove": from the expressions of a traced equation, and from the range of the parameters given. "probe": watch
         its reads, on a small table and in cells of the whole one with made-up neighbours. "auto": prove if possible.
@@ -245,14 +245,14 @@ def _parameter_ranges(parameters):
     return ranges
 
 
-#: Most ways through an equation, each with its own facts, that a proof follows. Each condition may double their number.
+#: Most ways through an equation, each with its own facts, in a proof. Each condition may double their number.
 MOST_WAYS = 2_000
 
 
 def _reads(roots, ranges):
     """(cell node, facts that hold where it is read) for each way to each read.
 
-    Ways beyond `MOST_WAYS` have only the facts that hold everywhere.
+    Beyond `MOST_WAYS`, ways have only the facts that hold everywhere.
     """
     standing = _standing_facts()
     leads = set()  # nodes with a read below, or one themselves
@@ -355,7 +355,7 @@ def _facts(condition, holds, facts):
         return ()
     more, one = combine(a, b, -1), {None: 1}  # a - b
     less = combine({}, more, -1)
-    if op == "ne":  # all on one side of it: then at least one away
+    if op == "ne":  # all on one side of it, so at least 1 away
         if _holds(more, facts):
             return (combine(more, one, -1),)
         return (combine(less, one, -1),) if _holds(less, facts) else ()
@@ -390,7 +390,7 @@ def _signs(form, facts) -> frozenset[int]:
 def _holds(form, facts, depth=4) -> bool:
     """Whether a sum is proven non-negative: less multiples of non-negative sums, it is a non-negative number.
 
-    Each step subtracts a fact that cancels the first atom; a few steps suffice for what people write.
+    Each step subtracts a fact that cancels the first atom; a few steps suffice for usual equations.
     """
     atom = next((a for a in form if a is not None), None)
     if atom is None:
@@ -433,7 +433,7 @@ def probed_regions(equation, shape, parameters, device=None) -> tuple[frozenset,
 
 
 def _spread(n, m):
-    """Numbers of cells all over a table: corners, edges, and evenly spaced ones between."""
+    """Indices of cells spread over a table: corners, edges, and evenly spaced cells between."""
     side = int(PROBED_CELLS**0.5)
     rows = np.unique(np.linspace(0, n - 1, min(n, max(side, ceil_div(PROBED_CELLS, m)))).astype(np.int64))
     columns = np.unique(np.linspace(0, m - 1, min(m, max(side, ceil_div(PROBED_CELLS, n)))).astype(np.int64))

@@ -16,9 +16,9 @@ from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.trace import LIMITS, deep_enough
 from clgeom.dp.paths import stages
 
-#: Most ways through an equation that are followed, and most inequalities of an elimination.
+#: Most ways through an equation, and most inequalities of an elimination.
 MOST_WAYS, MOST_FACTS = 400, 120
-#: Values of a variable that are tried, from its lowest one on; one suffices where coefficients are 1 or -1.
+#: Values of a variable that are tried, from the lowest on; one suffices if coefficients are 1 or -1.
 TRIES = 16
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
@@ -314,7 +314,7 @@ def value_of(form, values) -> int:
 
 def solved(way) -> dict | None:
     """An integer solution of a way, the lowest i first; None if none was found."""
-    names = ["i", "j", *(v for v in way.box if not isinstance(v, str))]  # nodes are not to be compared by ==
+    names = ["i", "j", *(v for v in way.box if not isinstance(v, str))]  # nodes must not be compared by ==
     facts = list(way.facts)
     for v, (low, high) in way.box.items():
         facts += [_shifted({v: 1}, -low), _shifted({v: -1}, high)]

@@ -34,8 +34,8 @@ def _of_cells(atom):
 
 
 def indices_of(*roots) -> frozenset:
-    """The sums, differences, products and negations that `affine` takes apart in what paths take for sums: indices,
-    ends of loops and sides of comparisons."""
+    """The sums, differences, products and negations that `affine` expands in indices, ends of loops and sides of
+    comparisons."""
     found = set()
 
     def visit(expr):
@@ -106,7 +106,7 @@ def range_of(total: dict, known: dict) -> tuple:
 
 
 def simplify(expr: Expr, known: dict) -> Expr:
-    """The expression with conditions folded that `known` decides; `known` as in `range_of`."""
+    """The expression with conditions folded that `known` decides. `known` is that of `range_of`."""
     made = {}
     for part in walk(expr):
         made[part] = _decided(with_args(part, tuple(made[a] for a in part.args)), known)

@@ -26,7 +26,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.runtime import launch
-from clgeom.runtime.launch import Plan
+from clgeom.runtime.plan import Plan, Series
 from clgeom.runtime.tuning import select
 
 #: Budget of a trial on the host: each node counts 1, and 1 more for every CELLS_OF_STEP cells. A step takes 15 us
@@ -41,9 +41,9 @@ ENDS, SPREAD = 2, 4
 #: On the device: most cells and most stages of the first ones, memory for them in cells (two long stages are computed
 #: if they fit), and most operations of all cells.
 TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
-#: A kind of fault that is found on the host only: a range of a reduction that its index, of 32 bits, cannot run over.
+#: A kind of fault that only the host finds: the range of a reduction exceeds the 32 bits of its index.
 END = -1
-#: Most trials that a session remembers.
+#: Most trials that a session caches.
 MOST_REMEMBERED = 4_096
 
 
@@ -86,7 +86,7 @@ def on_host(job: Job, nodes) -> Trial:
     for stage in range(job.start, job.stop):
         count = job.pattern.count(stage, *job.shape)
         before = trial.steps
-        trial.compute(*job.pattern.cells_at(stage, _places(count), *job.shape), keep=True)
+        trial.compute(*job.pattern.cells_at(stage, _positions(count), *job.shape), keep=True)
         if 2 * trial.steps - before > MOST_STEPS // (1 if trial.complete else 2):
             break  # another stage like this one would exceed the budget
     else:
@@ -99,7 +99,7 @@ def on_host(job: Job, nodes) -> Trial:
     return trial
 
 
-def _places(count):
+def _positions(count):
     """Positions in a stage: all, or its ends and some between."""
     if count <= STAGE_CELLS:
         return np.arange(count)
@@ -128,7 +128,7 @@ class Trial:
     def __init__(self, job: Job, nodes):
         self.job, self.nodes = job, nodes
         self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
-        # numbers of cells, ascending, their values, and whether these are known
+        # indices of cells, ascending, their values, and whether these are known
         self.numbers = np.empty(0, np.int64)
         self.values = np.empty(0, nodes.dtype)
         self.known = np.empty(0, bool)
@@ -175,18 +175,18 @@ class Trial:
         """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
         job = self.job
 
-        def place(fault):
+        def order(fault):
             return job.pattern.stage_of(*fault[1], *job.shape), fault[1]
 
         if self.faults:
-            kind, cell, a, b = min(self.faults, key=place)
+            kind, cell, a, b = min(self.faults, key=order)
             if kind == END:
                 raise IntegerOverflow(
                     f"Cell {cell} of {job.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
                 )
             raise stages.fault(job, cell, kind, a, b)
         if self.doubts:
-            kind, cell, a, b = min(self.doubts, key=place)
+            kind, cell, a, b = min(self.doubts, key=order)
             words = {
                 stages.OVERFLOW: "and wraps around, as integers do",
                 stages.DIVISION: "and takes the quotient and the remainder to be 0",
@@ -198,7 +198,7 @@ class Trial:
 
 
 class Lanes:
-    """Values of nodes in many cells at once, each computed only in the cells that certainly need it.
+    """Values of nodes in many cells together; a node is computed only in the cells that certainly need it.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ class Lanes:
         counts = np.where(known, np.maximum(end - first, 0), 0)
         each = int(max(min(LOOP_CELLS // max(len(lanes), 1), counts.max(initial=0)), 2))
         short = counts <= each
-        of, ks = _places_of_loops(counts, short, each)
+        of, ks = _positions_of_loops(counts, short, each)
         if not len(of):
             values[:] = neutral(node.data, body.type) if node.op == "reduce" else -1
         else:
@@ -315,7 +315,7 @@ class Lanes:
             inner = Lanes(self.trial, self.i[parents], self.j[parents], self, parents)
             inner.indices = {index: at[parents] for index, at in self.indices.items()}
             inner.indices[k] = ks
-            # what does not change with k has been computed, or will be, for the cell
+            # nodes that do not depend on k are computed once for the cell
             found, there = inner.value(body, np.arange(len(ks)))
             bad = np.zeros(len(lanes), bool)
             np.logical_or.at(bad, of, ~there)
@@ -381,7 +381,7 @@ class Lanes:
         self.note(kind, lanes, a, into=self.trial.doubts)
 
 
-def _places_of_loops(counts, short, each):
+def _positions_of_loops(counts, short, each):
     """(loop, position in it): all positions of short loops, in order; of long ones both ends and some between."""
     all_of = np.repeat(np.flatnonzero(short), counts[short])
     starts = np.repeat(np.cumsum(counts[short]) - counts[short], counts[short])
@@ -426,7 +426,7 @@ def _first_stages(job, *, trapped):
     fits |= (np.arange(len(cells)) < 2) & (2 * width <= held)
     fits &= cells * each <= TRIAL_OPERATIONS
     whole = int(fits.sum())
-    ring = 2 if whole <= 2 else TRIAL_STAGES  # few, for each costs a build
+    ring = 2 if whole <= 2 else TRIAL_STAGES  # few, since each is a build
     buffer = launch.allocate(session, (ring * width if whole else 1) * dtype.itemsize)
     store = CellStore(session, (buffer,), dtype, job.shape, job.pattern.layout)
     policy, buffers = select(session.profile, stages.KERNEL, dtype, ring * width), {}
@@ -434,14 +434,14 @@ def _first_stages(job, *, trapped):
     step = stages.one_step(quiet, policy, store, None, None, ring, buffers, trial=True, trapped=trapped)
     if whole:
         planned = stages.launches(replace(quiet, check=True), policy, job.start, job.start + whole)
-        found = quiet.run(Plan(launch.Series(step.step, step.places, planned.numbers, planned.groups)), **buffers)
+        found = quiet.run(Plan(Series(step.step, step.indices, planned.numbers, planned.groups)), **buffers)
         stages.raise_first(quiet, step, found, buffers)
     if job.start + whole == job.stop or has_loop(job.equation.body + job.equation.helpers):
-        return  # what is read there is not known, and a loop may wait for it
+        return  # values read there are unknown, and a loop may wait for one
     some = np.unique(np.linspace(job.start + whole, job.stop - 1, 3).astype(np.int64))
     _, counts = stages.counts_of(job, job.start, job.stop)
     args = list(step.step.args)
-    args[step.places[0] + 5] = np.int32(0)  # what was computed before is not known
+    args[step.indices[0] + 5] = np.int32(0)  # what was computed before is not known
     unknown = step._replace(step=replace(step.step, args=tuple(args)))
     rows = []
     for stage in some:
@@ -449,5 +449,5 @@ def _first_stages(job, *, trapped):
         edge = min(count, EDGE_CELLS)
         rows += [(stage, stage + 1, low, low + edge) for low in sorted({0, (count - edge) // 2, count - edge})]
     numbers = np.array(rows, np.int64)
-    found = quiet.run(Plan(launch.Series(unknown.step, step.places, numbers, np.ones(len(rows), np.int64))), **buffers)
+    found = quiet.run(Plan(Series(unknown.step, step.indices, numbers, np.ones(len(rows), np.int64))), **buffers)
     stages.raise_first(quiet, unknown, found, buffers, known=0)

@@ -1,6 +1,6 @@
 """The work of a cell, estimated before a fill, so that no launch takes long.
 
-Desktops end a launch that keeps the screen waiting for more than a few seconds, and a launch cannot be interrupted.
+Drivers of desktops end a launch that blocks the screen for more than a few seconds, and a launch cannot be interrupted.
 The work of a cell is counted in operations of its equation. A reduction, or a loop in C, costs its body times the
 length of its range, which is evaluated for a few cells of every stage.
 """
@@ -35,7 +35,7 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The operations of a cell, or of the body of a loop, done once; and the loops in it."""
+    """The operations of a cell, or of one pass of a loop's body, and the loops in it."""
 
     operations: int
     loops: tuple[Loop, ...] = ()
@@ -80,8 +80,8 @@ def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:
     for first in range(begin, end, CHUNK):
         stages = np.arange(first, min(first + CHUNK, end), dtype=np.int64)
         here = counts[first - begin : first - begin + len(stages)]
-        places = np.linspace(0, here - 1, SAMPLES).astype(np.int64)
-        i, j = job.pattern.cells_at(stages, places, *job.shape)
+        positions = np.linspace(0, here - 1, SAMPLES).astype(np.int64)
+        i, j = job.pattern.cells_at(stages, positions, *job.shape)
         env = {"i": i, "j": j, "n": job.shape[0], "m": job.shape[1], **job.values}
         found.append(np.broadcast_to(work.estimate(env, {}, longest), i.shape).max(axis=0))
     return np.concatenate(found)
@@ -96,7 +96,7 @@ def most_cells(job, *, rate: float = 1.0, units: int | None = None) -> int:
 
 # From nodes and from texts ----------------------------------------------------------------------------------------
 
-#: Nodes that the ends of a range must not depend on, to be known before a fill.
+#: Nodes that the ends of a range must not depend on if they are to be known before a fill.
 UNKNOWN = ("cell", "reduce", "argreduce")
 
 

@@ -27,7 +27,7 @@ INDICES = "const int i, const int j, const int n, const int m"
 def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> str:
     """The text that a kernel includes; for the parameters see `Equation.text`."""
     cell = CELL_TYPES[equation.dtype.name]
-    widened = checked is True and not equation.traced and cell == "int"  # 32-bit overflow shows in 64 bits
+    widened = checked is True and not equation.traced and cell == "int"  # in 64 bits an overflow of 32 bits is visible
     has_decision, index = equation.decisions is not None, equation.decisions == "index"
     lines = [
         f"typedef {cell} stored_t;",
@@ -64,7 +64,7 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
 
 
 def shown_text(equation) -> str:
-    """The function of a cell as people read it, without what only kernels need."""
+    """The function of a cell in readable form, without the parts that only kernels need."""
     body = _body(equation, wraps=None) if equation.traced else equation.body
     if not equation.traced and equation.is_expression:
         body = f"return {body}" + ("\n;" if "//" in body.splitlines()[-1] else ";")
@@ -130,7 +130,7 @@ def _with_tables(equation, body, trapped=False):
 def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values") -> tuple[list[str], str]:
     """Statements in C, and the expression of the value after them.
 
-    `clamped`: move indices of parameters into range. `given`: names of nodes that are known.
+    `clamped`: clamp indices of parameters. `given`: names of nodes that are already computed.
     """
     writer = text.Writer((expr,), taken=taken(equation.parameters), clamped=clamped, given=given, wraps=wraps)
     value = writer.write(expr, writer.top)[0]

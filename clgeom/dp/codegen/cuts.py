@@ -17,12 +17,12 @@ from clgeom.dp.language.nodes import depends_on, replace, walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.trace import Expr
 
-#: Nodes that a value must not depend on, if it is to be the same in a whole row.
+#: Nodes that a value must not depend on if it is constant in a row.
 NOT_OF_A_ROW = ("j", "cell", "index", "reduce", "argreduce")
-#: For `j < c` and its like: whether it holds to the left of the cut, and the cut less c.
+#: For `j < c` and similar conditions: whether it holds to the left of the cut, and the cut minus c.
 SIDES = {"lt": (True, 0), "le": (True, 1), "gt": (False, 1), "ge": (False, 0)}
 TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-#: Columns that are computed on their own: those next to an end of the table, and the most in a row.
+#: Columns that are computed separately: those next to an end of the table, and the most in a row.
 NEAR_END, MOST_ALONE = 2, 4
 
 
@@ -116,7 +116,7 @@ def _next_to_an_end(column):
 
 
 def _written(equation, form):
-    """A sum in C, as statements and a 64-bit value, with indices of parameters moved into range."""
+    """A sum in C, as statements and a 64-bit value, with clamped indices of parameters."""
     atoms = [atom for atom in form if atom is not None]
     writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
     terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
@@ -137,8 +137,8 @@ class Held:
     Attributes
     ----------
     text : str
-        ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are the same in a whole row, indices moved
-        into range; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
+        ``dp_load0 ..`` (i, n, m DP_ARGUMENTS), elements of parameters that are constant in a row, with clamped
+        indices; and `dp_cell_held`, whose DP_CONTEXT is DP_ROW_CONTEXT and then these elements.
     types : tuple of str
         The types of the elements.
     """

@@ -1,5 +1,5 @@
-"""Specialised cell functions for tiles: conditions that are known there are folded away, parameters are held by the
-kernel."""
+"""Specialised cell functions for tiles: conditions that are known there are folded to constants, and the kernel holds
+elements of parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import LIMITS
 
-#: Nodes that an element of a parameter must not depend on, if it is to be read before the cell is computed.
+#: Nodes that an element of a parameter must not depend on if it is read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")
 #: Bounds of the indices of cells that are not in the first row, or not in the first column.
 LATER = {"i": (1, None), "j": (1, None)}
@@ -34,7 +34,7 @@ class Held:
     Attributes
     ----------
     text : str
-        The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, indices moved into range.
+        The functions ``dp_load0 ..`` (i, j, n, m DP_ARGUMENTS) of the elements, with clamped indices.
     cells : str
         `dp_cell_held`, and `dp_cell_held_i`, `_j`, `_i_j` for cells that are not in the first row, column, or neither:
         their DP_CONTEXT ends with the elements, named `dp_held0 ..`.
@@ -74,9 +74,9 @@ def held(equation, *, inner: bool) -> Held | None:
     if any(depends_on(load, NOT_HELD) for load in loads):
         return None
     names, functions, kinds = {}, [], []
-    for place, load in enumerate(loads):
-        names[load] = f"dp_held{place}"
-        head = f"inline {load.type} dp_load{place}({INDICES}"
+    for number, load in enumerate(loads):
+        names[load] = f"dp_held{number}"
+        head = f"inline {load.type} dp_load{number}({INDICES}"
         functions.append(function(equation, head, *statements(equation, load, clamped=True)))
         by = (depends_on(load, ("i",)), depends_on(load, ("j",)))
         kinds.append(({(True, True): "cell", (False, True): "column"}.get(by, "row"), load.type))
@@ -95,7 +95,7 @@ def held(equation, *, inner: bool) -> Held | None:
 
 
 def straight(value, decision, names, *, row=False) -> str:
-    """The statements of a cell without branches; empty if that would evaluate too much in vain.
+    """The statements of a cell without branches; empty if that would evaluate too many unused values.
 
     No parameter is read here, so both sides of a choice may be evaluated: work-items do not diverge.
 
@@ -119,7 +119,7 @@ def straight(value, decision, names, *, row=False) -> str:
     told = row and any(depends_on(p.args[1], ("cell",)) for p in parts if p.op == "cell")
     if len(parts) > MOST_NODES or not pairs or told or any(p.op not in CHEAP for p in parts):
         return ""
-    for part, place in parts.items():
+    for part, number in parts.items():
         if part.op in text.LEAVES:
             known[part] = text.Writer((part,)).write(part, text.Block())[0]
         elif part.op == "cell" and not row:
@@ -130,8 +130,8 @@ def straight(value, decision, names, *, row=False) -> str:
                 made = f"M(i + ({offset(part.args[0], 'i')}), {known[part.args[1]]})"
             else:
                 made = expression_of(part, [known[arg] for arg in part.args], exact)
-            known[part] = f"dp_v{place}"
-            lines.append(f"const {part.type} dp_v{place} = {made};")
+            known[part] = f"dp_v{number}"
+            lines.append(f"const {part.type} dp_v{number} = {made};")
     if decision is not None:
         lines.append(f"decision = {known[decision]};")
     return "\n".join([*lines, f"return {known[value]};"])

@@ -23,12 +23,12 @@ SYMBOLS = {
     "and": ("&&", 3),
     "or": ("||", 2),
 }
-#: Always written in brackets.
+#: Operators that are always written in brackets.
 BITS = {"bitand": "&", "bitor": "|", "bitxor": "^"}
 ATOM, UNARY, TERNARY = 9, 8, 1
 LEAVES = ("const", "i", "j", "n", "m", "index", "parameter")
 CHECKED = {"add", "sub", "mul", "neg", "abs"}
-#: Operators of integers that are written as functions which wrap around.
+#: Integer operators that are written as functions that wrap around.
 WRAPPED = frozenset(("add", "sub", "mul", "neg"))
 
 
@@ -61,12 +61,12 @@ class Writer:
     checked : bool
         Write integer arithmetic and indices of parameters as calls of functions that trap.
     clamped : bool
-        Move indices of parameters into range, for cells whose values are not used.
+        Clamp indices of parameters, for cells whose values are not used.
     given : dict
         Names of nodes that the kernel computes itself.
     wraps : {"values", "all", None}
         Which integer arithmetic is written with functions that wrap around: all but that of indices and conditions,
-        which is then known to stay within its type (`bounds.indices_fit`); all; or none, for people to read.
+        which is then known to stay within its type (`bounds.indices_fit`); all; or none, for readable text.
     """
 
     def __init__(self, roots, *, taken=(), checked=False, clamped=False, given=None, wraps="values"):
@@ -83,7 +83,7 @@ class Writer:
             uses[root] += 1
         self.shared = {part for part in nodes if uses[part] > 1 and not cheap(part)}
         self.arg_twins = {loop_of(part) for part in nodes if part.op == "argreduce"}
-        self.order = {part: place for place, part in enumerate(nodes)}
+        self.order = {part: number for number, part in enumerate(nodes)}
         self.sure = {}
         for part in nodes:
             self.sure[part] = self._sure(part)
@@ -246,7 +246,7 @@ class Writer:
         later = Block(block)
         right, right_binds = self.write(b, later)
         if not later.lines:
-            needed = 4 if a.op != part.op else precedence  # brackets around && in || and the other way round
+            needed = 4 if a.op != part.op else precedence  # brackets around && in ||, and around || in &&
             left = left if left_binds >= needed else f"({left})"
             return f"{left} {symbol} {right if right_binds >= 4 else f'({right})'}", precedence
         name = self.name("t")
@@ -262,8 +262,8 @@ class Writer:
             return f"{values[1]} {symbol} {values[0]} ? 1 : 0", TERNARY
         best, at = self.name("best"), self.name("which")
         block.lines += [f"{part.args[0].type} {best} = {values[0]};", f"int {at} = 0;"]
-        for place, value in enumerate(values[1:], 1):
-            block.lines.append(f"if ({value} {symbol} {best}) {{ {best} = {value}; {at} = {place}; }}")
+        for number, value in enumerate(values[1:], 1):
+            block.lines.append(f"if ({value} {symbol} {best}) {{ {best} = {value}; {at} = {number}; }}")
         block.names[part] = (at, ATOM)
         return at, ATOM
 

@@ -58,7 +58,7 @@ def trapped(source: str, parameters: dict) -> str:
     words = [word for word, _, _ in tokens]
     spelled = [source[begin:end] for _, begin, end in tokens]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    spans = []  # (first token, one past the last, text before, text after, token replaced, text in its place)
+    spans = []  # (first token, one past the last, text before, text after, token to replace, its replacement)
     for at, word in enumerate(words):
         follows = words[at + 1] if at + 1 < len(words) else ""
         if word in arrays and follows == "[" and (at == 0 or words[at - 1] not in (".", "->")):
@@ -94,8 +94,8 @@ def trapped(source: str, parameters: dict) -> str:
 
 def _defined(words):
     """Names of the functions that these tokens define."""
-    places = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
-    return {words[at] for at in places if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
+    heads = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
+    return {words[at] for at in heads if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
 
 
 def _is_harmless(words, at):
@@ -118,10 +118,10 @@ def _is_argument(words, at, functions):
     if at + 1 == len(words) or words[at + 1] not in (",", ")") or words[at - 1] not in (",", "("):
         return False
     depth = 0
-    for place in range(at - 1, 0, -1):
-        depth += (words[place] in CLOSING.values()) - (words[place] in CLOSING)
+    for index in range(at - 1, 0, -1):
+        depth += (words[index] in CLOSING.values()) - (words[index] in CLOSING)
         if depth < 0:
-            return words[place] == "(" and words[place - 1] in functions
+            return words[index] == "(" and words[index - 1] in functions
     return False
 
 
@@ -146,10 +146,10 @@ def _tokens(source):
 def closing(words, at):
     """The index of the bracket that closes the one at this index."""
     depth = 0
-    for place in range(at, len(words)):
-        depth += (words[place] in CLOSING) - (words[place] in CLOSING.values())
+    for index in range(at, len(words)):
+        depth += (words[index] in CLOSING) - (words[index] in CLOSING.values())
         if depth == 0:
-            return place
+            return index
     return len(words)
 
 
@@ -179,10 +179,10 @@ def _unary(words, at):
 def _opening(words, at):
     """The index of the bracket that the one at this index closes."""
     depth = 0
-    for place in range(at, -1, -1):
-        depth += (words[place] in CLOSING.values()) - (words[place] in CLOSING)
+    for index in range(at, -1, -1):
+        depth += (words[index] in CLOSING.values()) - (words[index] in CLOSING)
         if depth == 0:
-            return place
+            return index
     return 0
 
 

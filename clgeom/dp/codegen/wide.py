@@ -19,7 +19,7 @@ class Wide:
     node : Expr
         The reduction, of kind "min" or "max".
     twins : tuple of Expr
-        The reduction, and the one of its index: what the cell's function is given.
+        The reduction and the reduction of its index; the kernel passes both to the cell's function.
     need : Expr
         The condition under which a cell needs one of them.
     """
@@ -84,7 +84,7 @@ def _either(a, b):
 
 
 def _both(test, when):
-    """The condition that two conditions hold."""
+    """The conjunction of two conditions."""
     return when if when is NO else test if when is YES else Expr("and", (test, when), "bool", None)
 
 

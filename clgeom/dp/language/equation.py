@@ -21,7 +21,7 @@ from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
 from clgeom.runtime.typing import DTypeLike
 
-#: Attributes that are not pickled: the nodes, which are pickled as rows, and what is derived from them.
+#: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
 NOT_PICKLED = (
     "value",
     "decision",
@@ -49,15 +49,15 @@ class Equation:
     dtype : {"int32", "int64", "float32", "float64"}
         Type of the cells.
     parameters : dict of str, optional
-        What the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]" (a
-        table), of the types int8 to int64, uint8, uint16, float32, float64. A traced function may annotate them. In
-        C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``; their
-        names have no other use, but to be given to functions of `helpers`.
+        The data that the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]"
+        (a table), of the types int8 to int64, uint8, uint16, float32, float64. A traced function may annotate them. In
+        C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``; their names
+        have no other use, but to be given to functions of `helpers`.
     pattern : str, optional
         The pattern by which tables are filled: RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO.
     reach : Near, Row or Far, optional
-        Its dependences, where these cannot be proven (see Notes): a promise that unlocks the fast paths. They check it
-        on the device.
+        Its dependences, if they cannot be proven (see Notes). The declaration enables the fast paths, which trap
+        undeclared reads on the device.
     decisions : int or "index", optional
         The equation also returns the choice behind its value: a number below this count, or an index ("index"). A
         traced function returns (value, choice); C sets ``decision``. The count of `which_min` and `which_max`, and
@@ -73,7 +73,7 @@ class Equation:
         The OpenCL C of a cell's function, for reading. It is compiled with functions in place of ``+ - *`` where
         integers may wrap around, since signed overflow is undefined in C.
     reach : Near, Row, Split or Far
-        The dependences: which cells it reads.
+        The dependences: the cells that the equation reads.
     reach_proven : bool
         Whether the dependences follow from the equation itself.
     loops : bool
@@ -116,7 +116,7 @@ class Equation:
     is_expression: bool
     loops: bool
     reach_proven: bool
-    eager: tuple[Expr, ...] = ()  # nodes that are computed even where the value does not need them
+    eager: tuple[Expr, ...] = ()  # nodes that are computed even if the value does not need them
 
     def __init__(
         self,
@@ -161,11 +161,11 @@ class Equation:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
         return f"<Equation {self.name}({inside}) -> {self.dtype.name}, {self.pattern or 'no pattern'}, {self.reach}>"
 
-    def __getstate__(self) -> dict[str, Any]:  # neither read-only views nor deep graphs can be pickled
+    def __getstate__(self) -> dict[str, Any]:  # read-only views and deep graphs cannot be pickled
         state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
         state["parameters"] = dict(self.parameters)
         if self.traced and self.reach_proven:
-            del state["reach"]  # it may be of nodes, and follows from them
+            del state["reach"]  # it may contain nodes, and follows from them
         return {**state, "nodes": as_rows(self.value, self.decision)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -209,7 +209,7 @@ class Equation:
             if decision is not None:
                 decision = trace.number(decision)
                 if decision.type not in trace.LIMITS:
-                    raise InvalidInput(f"The decision that {self.name} returns must be an integer.")
+                    raise InvalidInput(f"The choice that {self.name} returns must be an integer.")
         deep = depth(value, decision)
         if deep > trace.MOST_DEEP:
             raise InvalidInput(
@@ -235,12 +235,12 @@ class Equation:
                 )
             decisions = int(decisions)
         if self.traced and decisions is not None and self.decision is None:
-            raise InvalidInput(f"{self.name} must return (value, decision), since 'decisions' is given.")
+            raise InvalidInput(f"{self.name} must return (value, choice), since 'decisions' is given.")
         if self.decision is not None and decisions is None:
             decisions = _count(self.decision)
             if decisions is None:
                 raise InvalidInput(
-                    f"How many values the decision of {self.name} has cannot be seen: give the 'decisions' parameter."
+                    f"The number of choices of {self.name} cannot be seen: give the 'decisions' parameter."
                 )
         self.decisions = decisions
 

@@ -12,6 +12,7 @@ from clgeom.dp.language.trace import (
     CELL_TYPES,
     Expr,
     Operand,
+    as_index,
     cell_type,
     condition,
     convert,
@@ -20,7 +21,6 @@ from clgeom.dp.language.trace import (
     mistake,
     node,
     number,
-    place,
     widest,
 )
 from clgeom.runtime.typing import DTypeLike
@@ -373,7 +373,7 @@ def _over(op, kind, k, lo, hi, expr, empty=None):
         expr = expr(k)
     if not isinstance(k, Expr) or k.op != "index":
         raise mistake("The first argument must be an index, from dp.index('k'), or a name.")
-    lo, hi, body = place(lo, "a reduction"), place(hi, "a reduction"), number(expr)
+    lo, hi, body = as_index(lo, "a reduction"), as_index(hi, "a reduction"), number(expr)
     if body.op == "const" and cell_type() is not None:
         body = convert(body, cell_type())
     if empty is None:

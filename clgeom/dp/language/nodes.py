@@ -217,9 +217,9 @@ def _first_best(better):
 
     def apply(*values):
         best, at = np.asarray(values[0]), np.zeros(np.broadcast_shapes(*map(np.shape, values)), np.int64)
-        for place, value in enumerate(values[1:], 1):
+        for number, value in enumerate(values[1:], 1):
             wins = better(value, best)
-            best, at = np.where(wins, value, best), np.where(wins, place, at)
+            best, at = np.where(wins, value, best), np.where(wins, number, at)
         return at
 
     return apply

@@ -24,7 +24,7 @@ from clgeom.errors import InvalidInput
 #: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
 TYPES = ("bool", "int", "long", "float", "double")
 LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
-#: Types of cells as users name them.
+#: Types of cells by their names for users.
 CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
@@ -78,7 +78,7 @@ class Expr:
     type: str
     data: Any
     __hash__ = object.__hash__
-    __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
+    __array_ufunc__ = None  # NumPy scalars on the left then use the operator of Expr
 
     def __init__(self, op: str, args: tuple[Expr, ...], type: str, data: Any) -> None:
         self.op, self.args, self.type, self.data = op, args, type, data
@@ -199,7 +199,7 @@ class Expr:
         return shift(">>", other, self)
 
 
-#: What an operator of expressions takes.
+#: Operands of an operator of expressions.
 Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 
 
@@ -209,7 +209,7 @@ class Cells:
     def __getitem__(self, where):
         if not isinstance(where, tuple) or len(where) != 2:
             raise mistake("M takes a row and a column: M[i - 1, j].")
-        return node("cell", *(place(w, "M") for w in where), type=cell_type())
+        return node("cell", *(as_index(w, "M") for w in where), type=cell_type())
 
     def __setitem__(self, where, value):
         raise mistake("An equation returns the value of its cell, and writes no other: M can only be read.")
@@ -226,7 +226,7 @@ class Values:
         where = where if isinstance(where, tuple) else (where,)
         if len(where) != ndim:
             raise mistake(f"The parameter {name!r} takes {ndim} indices. Got {len(where)} instead.")
-        return node("load", *(place(w, name) for w in where), type=self.parameter.type, data=name)
+        return node("load", *(as_index(w, name) for w in where), type=self.parameter.type, data=name)
 
     def __iter__(self):
         raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: index it.")
@@ -251,7 +251,7 @@ for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matm
     setattr(Values, f"__r{_name}__", _not_a_number)
 for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
     setattr(Values, f"__{_name}__", _not_a_number)
-#: Operators of Python that equations do not have, and what to write instead.
+#: Operators of Python that equations do not have, and their replacements.
 REFUSED = {
     "pow rpow": "'**' is no operator of equations: write x * x.",
     "matmul rmatmul": "'@' is no operator of equations.",
@@ -312,7 +312,7 @@ def refused_by_python():
 
 
 def node(op, *args, type=None, data=None) -> Expr:
-    """The node for this operator and these operands; the one that the trace has, if it has one."""
+    """The node for this operator and these operands; an existing node of the trace if there is one."""
     type = type or widest(args)
     trace = _trace.get()
     if trace is None:
@@ -406,7 +406,7 @@ def convert(value: Expr, type: str) -> Expr:
     return node("cast", value, type=type)
 
 
-def place(value, what) -> Expr:
+def as_index(value, what) -> Expr:
     """A value as an integer node, for use as an index."""
     value = expression(value)
     if value.type not in ("int", "long"):
@@ -438,7 +438,7 @@ FOLD = {
 
 
 def folded(op, a, b, type) -> Expr:
-    """The constant that two integer constants make, wrapped around in its type as on the device."""
+    """The constant result of two integer constants, wrapped around in its type as on the device."""
     low, high = LIMITS[type]
     return node("const", type=type, data=low + (FOLD[op](a.data, b.data) - low) % (high - low + 1))
 
@@ -524,7 +524,7 @@ def bitwise(symbol, a, b) -> Expr:
 
 
 def inverted(value) -> Expr:
-    """``~``: a condition turned round, or the bits of an integer."""
+    """``~``: the negation of a condition, or of the bits of an integer."""
     if _is_condition(value, "~"):
         return node("not", condition(value), type="bool")
     return node("bitnot", expression(value))

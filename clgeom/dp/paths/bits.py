@@ -1,7 +1,7 @@
-"""Many cells in a word: the tables of the longest common subsequence and of the edit distance, bit by bit.
+"""Many cells in a word: the tables of the longest common subsequence and of the edit distance, as bits.
 
-Both tables change by at most one from a row to the next, so that a column is a few bits for each row, and a handful of
-operations on words fill 32 or 64 cells. The answers are exact, as those of the equations; these are only faster.
+In both tables neighbouring cells of a column differ by at most one. So one or two bits hold a cell, and a few
+operations on words fill 32 or 64 cells. The results are exact and equal those of the equations.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Series, Step, allocate, fill, read, run, write
+from clgeom.runtime.launch import allocate, fill, read, run, write
+from clgeom.runtime.plan import Plan, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -18,9 +19,9 @@ from clgeom.runtime.tuning import select
 PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}
 #: Columns of a tile, in blocks of 32.
 BLOCKS = {"group": 32, "serial": 64}
-#: Steps of the traceback in a launch: one after the other, each up to a microsecond on a GPU.
+#: Steps of the traceback in a launch: they are sequential, and each takes up to a microsecond on a GPU.
 STEPS = 1 << 17
-#: Masks of up to so many bytes are held in local memory, where neighbours read different banks.
+#: Most bytes of masks that are held in local memory, where neighbours read different banks.
 LOCAL_BYTES = 16384
 #: Most bytes of kept words of a piece of the table, for the traceback: wide pieces keep GPUs busy, and CPUs are quicker
 #: with memory that they have touched before (PoCL, 150,000 x 170,000: 64 MiB 1.5 s, 1 GiB 1.3 to 10 s).
@@ -32,7 +33,7 @@ def as_codes(a, b):
 
     Symbols that only one sequence has need no number of their own: they match nothing.
     """
-    if a.dtype == b.dtype and a.dtype.itemsize == 1:  # letters: count instead of sort
+    if a.dtype == b.dtype and a.dtype.itemsize == 1:  # few possible symbols: count instead of sort
         both = np.bincount(a.view(np.uint8), minlength=256) + np.bincount(b.view(np.uint8), minlength=256)
         number = (np.cumsum(both > 0) - 1).astype(np.uint8)
         return number[a.view(np.uint8)], number[b.view(np.uint8)], int((both > 0).sum())
@@ -99,7 +100,7 @@ class Pair:
             Of the last column: lcs: a bit where the length does *not* grow. edit: where the distance grows, then where
             it falls.
         pyopencl.Buffer
-            With `keep` the words of every column, those of the same rows side by side.
+            With `keep` the words of every column; words of the same rows are contiguous.
         """
         session, m = self.session, stop - first
         rows = self.n if rows is None else rows

@@ -1,7 +1,7 @@
-"""The path for equations that read only the row before: several rows a launch, from local memory or caches.
+"""The path for equations that read only the row before: several rows per launch, in local memory or caches.
 
-The dependence offsets of each row are known before the fill, from constants or from the data (weights, for instance). A
-tile with margins of their sums over the rows of a launch needs nothing of its neighbours.
+The dependence offsets of each row are known before the fill, from constants or from data such as weights. A tile has
+margins as wide as the sums of these offsets over the rows of a launch, so it needs no data of its neighbours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.runtime import launch
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -29,11 +29,11 @@ FUSED, DIRECT = "dp/paths/rows_fused", "dp/paths/rows_direct"
 ALIGN = 32
 #: A margin is at most 1 / MARGIN of a tile; a launch has at most MOST_ROWS rows.
 MARGIN, MOST_ROWS = 2, 64
-#: How much faster rows are here than cell by cell, see `work.OPERATIONS`.
+#: Speed of this path relative to cell by cell, see `work.OPERATIONS`.
 RATE = 4
-#: For a row that may read any column.
+#: Offset for a row that may read any column.
 UNBOUNDED = 1 << 30
-#: Columns on each side that tiles read and do not compute: few sizes, for each costs a build.
+#: Columns on each side of a tile that are read and not computed: few sizes, since each is a build.
 GUARDS = (0, 64, 1024)
 #: Bytes of local memory that a tile may fill.
 LOCAL_BYTES = 48 << 10
@@ -99,7 +99,7 @@ class Launches(NamedTuple):
 
 
 def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
-    """Farthest column offsets that each row reads to the left and to the right, in the order of filling."""
+    """Largest dependence offsets of each row to the left and to the right, in the order of filling."""
     n, m = job.shape
     reach = job.equation.reach
     if isinstance(reach, Near):
@@ -234,7 +234,7 @@ class Rows:
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
         most = most_cells(self.job, rate=RATE)
-        # cells of a margin may hold anything, and would seem to have undeclared reads
+        # cells of a margin may hold any value, and would report undeclared reads
         parts = (
             Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards, max(most // m, 1))
         )
@@ -261,7 +261,7 @@ class Rows:
         return series
 
     def on_cpu(self, policy):
-        """Launches for CPUs: several rows each, by work-items that share the columns, or by one if that is sooner."""
+        """Launches for CPUs: several rows each, by work-items that share the columns, or by one if that is faster."""
         job, (n, m) = self.job, self.job.shape
         items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
         most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
@@ -322,7 +322,7 @@ def shape_of(job, policy, left, right):
         waves = ceil_div(ceil_div(m, max(int(core), 1)), job.session.profile.compute_units)
         return count * LAUNCH_GPU + n * waves * (ROW_GPU + ITEM_GPU * policy.tile)
 
-    halvings = range(0, policy.items_per_thread.bit_length(), 2)  # few, for each size costs a build
+    halvings = range(0, policy.items_per_thread.bit_length(), 2)  # few, since each size is a build
     sizes = [replace(policy, items_per_thread=policy.items_per_thread >> by) for by in halvings]
     fitting = [size for size in sizes if size.tile * each <= room * 5 // 6 and size.tile >= 4 * ALIGN]
     fitting = fitting or [replace(policy, wg_size=max(policy.wg_size, ALIGN), items_per_thread=4)]

@@ -1,7 +1,7 @@
 """The path for equations that split (i, j) at the best k: M(i, k) + M(k + 1, j), as in chains of matrices.
 
-Splits at a k between two tiles are a product of matrices, with min and + in place of + and *: all of the work but the
-tiles on the diagonal, which go cell after cell.
+Splits at a k between two tiles are a product of matrices, with min and + instead of + and *. This is all of the work
+except the tiles on the diagonal, which are filled cell by cell.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 NAME = "splits"
 EMPTY, PRODUCT, FINISH = "dp/paths/split_empty", "dp/paths/split_product", "dp/paths/split_finish"
-#: Groups of a product for each compute unit: short diagonals are cut into parts.
+#: Groups of a product for each compute unit; short diagonals are divided into parts to get them.
 GROUPS_PER_UNIT = 4
-#: Local memory that a tile may fill, and private memory of an item of a CPU.
+#: Most bytes of local memory for a tile, and of private memory for a work-item of a CPU.
 LOCAL_BYTES, PRIVATE_BYTES = 48 << 10, 32 << 10
-#: Rows of the table begin at multiples of so many cells.
+#: The pitch of a table is a multiple of so many cells.
 PITCH = 32
 #: Rows so far apart, or a multiple, fall on the same lines of a CPU's cache.
 ALIASED = 1024
@@ -165,7 +165,7 @@ def fill(job: Job) -> Filled:
     n, m = frame.shape
     tile, product, finish = shapes_of(job)
     decided = equation.decisions is not None and job.keep in ("table", "decisions")
-    track = decided or dtype.kind == "f"  # of two zeros the one of the lower k
+    track = decided or dtype.kind == "f"  # of 0.0 and -0.0, the one with the lower k
     buffers = {"table": launch.allocate(session, n * frame.pitch * dtype.itemsize)}
     table = frame.store(job, buffers["table"], dtype)
     decisions, kept = None, ()

@@ -16,16 +16,16 @@ from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
 from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.tuning import select
 
 NAME = "stages"
 KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
-#: Above the last index of every stage.
+#: A bound above the last index of every stage.
 ALL_CELLS = np.uint32(2**32 - 1)
-#: Numbers in `faults`: first stage with a fault + 1, first index in it, and of that cell the kind of fault and (a, b).
+#: Length of `faults`: first stage with a fault + 1, first index in it, the kind of fault of that cell, and (a, b).
 FAULTS = 5
-#: What is noted of an undeclared read: whether there was one, then row and column of the cell, and of what it read.
+#: Length of the note of an undeclared read: whether there was one, row and column of the cell, and of the cell read.
 UNDECLARED = 5
 #: Kinds of faults, as in dp/dp_check.h.
 RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION, QUOTIENT = range(1, 10)
@@ -37,7 +37,7 @@ def applies(job: Job) -> bool:
 
 
 def is_quickest(job: Job) -> bool:
-    """Whether one group fills all rows (or columns) in one launch or a few: nothing else starts as fast.
+    """Whether one group fills all rows (or columns) in one launch or a few, which is the fastest path to start.
 
     H200, in ms: knapsack of 1000 x 999 0.9, as fused rows 2.9; 1000^2 binomial coefficients 0.6 and 1.2. PoCL: 1.1
     and 0.7, 0.5 and 0.35, for rows go in vectors there.
@@ -100,13 +100,11 @@ def _new_decisions(job: Job, layout):
         launch.fill(job.session, packed.buffer, np.uint32(0), n * packed.pitch // 4)
         return packed
     index = job.equation.decisions == "index"
-    return new_store(
-        job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of decisions"
-    )
+    return new_store(job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of choices")
 
 
 def ring_of(job: Job) -> int:
-    """Number of lines to hold when the table need not be kept; 0 for all of them."""
+    """Number of lines in memory when the table need not be kept; 0 for all of them."""
     reach, pattern = job.equation.reach, job.pattern
     if job.keep == "table" or job.check or not job.equation.reach_proven:
         return 0
@@ -127,7 +125,7 @@ def _stages_between(pattern: Pattern, di, dj):
 
 
 def run_stages(job: Job, policy, store, decisions, kept, ring):
-    """Run all stages of a job; raise what a checked one trapped."""
+    """Run all stages of a job; raise the error for a trapped fault."""
     try:
         return _run_stages(job, policy, store, decisions, kept, ring)
     except KernelBuildError:
@@ -155,7 +153,7 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
             params["equation"] = job.equation.text(wide=True, wraps=job.wraps)
             here = replace(step, kernel=WIDE, policy=group, params=params)
         planned = launches(job, group if wide else policy, begin, end, wide=wide)
-        parts.append(Series(here, whole.places, planned.numbers, planned.groups))
+        parts.append(Series(here, whole.indices, planned.numbers, planned.groups))
     result = job.run(Plan(*parts), **buffers)
     if job.check:
         raise_first(job, whole, result, buffers)
@@ -166,7 +164,7 @@ class OneStep(NamedTuple):
     """A step that fills stages; the indices of its arguments first, last, low, high; and its memory for faults."""
 
     step: Step
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     faults: Scratch
 
 
@@ -204,7 +202,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
         buffers["kept"] = launch.allocate(job.session, kept.nbytes)
         launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
     args += [np.int32(n), np.int32(m)]
-    places = tuple(range(len(args), len(args) + 4))
+    indices = tuple(range(len(args), len(args) + 4))
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
     if checked:
@@ -213,14 +211,14 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
         launch.write(job.session, buffers["faults"], NO_FAULT)
     moved = 2 * n * m * job.equation.dtype.itemsize
     step = Step(KERNEL, policy, (*args, *job.arguments), 1, params, moved, job.options)
-    return OneStep(step, places, faults)
+    return OneStep(step, indices, faults)
 
 
 def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
     """Raise the error for the first fault that checked stages have noted, if there is one."""
     stage, index = result.read(whole.faults)[:2].tolist()
     if stage:
-        only, first = [*whole.step.args], whole.places[0]
+        only, first = [*whole.step.args], whole.indices[0]
         only[first : first + 4] = np.int32(stage - 1), np.int32(stage), np.uint32(index), np.uint32(index + 1)
         only[first + 5 : first + 7] = np.int32(known), np.int32(index)
         again = replace(whole.step, args=tuple(only))
@@ -229,7 +227,7 @@ def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
 
 
 def is_declared(job: Job) -> bool:
-    """Whether what the job's equation reads is only declared: then the paths that rely on it note undeclared reads."""
+    """Whether the dependences are declared and not proven. Paths that rely on them then trap undeclared reads."""
     return not job.equation.reach_proven
 
 
@@ -241,12 +239,12 @@ def new_undeclared(job: Job):
 
 
 def raise_undeclared(job: Job, buffer) -> None:
-    """Raise `DependencyError` if a cell has read what was not declared."""
+    """Raise `DependencyError` if a cell made an undeclared read."""
     found, *numbers = launch.read(job.session, buffer, np.int32, UNDECLARED).tolist()
     if found:
         cell, read = tuple(numbers[:2]), tuple(numbers[2:])
         error = DependencyError(
-            f"Cell {cell} of {job.equation.name} reads cell {read}, which is beyond the reach declared for it, "
+            f"Cell {cell} of {job.equation.name} reads cell {read}, which is outside the dependences declared for it, "
             f"{job.equation.reach}: {cell} -> {read}."
         )
         error.cell, error.read = cell, read
@@ -310,10 +308,10 @@ def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
     if wide:
         together, groups = counts == 1, counts
         cap = np.iinfo(np.int32).max
-        cells = np.full(len(stages), cap)  # a group for each cell: few
+        cells = np.full(len(stages), cap)  # few cells: a group for each
         each = np.full(len(stages), work_of(job.equation).most(max(job.shape)) / policy.wg_size)
     else:
-        # a cell that loops is worth a work-item of its own
+        # a cell with a loop gets its own work-item
         tile = policy.wg_size if job.equation.loops else policy.tile
         cap = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
         groups = np.clip(-(-counts // tile), 1, cap)
@@ -331,7 +329,7 @@ def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
     last, parts, counts, groups = np.append(first[1:], end), parts[begins], counts[begins], groups[begins]
     if parts.max() == 1:
         return Launches(first, last, np.zeros_like(first), np.full_like(first, ALL_CELLS), groups)
-    # the parts of a stage are as long as each other, but for rounding
+    # all parts of a stage have the same length, up to rounding
     which = np.repeat(np.arange(len(first)), parts)
     part = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
     low, high = (counts[which] * at // parts[which] for at in (part, part + 1))
@@ -364,6 +362,6 @@ def fault(job: Job, cell, kind, a, b):
     else:
         count = job.equation.decisions
         least, most = (-1, max(job.shape)) if count == "index" else (0, count - 1)
-        error = InvalidInput(f"{where} decides {a}, and a decision is from {least} to {most}.")
+        error = InvalidInput(f"{where} chooses {a}, and a choice is from {least} to {most}.")
     error.cell = cell
     return error

@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit
 from clgeom.runtime import launch
 from clgeom.runtime.call import unrecorded
-from clgeom.runtime.launch import Plan, Step
+from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.tuning import select
 
 KERNEL = "dp/paths/ticket_probe"
@@ -56,15 +56,15 @@ def _probe(session) -> bool:
 
 
 def require(session, policy) -> None:
-    """Raise `DeviceLimit` unless the groups of one launch may wait for each other."""
+    """Raise `DeviceLimit` unless the groups of one launch, of a policy that asks for it, may wait for each other."""
     name = session.profile.name
     if policy.wg_size == 1:
         raise DeviceLimit(
-            f"launches='single' needs groups of several work-items, and on {name} tiles go to one each. "
-            f"Leave it at 'many'."
+            f"A TilePolicy with launches='single' needs groups of several work-items, and on {name} tiles go to one "
+            f"each. Leave it at 'many'."
         )
     if not are_safe(session):
         raise DeviceLimit(
-            f"launches='single' needs groups that see what others write while they run, and a probe found that those "
-            f"of {name} do not. Leave it at 'many'."
+            f"A TilePolicy with launches='single' needs groups that see what others write while they run, and a probe "
+            f"found that those of {name} do not. Leave it at 'many'."
         )

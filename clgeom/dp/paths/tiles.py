@@ -21,7 +21,7 @@ from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import TilePolicy, ceil_div
 from clgeom.runtime.tuning import select
 
@@ -324,13 +324,11 @@ def fill(job: Job, *, waited=False) -> Filled:
     n, m = job.shape
     dtype = job.equation.dtype
     sweep = Sweep.of(job, flips_for(job))
-    wanted = sweep.policy.launches == "single" and sweep.policy.wg_size > 1 and not waited
-    if wanted and not job.single and tickets.are_safe(job.session):
-        job = replace(job, single=True)
+    single = sweep.policy.launches == "single" and not waited
     flip_rows, flip_columns = sweep.flips
     buffers, kept = {}, Scratch("last", dtype, sweep.edge_pitch)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
-    if job.single:
+    if single:
         tickets.require(job.session, sweep.policy)
         strips = ceil_div(n, sweep.strip)
         buffers["progress"] = tickets.new_counters(job.session, 1 + strips + 1)
@@ -352,20 +350,20 @@ def fill(job: Job, *, waited=False) -> Filled:
         decisions = new_packed(job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
         buffers["decisions"] = decisions.buffer
         args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
-    params = {**sweep.params(job, last=not sweep.table), "single": job.single}
+    params = {**sweep.params(job, last=not sweep.table), "single": single}
     moved = dtype.itemsize * (
-        n * m * sweep.table + sweep.edges * sweep.rows + (0 if job.single else 2 * sweep.state * sweep.columns)
+        n * m * sweep.table + sweep.edges * sweep.rows + (0 if single else 2 * sweep.state * sweep.columns)
     )
     groups = ceil_div(n, sweep.strip)  # of one launch
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
-    result = job.run(Plan(step if job.single else Series(step, (2, 3), *sweep.launches())), **buffers)
-    if job.single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
+    result = job.run(Plan(step if single else Series(step, (2, 3), *sweep.launches())), **buffers)
+    if single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
         warn(
             f"The groups of one launch on {job.session.profile.name} waited too long for each other: "
             f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
             DeviceWarning,
         )
-        return fill(replace(job, single=False), waited=True)
+        return fill(job, waited=True)
     if stages.is_declared(job):
         stages.raise_undeclared(job, buffers["undeclared"])
     last = None if sweep.table else sweep.in_order(result.read(kept))

@@ -2,7 +2,7 @@
 
 from clgeom.lazy import lazy_names
 
-TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+TYPE_CHECKING = False  # as in typing, whose import takes longer than this whole module
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "allocation": (

@@ -1,4 +1,4 @@
-"""The best over an index, and where it is: one loop for both."""
+"""The best value over an index and the index of it, in one loop."""
 
 from clgeom.dp.language.functions import argmax_over, argmin_over, index, max_over, min_over
 

@@ -44,7 +44,7 @@ class Binomial:
 
 
 def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: DeviceLike = None) -> Binomial:
-    """The binomial coefficient C(n, k): in how many ways k of n things can be chosen.
+    """The binomial coefficient C(n, k): the number of ways to choose k of n things.
 
     Parameters
     ----------

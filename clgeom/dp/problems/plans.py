@@ -1,4 +1,4 @@
-"""Plans over years, customers and ways: how much of something to use at each step.
+"""Plans over years, customers and routes: the amount to use at each step.
 
 The study's table has only the names and patterns of these problems; the equations are the usual ones for the names.
 """
@@ -19,7 +19,7 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 INF = float("inf")
-#: Cells that a table may have; what is left of several things together soon needs many.
+#: Most cells of a table; the amounts left of several goods together soon need many.
 MOST_CELLS = 1 << 26
 
 
@@ -369,7 +369,7 @@ def transportation(
     )
     if int(supplies.sum()) < int(demands.sum()):
         return Allocation(INF)
-    supplies = np.minimum(supplies, demands.sum())  # nobody takes more
+    supplies = np.minimum(supplies, demands.sum())  # no customer takes more
     width = int(supplies.max()) + 1
     cells = width * int(np.prod([int(d) + 1 for d in demands], dtype=object))
     if cells * (rows * columns + 1) > MOST_CELLS:

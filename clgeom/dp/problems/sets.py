@@ -1,4 +1,4 @@
-"""Sets in place of numbers: bit x of a column is set when thing x is in its set."""
+"""Sets as columns: bit x of a column is set when element x is in the set."""
 
 from __future__ import annotations
 

@@ -496,7 +496,7 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     if lengths.shape != (n, n) or (lengths == -INF).any():
         raise arguments.wrong(caller, "lengths", "square, without -inf", f"shape {lengths.shape}")
     source = arguments.whole(source, "source", caller=caller, most=n - 1)
-    # one column more than paths have edges: if anything is shorter there, a circle makes it so
+    # one column more than a path has edges: a shorter path there contains a cycle
     last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
     if not np.array_equal(last[:, n - 1], last[:, n]):
         raise InvalidInput("The 'lengths' parameter of shortest_paths must be free of circles of negative length.")
@@ -517,7 +517,7 @@ def _nim(M, i, j, upto):
 
 #: One row; column j: the number j of Fibonacci.
 FIBONACCI = Equation(_fibonacci, dtype="int64", pattern="CLR", name="fibonacci")
-#: One row; column j: whether who takes first from j can take the last.
+#: One row; column j: whether the player who moves first with j things can take the last one.
 NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 

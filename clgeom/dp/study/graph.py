@@ -1,7 +1,7 @@
 """The dependency graph of an equation on a small table: the cells that each cell reads, and the orders of filling.
 
 A vertex is a cell; an edge goes from a cell to one that it reads. Building the graph costs more than filling the table,
-so this module is for study: it defines when a pattern is right, and shows it.
+so this module is for study: it defines when a pattern is correct, and shows it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Plan, Scratch, Step, allocate, fill, read, run, write
+from clgeom.runtime.launch import allocate, fill, read, run, write
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DeviceLike, NDArray, Shape
@@ -91,7 +92,7 @@ class DependencyGraph:
             If a cell depends on itself; names the cells of such a cycle.
         """
         # Algorithm 1 of the study: the base cases of the remaining graph are the next stage, and are removed. A cell
-        # becomes a base case when the last cell that it reads is removed, so every edge is looked at once.
+        # becomes a base case when the last cell that it reads is removed, so every edge is visited once.
         unread = np.diff(self.starts)
         sources = np.repeat(np.arange(self.cells), unread)
         readers = sources[np.argsort(self.targets, kind="stable")]
@@ -351,7 +352,7 @@ def fill_by_stages(
 
 
 def probe_cells(equation, shape, numbers, *, seeds, values, device=None, caller="infer_pattern") -> np.ndarray:
-    """The regions that cells read whose neighbours hold made-up values: a mask for each, bit 3 * row + column.
+    """For each cell a mask of the regions that it reads, bit 3 * row + column, with made-up values in its neighbours.
 
     `numbers` are of cells, row by row, of a table of any size. Rows and columns count 0 before, 1 same, 2 after.
     """
@@ -386,7 +387,7 @@ class Cells:
         return buffer
 
     def launch(self, mode, buffers, count, *, first=0, rounds=(1,), round=None, capacity=0, masks="nothing"):
-        """Run the kernel once for each of `rounds`; buffers that this mode does not use are a word of memory."""
+        """Run the kernel once for each of `rounds`; buffers that this mode does not use have one word."""
         policy = select(self.session.profile, "dp/study/graph_cells")
         params = {
             "mode": mode,
@@ -424,7 +425,7 @@ class Cells:
             return run(self.session, plan, nothing=allocate(self.session, 8), **buffers, **self.bound)
 
 
-#: Reads that a cell is given room for at first; rounds between two looks at what is left.
+#: Initial capacity for reads of a cell; rounds between two checks for cells that are left.
 FIRST_CAPACITY, ROUNDS = 16, 32
 
 
@@ -457,7 +458,7 @@ def _watch(equation, shape, parameters, device, caller):
     starts = np.concatenate([[0], np.cumsum(np.bincount(pairs // total, minlength=total))])
     graph = DependencyGraph((n, m), starts, pairs % total)
     if left:
-        _ = graph.depths  # raises the error that names the circle
+        _ = graph.depths  # raises the error that names the cycle
     table = read(cells.session, buffers["table"], equation.dtype, total).reshape(n, m)
     return graph, table
 

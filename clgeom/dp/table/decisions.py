@@ -1,4 +1,4 @@
-"""Choices packed into 1, 2, 4 or 8 bits: they keep the traceback when the table itself is not kept."""
+"""Choices packed into 1, 2, 4 or 8 bits, for a traceback without the table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PackedStore:
     pitch : int
         Bytes of a row.
     flip_rows, flip_columns : bool
-        The last row, or column, is held first.
+        Whether the last row, or column, is stored first.
     """
 
     session: object
@@ -53,7 +53,7 @@ class PackedStore:
         return np.dtype(np.uint8)
 
     def _rows(self, first, count):
-        """Rows in the order in which they are held, unpacked."""
+        """Rows in their order in memory, unpacked."""
         n, m = self.shape
         packed = launch.read(self.session, self.buffer, np.uint8, count * self.pitch, first * self.pitch)
         packed = packed.reshape(count, self.pitch)

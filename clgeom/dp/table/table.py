@@ -17,11 +17,12 @@ from clgeom.dp.patterns import before, offset
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES, c_name
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, read, run, write
+from clgeom.runtime.launch import allocate, read, run, write
+from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DTypeLike, NDArray
 
-#: Launches of a resumed function between two reads of whether it is done.
+#: Launches of a resumed function between two checks whether it is done.
 RESUMED = 4
 #: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
@@ -415,7 +416,7 @@ class Table:
             if store is not None:
                 readers[name] = store.reader(name)
             elif _uses(bare, name):
-                what = "cells" if name == "M" else "decisions"
+                what = "cells" if name == "M" else "choices"
                 raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={self.keep!r} does not hold them.")
         out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
         pointers = [a for reader in readers.values() for a in reader.arguments]

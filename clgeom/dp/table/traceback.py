@@ -1,7 +1,7 @@
 """Checkpointed traceback: follow the choices of a table from its corner, with memory for a few rows.
 
-The table is filled once, and the last row of each band of rows is held. Then, from the lowest band upwards, a band is
-filled again from the row above it, its choices are kept, and the traceback goes on through them.
+The first fill keeps the last row of each band of rows, the checkpoint. Then, from the lowest band upwards, each band is
+filled again from the checkpoint above it with all choices kept, and the traceback continues through them.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from clgeom.dp.table.decisions import packed_pitch
 from clgeom.errors import InvalidInput
 from clgeom.runtime import launch
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import Plan, Scratch, Series, Step
+from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 
-#: Steps back of a launch: one after the other, each up to a microsecond on a GPU.
+#: Steps of the traceback in a launch: they are sequential, and each takes up to a microsecond on a GPU.
 STEPS = 1 << 17
-#: Bytes of the choices of a band.
+#: Most bytes of the choices of a band.
 BAND_BYTES = 1 << 28
 
 
@@ -72,7 +72,7 @@ def traceback(
     Parameters
     ----------
     equation : Equation
-        One that reads near cells and returns its choice (``decisions``), one of up to 256.
+        An equation with near dependences only, which returns one of up to 256 choices (``decisions``).
     shape : tuple of int
         Rows and columns.
     moves : sequence of (int, int) or None
@@ -102,7 +102,7 @@ def traceback(
     moves = _moves(moves, equation, job.pattern, caller)
     if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
-            f"{caller} needs an equation that reads near cells of one corner. {equation.name} reads {equation.reach}."
+            f"{caller} needs an equation with near dependences in one quadrant. {equation.name} reads {equation.reach}."
         )
     if tiles.flips_for(job, filter(None, moves)) is None:
         raise InvalidInput(
@@ -125,7 +125,7 @@ def traceback(
 
 def _job(equation, shape, values, device, parameters, caller) -> Job:
     if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
-        raise InvalidInput(f"{caller} needs an equation with up to 256 decisions. Got {equation.decisions} instead.")
+        raise InvalidInput(f"{caller} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=caller)
     held = check_values(equation, given_values(values, parameters, caller=caller), caller=caller)
     session = as_session(device)
@@ -151,7 +151,7 @@ def _moves(moves, equation, pattern, caller):
         found.append(move)
     if len(found) != equation.decisions:
         raise InvalidInput(
-            f"The 'moves' parameter of {caller} must have one entry for each of {equation.decisions} decisions. "
+            f"The 'moves' parameter of {caller} must have one entry for each of {equation.decisions} choices. "
             f"Got {len(found)} instead."
         )
     return tuple(found)
@@ -191,7 +191,7 @@ def _traced(job, moves, band_bytes) -> Traceback:
     while min(cursor[:2]) >= 0:
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
-        # a band is a table of its own, as far to the right as the traceback has come
+        # a band is filled as a separate table, up to the column that the traceback has reached
         here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False)
         launches, groups = here.launches()
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)

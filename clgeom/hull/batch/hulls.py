@@ -1,11 +1,11 @@
 """Convex hulls of many groups of points in one call.
 
-A small group is a job for one work-item (``batch_hulls``). A piece of a larger one is, too, on a CPU; on a GPU it is
-one for a work-group (``batch_tiles``). The vertices that the pieces of a group leave are, gathered, the points of the
-next round, until the group is in one piece. Where that leaves too much, as on a circle, ``batch_crowded`` or
-`convex_hull` finishes the group.
+One work-item solves a small group (``batch_hulls``). A larger group is cut into pieces. One work-item solves a piece
+on a CPU, one work-group on a GPU (``batch_tiles``). The vertices of all pieces are gathered: they are the points of the
+next round. Rounds end when the group is in one piece. ``batch_crowded`` or `convex_hull` solves a group whose pieces
+keep most of their points, as on a circle.
 
-    offsets ─> jobs ─────hulls─────> vertices at the beginning of each group's place, counts, areas, perimeters
+    offsets ─> jobs ─────hulls─────> vertices at the beginning of each group's slots, counts, areas, perimeters
                  ^─── pieces <─── groups that were cut    │
                                                 scan, batch_emit ──> vertices one after another, offsets
 """
@@ -38,7 +38,8 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import Plan, Scratch, Step, as_array, run, to_array
+from clgeom.runtime.launch import as_array, run, to_array
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, NDArray, Nonfinite
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """What the public functions take alike."""
+        """Options that the public functions have in common."""
 
         collinear: Collinear
         nonfinite: Nonfinite
@@ -175,7 +176,7 @@ def convex_hulls_by_label(
 
 
 def _accepted_offsets(offsets, n, *, caller):
-    """Offsets checked, as int64; those on a device as they are, for kernels check them."""
+    """Checked offsets as int64; offsets on a device unchanged, since kernels check them."""
     array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", caller=caller)
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
         raise InvalidInput(
@@ -188,7 +189,7 @@ def _accepted_offsets(offsets, n, *, caller):
 
 
 def _integers(values, name, shape, *, caller):
-    """``numpy.asarray`` of what shall be integers, with our error; masked entries are none."""
+    """Values as a NumPy array in native byte order; `InvalidInput` for masked entries and for what is no array."""
     unmasked(values, name, caller=caller)
     try:
         array = np.asarray(values)
@@ -200,7 +201,7 @@ def _integers(values, name, shape, *, caller):
 
 
 def _grouped(labels, points, call):
-    """(order, offsets, labels): which points come in which group, None when they are grouped as they are."""
+    """(order, offsets, labels): an order that sorts by label (None if the labels ascend), and the distinct labels."""
     caller, n = call.caller, len(points)
     on_device = is_device_array(labels)
     array = labels if on_device else _integers(labels, "labels", "(n,)", caller=caller)
@@ -231,7 +232,7 @@ def _grouped(labels, points, call):
 
 
 def _grouped_on_device(labels, call):
-    """`_grouped` for points and labels that are on the device: the order stays there. None if a label is negative."""
+    """`_grouped` for points and labels on the device, with `order` on the device. None if a label is negative."""
     session, n = call.session, len(labels)
     order = argsort(labels, device=session)
     ordered = picked_on_device(session, labels, order, caller=call.caller)
@@ -250,22 +251,22 @@ def _grouped_on_device(labels, call):
 
 
 class _Call:
-    """What the public calls share: the checked choices, and the way from points and offsets to the batch."""
+    """A call of a public function: its checked options, and the steps from points and offsets to a `HullBatch`."""
 
     def __init__(self, caller, points, collinear, nonfinite, device, profile):
         self.caller, self.nonfinite, self.profile = caller, nonfinite, profile
         one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
         if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
-        self.keep = collinear == "keep"
+        self.keep_collinear = collinear == "keep"
         self.session = session_of(points, device)
 
     def answer(self, points, offsets, order=None) -> HullBatch:
-        """The hulls of groups of points. `order`: they are groups of ``points[order]`` rather."""
+        """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
         on_device, sizes = is_device_array(points), offsets
         self.queue = (points.queue if on_device else None) or self.session.queue
         left, kept = leave_out(points, nonfinite=self.nonfinite, caller=self.caller)
-        numbers = order  # of the points left, in groups; None for 0, 1, 2 ..
+        numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
         if kept is None or len(kept) == len(points):
             left, kept = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points, None
         if kept is not None:
@@ -286,8 +287,8 @@ class _Call:
             left = self._ordered(left, order)
         with recording(self.profile) as phases:
             solved = self._solved(left, offsets, on_device and is_device_array(left))
-        places, corners, offsets, areas, perimeters = solved
-        vertices = places if numbers is None else self._numbered(numbers, places)
+        indices, corners, offsets, areas, perimeters = solved
+        vertices = indices if numbers is None else self._numbered(numbers, indices)
         if on_device and not is_device_array(vertices):
             results = self.uploaded(vertices, corners, offsets, areas, perimeters)
             vertices, corners, offsets, areas, perimeters = results
@@ -299,12 +300,12 @@ class _Call:
             corners,
             phases=tuple(phases),
             session=self.session,
-            keep=self.keep,
+            keep_collinear=self.keep_collinear,
             group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
         )
 
     def _solved(self, points, offsets, on_device):
-        """`_solve` for all groups, in parts that one allocation holds."""
+        """`_solve` for all groups, in parts that each fit in one allocation."""
         most_points, most_groups = _limits(self.session.profile, points.dtype)
         if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
             return _solve(self, as_device_points(self.session, points, caller=self.caller), offsets, on_device)
@@ -314,26 +315,26 @@ class _Call:
         return _joined([_solve_part(self, points, offsets, *part) for part in parts])
 
     def _ordered(self, points, order):
-        """points[order], where the points are."""
+        """points[order], on the host or on the device as `points` are."""
         if not is_device_array(points):  # rows as single values: NumPy moves those five times as fast
             rows = points.view(np.complex128 if points.dtype.itemsize == 8 else np.complex64)
             return np.take(rows, order).view(points.dtype).reshape(-1, 2)
         order = order if is_device_array(order) else np.asarray(order, np.uint32)
         return picked_on_device(self.session, points, order, caller=self.caller)
 
-    def _numbered(self, numbers, places):
-        """numbers[places], where the places are."""
-        if not is_device_array(places):
-            return np.take(numbers, places)
+    def _numbered(self, numbers, indices):
+        """numbers[indices], on the host or on the device as `indices` are."""
+        if not is_device_array(indices):
+            return np.take(numbers, indices)
         if is_device_array(numbers):
             with failures(self.session.device, "convert indices"):
                 table = numbers.astype(np.int64)
         else:
             table = to_array(self.session, np.asarray(numbers, np.int64))
-        return picked_on_device(self.session, table, places.view(np.uint64), caller=self.caller)
+        return picked_on_device(self.session, table, indices.view(np.uint64), caller=self.caller)
 
     def uploaded(self, *results):
-        """Results as arrays on the device that the points came on."""
+        """Results as arrays on the device of the points."""
         return tuple(to_array(self.session, result, queue=self.queue) for result in results)
 
     def refuse(self):
@@ -341,17 +342,17 @@ class _Call:
         refuse_nonfinite(as_device_points(self.session, self.given, caller=self.caller), caller=self.caller)
 
 
-# Parts that one allocation holds --------------------------------------------------------------------------------
+# Parts that fit in one allocation -------------------------------------------------------------------------------
 
 
 def _limits(profile, dtype):
-    """How many points, and how many groups with two numbers of 8 bytes each, one run takes."""
+    """The most points of one run, and the most groups (two numbers of 8 bytes each)."""
     (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
     return most_points, min(max(profile.max_alloc_bytes // 16, 1), MOST_POINTS)
 
 
 def _parts(offsets, most_points, most_groups):
-    """(first, last) of runs of groups that one run takes, and of groups that are too large for any, each alone."""
+    """(first, last) of ranges of groups that fit in one run. A group that is too large for a run has its own range."""
     first = 0
     while first < len(offsets) - 1:
         last = int(np.searchsorted(offsets, offsets[first] + most_points, side="right")) - 1
@@ -361,13 +362,13 @@ def _parts(offsets, most_points, most_groups):
 
 
 def _solve_part(call, points, offsets, first, last):
-    """`_solve` for the groups from first to last; `convex_hull` for one that is too large."""
+    """`_solve` for the groups first <= i < last; `convex_hull` for one group that is too large."""
     begin, end = int(offsets[first]), int(offsets[last])
     if end - begin <= _limits(call.session.profile, points.dtype)[0]:
         array = as_device_points(call.session, points[begin:end], caller=call.caller)
-        places, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
-        return places + begin, *rest
-    collinear = "keep" if call.keep else "drop"
+        indices, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
+        return indices + begin, *rest
+    collinear = "keep" if call.keep_collinear else "drop"
     try:
         hull = convex_hull(points[begin:end], collinear=collinear, device=call.session)
     except InvalidInput:
@@ -380,10 +381,10 @@ def _solve_part(call, points, offsets, first, last):
 
 def _joined(parts):
     """The results of all parts, one after another."""
-    places, corners, offsets, areas, perimeters = zip(*parts)
+    indices, corners, offsets, areas, perimeters = zip(*parts)
     counts = np.concatenate([np.diff(part) for part in offsets])
     return (
-        np.concatenate(places),
+        np.concatenate(indices),
         np.concatenate(corners),
         np.append(0, np.cumsum(counts)),
         np.concatenate(areas),
@@ -392,7 +393,7 @@ def _joined(parts):
 
 
 def _solve(call, array, offsets, on_device):
-    """(places of vertices, their coordinates, offsets, areas, perimeters) of groups in one chunk of points."""
+    """(indices of vertices, their coordinates, offsets, areas, perimeters) of groups in one chunk of points."""
     groups = len(offsets) - 1
     if array.n > MOST_POINTS:
         raise DeviceLimit(f"{call.caller} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")

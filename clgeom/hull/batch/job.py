@@ -1,4 +1,4 @@
-"""The hulls of the groups of one chunk of points, on the device: jobs, pieces of large groups, results."""
+"""The hulls of the groups in one chunk of points: jobs, pieces of large groups, results."""
 
 from __future__ import annotations
 
@@ -16,20 +16,8 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import (
-    Plan,
-    Scratch,
-    Step,
-    allocate,
-    as_array,
-    fill,
-    in_place,
-    read,
-    run,
-    settle,
-    show_host,
-    write,
-)
+from clgeom.runtime.launch import allocate, as_array, fill, in_place, read, run, settle, show_host, write
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan
@@ -39,11 +27,11 @@ CUT, PIECES_OF, CROWDED = "hull/batch/batch_cut", "hull/batch/batch_pieces", "hu
 TILES = "hull/batch/batch_tiles"
 #: Kinds of jobs of batch_hulls.
 ALL, LISTED, PIECES = np.uint32(0), np.uint32(1), np.uint32(2)
-#: What a group costs a CPU beside its points, in points.
+#: Cost of a group on a CPU besides its points, in points.
 GROUP_COST = 16
-#: batch_tiles numbers the points of a piece in 16 bits.
+#: Most points of a piece: batch_tiles numbers them with 16 bits.
 MOST_OF_TILE = 1 << 16
-#: Positions are uint32.
+#: Most points: kernels index them with uint32.
 MOST_POINTS = (1 << 32) - (1 << 20)
 
 
@@ -53,7 +41,7 @@ def on_host(offsets):
 
 
 def checked_offsets(offsets, n, *, caller):
-    """Host offsets as int64 that start at 0, never descend and end at n; `InvalidInput` that names the first wrong."""
+    """Host offsets as int64. Raises `InvalidInput` unless they start at 0, never descend and end at n."""
     if offsets.dtype == np.uint64 and (offsets > n).any():
         raise _wrong_offset(offsets, int(np.argmax(offsets > n)), n, caller=caller)
     offsets = offsets.astype(np.int64, copy=False)
@@ -78,10 +66,11 @@ def _wrong_offset(offsets, k, n, *, caller):
 
 
 def worth_an_item(sizes, unit) -> int:
-    """The most points of a crowded group for one work-item, where all such groups are solved at once.
+    """The most points of a crowded group that one work-item solves; `convex_hull` solves the larger groups.
 
-    The larger ones go through `convex_hull` one after the other, each of which takes as long as a work-item with `unit`
-    points. The rest takes as long as its largest.
+    The work-items run at the same time, so they take as long as the largest of their groups. The calls of `convex_hull`
+    run one after the other, and each takes as long as a work-item with `unit` points. The result is the size with the
+    least sum of both.
     """
     sizes = np.sort(sizes)[::-1].astype(np.float64)
     costs = np.arange(len(sizes)) + sizes * np.log2(sizes + 1) / (unit * np.log2(unit + 1))
@@ -90,9 +79,9 @@ def worth_an_item(sizes, unit) -> int:
 
 
 class _Results:
-    """Memory for results of this shape, where the caller wants them: the host's own where a CPU computes.
+    """Memory for results of one shape: host memory for a CPU device and host points, else device memory.
 
-    Keeps no job: in a circle of references memory waits for the garbage collector, and each call takes new memory.
+    It holds no reference to the job. A reference cycle would keep the memory until the garbage collector runs.
     """
 
     def __init__(self, job, dtype, *shape):
@@ -103,7 +92,7 @@ class _Results:
         self.buffer = in_place(job.session, self.host) if self.host is not None else allocate(job.session, nbytes)
 
     def finished(self):
-        """The results, once all that was enqueued has run."""
+        """The results, after waiting for the queue."""
         if self.host is not None:
             show_host(self.session, self.buffer, self.host)
             return self.host
@@ -113,10 +102,10 @@ class _Results:
 
 
 class Job:
-    """The groups of one chunk of points, and the device memory that their hulls come to.
+    """The groups of one chunk of points, and the device memory for their hulls.
 
-    `slots` has a place for every point; a group's vertices stand at the beginning of its places. `counts` says how
-    many, for groups and then for pieces of groups.
+    `slots` has one entry for every point. The vertices of a group fill the first of its entries. `counts` has the
+    number of vertices of each group, then of each piece.
     """
 
     def __init__(self, call, array, offsets, groups, on_device):
@@ -127,29 +116,29 @@ class Job:
         self.policy = select(self.profile, HULLS, array.dtype, array.n)
         self.serial = self.policy.variant == "serial"
         self.capacity = self.policy.items_per_thread
-        # of groups with more points: those of a piece, and how many are solved at once for certain
+        # groups of more than `capacity` points: points of a piece, and the most points that a piece solves in any case
         self.tiles = None if self.serial else select(self.profile, TILES, array.dtype, array.n)
         self.piece = self.capacity if self.serial else min(self.tiles.tile, MOST_OF_TILE)
         self.solvable = self.capacity if self.serial else min(8 * self.tiles.wg_size, self.piece)
         self.measured = self.profile.fp64
         self.slots = allocate(self.session, 4 * array.n)
-        self.status = allocate(self.session, 8)  # something is not finite; groups that are stalled
+        self.status = allocate(self.session, 8)  # whether a coordinate is nonfinite; number of stalled groups
         fill(self.session, self.status, np.uint32(0), 2)
         self.areas = _Results(self, np.float64, groups) if self.measured else None
         self.perimeters = _Results(self, np.float64, groups) if self.measured else None
-        self.held = []  # arrays that kernels may read in place
+        self.held = []  # arrays whose memory kernels may read
 
     def run(self):
-        """(places of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
+        """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         try:
             return self._solved()
         except BaseException:
-            settle(self.session.queue)  # kernels may still write to arrays that would be freed
+            settle(self.session.queue)  # kernels may still write to arrays that are freed next
             raise
 
     def _solved(self):
         listed, large, count = self._sized()
-        pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # and one where a scan ends
+        pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # one more for the end of a scan
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
         if listed is None:
             step, buffers = self._hulls(ALL, self.groups, "starts")
@@ -165,16 +154,17 @@ class Job:
     # Sizes
 
     def _sized(self):
-        """(numbers of groups by size, of those that must be cut first, how many these are); makes `starts`.
+        """(groups ordered by size, groups that must be cut, how many must be cut); also sets `starts`.
 
-        The first stay None where the order that groups have is as good: among serial jobs, or if all are about alike.
+        The first is None where an order by size gains nothing: for serial jobs, or if all sizes are similar. The second
+        lists the groups to cut first; it is None if there is none.
         """
         if self.serial:
             self.offsets = checked_offsets(on_host(self.offsets), self.array.n, caller=self.call.caller)
             self.starts = self._given(self.offsets)
             large = np.flatnonzero(np.diff(self.offsets) > self.capacity)
             return None, self._given(large) if len(large) else None, len(large)
-        wrong, seen, large = (int(word) for word in self._looked_at())
+        wrong, seen, large = (int(word) for word in self._sizes_summary())
         if wrong <= self.groups:
             checked_offsets(on_host(self.offsets), self.array.n, caller=self.call.caller)
         if seen & (seen - 1) == 0 and not large:
@@ -193,8 +183,8 @@ class Job:
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed], large
 
-    def _looked_at(self):
-        """The summary of batch_sizes."""
+    def _sizes_summary(self):
+        """The summary of batch_sizes; also sets `starts` and `classes`."""
         types = (np.int32, np.int64, np.uint32, np.uint64)
         offsets = as_device_values(self.session, self.offsets, caller=self.call.caller, name="offsets", types=types)
         starts = Scratch("starts", np.uint32, self.groups + 1)
@@ -217,7 +207,7 @@ class Job:
     # Hulls
 
     def _hulls(self, kind, count, jobs, *, listed="status", ids="status"):
-        """A step of batch_hulls over so many jobs, and buffers for it; the caller binds "rows" and what it names."""
+        """A step of batch_hulls over `count` jobs, and its buffers. The caller binds "rows" and the names it passes."""
         buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
         if self.serial:
             bounds = self._bounds(count, even=kind == PIECES)
@@ -248,7 +238,7 @@ class Job:
             groups=groups,
             params={
                 **predicate_parameters(self.session, self.array.dtype),
-                "keep": self.call.keep,
+                "keep_collinear": self.call.keep_collinear,
                 "measures": self.measured,
             },
             bytes_moved=self.array.nbytes if kind != PIECES else 0,
@@ -256,13 +246,13 @@ class Job:
         return step, buffers
 
     def _bounds(self, jobs, *, even):
-        """Where each work-item's range of jobs begins, all about equally costly, and the end."""
+        """The first job of each work-item, then the number of jobs. All ranges cost about the same."""
         parts = min(self.policy.groups_per_unit * self.profile.compute_units, jobs)
         if even:
             return np.arange(parts + 1) * jobs // parts
         goals = np.arange(1, parts) * ((self.array.n + GROUP_COST * jobs) / parts)
         low, high = np.zeros(parts - 1, np.int64), np.full(parts - 1, jobs)
-        while (low < high).any():  # bisection: the cost of all groups before one never falls
+        while (low < high).any():  # bisection: costs of all groups before group k ascend with k
             middle = (low + high) // 2
             under = self.offsets[middle] + GROUP_COST * middle < goals
             low, high = np.where(under, middle + 1, low), np.where(under, high, middle)
@@ -271,7 +261,7 @@ class Job:
     # Groups in pieces
 
     def _pieces_solved(self, most, jobs, ids):
-        """A step that solves pieces, by work-items or by work-groups, and buffers for it, as `_hulls`."""
+        """A step that solves pieces, with one work-item or work-group each, and its buffers. See `_hulls`."""
         if self.serial:
             return self._hulls(PIECES, most, jobs, ids=ids)
         buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
@@ -296,20 +286,21 @@ class Job:
             groups=most,
             params={
                 **predicate_parameters(self.session, self.array.dtype),
-                "keep": self.call.keep,
+                "keep_collinear": self.call.keep_collinear,
                 "measures": self.measured,
             },
         )
         return step, buffers
 
     def _most_pieces(self, points, groups):
-        """What so many points of so many groups can come to."""
+        """An upper bound of the pieces of `groups` groups with `points` points in all."""
         return points // self.piece + min(groups, points)
 
     def _cut(self, large, groups):
-        """Solve groups of more points than one job takes; returns what `_crowded` does.
+        """Solve the groups that are too large for one job; returns the results of `_crowded`.
 
-        A round is one run: what the pieces of the last one left becomes the points, these are cut, the pieces solved.
+        Each round is one run. It gathers the vertices of the last round's pieces, cuts them into new pieces and solves
+        these.
         """
         parts, first = Scratch("parts", np.uint32, groups + 1), Scratch("first", np.uint32, groups + 1)
         memory = {
@@ -320,7 +311,7 @@ class Job:
         plan, alone, n, count = Plan(), [], self.array.n, np.uint32(groups)
         for rounds in itertools.count():
             most = self._most_pieces(n, groups)
-            jobs, places = Scratch("jobs", np.uint32, 4 * most), Scratch("places", np.uint32, most)
+            jobs, slot_of = Scratch("jobs", np.uint32, 4 * most), Scratch("slot_of", np.uint32, most)
             left = Scratch("left", np.uint32, most + 1)
             hulls, buffers = self._pieces_solved(most, jobs, "ids" if rounds else "status")
             plan += self._step(
@@ -353,7 +344,7 @@ class Job:
                 "sizes",
                 np.uint32(self.groups),
                 jobs,
-                places,
+                slot_of,
                 "counts",
             )
             plan += Plan(hulls) + self._scan("counts", self.groups, most + 1, left, "left_scan")
@@ -366,14 +357,14 @@ class Job:
                 return alone
             n = total
             ids, rows = Scratch("ids", np.uint32, n), Scratch("rows", self.array.dtype, 2 * n)
-            plan = Plan(self._emission(most, n, ids, np.uint32, starts="places_before", before="before"))
+            plan = Plan(self._emission(most, n, ids, np.uint32, starts="slots_before", before="before"))
             plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
             memory.pop("rows", None)
-            memory |= {"before": made[left], "places_before": made[places], "offsets_out": self.status}
+            memory |= {"before": made[left], "slots_before": made[slot_of], "offsets_out": self.status}
 
     def _crowded(self, made, groups, stalled):
-        """Solve stalled groups by a serial merge sort each; returns what `_alone` found for the larger ones."""
-        fill(self.session, self.status, np.uint32(0), 2)  # stalled ones are counted anew in each round
+        """Solve each stalled group with a serial merge sort; returns the results of `_alone` for the larger ones."""
+        fill(self.session, self.status, np.uint32(0), 2)  # each round counts its stalled groups from 0
         which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
         begins, sizes = (read(self.session, made[name], np.uint32, groups)[which] for name in ("begins", "sizes"))
         policy = select(self.profile, CROWDED, self.array.dtype, stalled)
@@ -399,7 +390,7 @@ class Job:
             groups=ceil_div(stalled, policy.wg_size),
             params={
                 **predicate_parameters(self.session, self.array.dtype),
-                "keep": self.call.keep,
+                "keep_collinear": self.call.keep_collinear,
                 "measures": self.measured,
             },
         )
@@ -407,11 +398,11 @@ class Job:
         return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
     def _alone(self, made, k, begin, size):
-        """(group, vertices, their coordinates, dimension) of large group k by `convex_hull`."""
+        """(group, vertices, their coordinates, dimension) of large group k, solved by `convex_hull`."""
         group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
         points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
         numbers = read(self.session, made["ids"], np.uint32, size, begin)
-        collinear = "keep" if self.call.keep else "drop"
+        collinear = "keep" if self.call.keep_collinear else "drop"
         hull = convex_hull(points, collinear=collinear, device=self.session)
         return group, numbers[hull.vertices], hull.points, hull.dimension
 
@@ -440,7 +431,7 @@ class Job:
         )
 
     def _emitted(self, alone):
-        """All vertices one after another, their coordinates, and the rest, where the caller wants them."""
+        """(vertices, their coordinates, offsets, areas, perimeters), on the host or on the device as the points."""
         if alone:
             self._put_back(alone)
         before = Scratch("before", np.uint32, self.groups + 1)
@@ -475,13 +466,13 @@ class Job:
         return *found, areas, perimeters
 
     def _put_back(self, alone):
-        """Enter the vertices of groups solved alone as those of all others are."""
+        """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
         counts = read(self.session, self.counts, np.uint32, self.groups)
         zero = self._given(np.zeros(1))
         for group, vertices, _, _ in alone:
             counts[group] = len(vertices)
-            place = int(read(self.session, self.starts, np.uint32, 1, group)[0])
-            step = self._emission(1, len(vertices), "values", np.uint32, first=place)
+            begin = int(read(self.session, self.starts, np.uint32, 1, group)[0])
+            step = self._emission(1, len(vertices), "values", np.uint32, first=begin)
             run(
                 self.session,
                 Plan(step),
@@ -494,31 +485,31 @@ class Job:
         write(self.session, self.counts, counts)
 
     def _measures_on_host(self, corners, offsets):
-        """Areas and perimeters where the device has no float64."""
+        """Areas and perimeters, computed on the host for a device without float64."""
         corners, counted = fetched(corners) if self.on_device else corners, on_host(offsets)
-        flat = flat_hulls(corners, counted, self.call.keep, self.session)
+        flat = flat_hulls(corners, counted, self.call.keep_collinear, self.session)
         measures = ragged_measures(corners, counted, flat)
         return self.call.uploaded(*measures) if self.on_device else measures
 
     def _require_finite(self) -> int:
-        """Refuse points that are not finite, if a kernel met one; returns how many groups are stalled."""
+        """Raise the error for a nonfinite point if a kernel found one; returns the number of stalled groups."""
         nonfinite, stalled = read(self.session, self.status, np.uint32, 2)
         if nonfinite:
             self.call.refuse()
         return int(stalled)
 
     def _scan(self, numbers, start, n, out, prefix):
-        """Exclusive sums of `n` numbers of a buffer."""
+        """The plan of an exclusive scan of `n` numbers in a buffer, from entry `start` on."""
         pieces, add = [Piece(numbers, start, n)], OPERATORS["sum"]
         return scan_plan(self.profile, pieces, out.dtype, [out], add, exclusive=True, prefix=prefix)
 
     def _step(self, kernel, items, *args, **params):
-        """A plan of one launch with a work-item to each of `items`."""
+        """A plan of one launch with `items` work-items."""
         policy = select(self.profile, kernel, np.dtype(np.uint32), items)
         return Plan(Step(kernel, policy, args, ceil_div(items, policy.wg_size), params, bytes_moved=4 * items))
 
     def _given(self, values):
-        """A buffer of these numbers as uint32, kept until all is done."""
+        """A buffer with these numbers as uint32, which lives as long as the job."""
         array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.call.caller)
         self.held.append(array)
         return array.chunks[0].buffer

@@ -17,10 +17,11 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import Phase, Scratch, as_array, new_array, run
+from clgeom.runtime.launch import as_array, new_array, run
+from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayT, NDArray
 
-#: Edges whose measures are summed in order before the sums are; MEASURES_RUN of batch/batch_chain.h.
+#: Edges of a run, whose measures are summed in order before the runs are summed: 1024 in batch/batch_measures.h.
 RUN = 1024
 
 
@@ -52,8 +53,8 @@ class HullBatch(Generic[ArrayT]):
     factor of two of each other; else by 8 u times diameter times perimeter more. Results below 2**-1022 are off by half
     the smallest subnormal number more. `Hull.area` is correctly rounded.
 
-    A batch does not change when the arrays do that it was made from; but `sizes` are read from offsets on a device when
-    first asked for: until then these must stay as they were.
+    A batch does not change when the caller's arrays change. There is one exception: `sizes` are read from offsets on a
+    device at the first access, so these must not change before.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class HullBatch(Generic[ArrayT]):
     labels: NDArray[Any] | None = field(default=None, repr=False)
     phases: tuple[Phase, ...] = field(default=(), repr=False)
     session: Session | None = field(default=None, repr=False)
-    keep: bool = field(default=False, repr=False)
+    keep_collinear: bool = field(default=False, repr=False)
     group_offsets: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -92,7 +93,7 @@ class HullBatch(Generic[ArrayT]):
     def dimensions(self) -> NDArray[np.int8]:
         """The dimension of each hull, int8: -1 for no points, 0, 1 or 2."""
         host = self._host
-        flat = flat_hulls(host.points, host.offsets, self.keep, self.session)
+        flat = flat_hulls(host.points, host.offsets, self.keep_collinear, self.session)
         counts = np.diff(host.offsets)
         return np.where(flat, np.minimum(counts, 2) - 1, 2).astype(np.int8)
 
@@ -111,7 +112,7 @@ class HullBatch(Generic[ArrayT]):
     @overload
     def __getitem__(self, i: slice) -> list[Hull]: ...
     def __getitem__(self, i: int | slice) -> Hull | list[Hull]:
-        """Hull number i, from the end for negative ones; a list for a slice. Vertices index all the points given."""
+        """Hull i, a negative i counted from the end; a list for a slice. Vertices index all the points given."""
         if isinstance(i, slice):
             return [self[number] for number in range(*i.indices(len(self)))]
         number = operator.index(i)
@@ -186,7 +187,7 @@ def _get(array):
 
 
 def _finite(number):
-    """A number that JSON can hold: None for one that overflowed."""
+    """A number for JSON; None for a nonfinite one, which JSON cannot hold."""
     return number if math.isfinite(number) else None
 
 
@@ -211,11 +212,11 @@ def picked_on_device(session, table, picked, *, caller):
 # Measures on the host -------------------------------------------------------------------------------------------
 
 
-def flat_hulls(corners, offsets, keep, session) -> np.ndarray:
-    """Which hulls are of a dimension below 2, from the coordinates of their vertices."""
+def flat_hulls(corners, offsets, keep_collinear, session) -> np.ndarray:
+    """A mask of the hulls with a dimension below 2, from the coordinates of their vertices."""
     counts = np.diff(offsets)
     flat = counts < 3
-    if keep:  # the first vertex is a true corner, or all are on one line
+    if keep_collinear:  # the first vertex is a true corner, or all are on one line
         which = np.flatnonzero(~flat)
         first, last = offsets[which], offsets[which + 1] - 1
         flat[which] = orient2d(corners[first], corners[first + 1], corners[last], device=session) == 0
@@ -223,7 +224,7 @@ def flat_hulls(corners, offsets, keep, session) -> np.ndarray:
 
 
 def ragged_measures(corners, offsets, flat):
-    """Areas and perimeters as batch/batch_chain.h computes them, bit for bit, with the same order and scales."""
+    """Areas and perimeters, bit for bit as batch/batch_measures.h computes them, in the same order and scales."""
     counts = np.diff(offsets)
     group = np.repeat(np.arange(len(counts)), counts)
     corners = corners.astype(np.float64)
@@ -261,12 +262,12 @@ def _scales(sizes, counts, group):
 
 
 def _scale_of(reach):
-    """A power of two that keeps squares and products of numbers up to `reach` from overflowing and vanishing."""
+    """A power of two such that squares and products of scaled numbers up to `reach` neither overflow nor underflow."""
     return np.select([reach > 2.0**500, reach < 2.0**-800, reach < 2.0**-400], [2.0**-520, 2.0**900, 2.0**500], 1.0)
 
 
 def _unscaled(areas, x, y):
-    """Areas times two powers of two, those on different sides of 1 at once, so that nothing overflows on the way."""
+    """Areas times two powers of two; powers on different sides of 1 are multiplied first, so that nothing overflows."""
     return np.where((x > 1) == (y > 1), areas * x * y, areas * (x * y))
 
 

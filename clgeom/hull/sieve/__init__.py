@@ -1,7 +1,7 @@
-"""The hull at the speed of one read: a sample of the points, a sieve made of it, hulls of what it leaves.
+"""Convex hulls by a sieve: a sample of the points, a sieve made from it, hulls of the points that the sieve keeps.
 
-Here is what its modules share: lists of ids on the device, whose lengths the host does not know, and the memory of a
-sieve.
+This module has what the others share: lists of ids on the device, whose lengths the host does not know, and the memory
+of a sieve.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.runtime.launch import Scratch
+from clgeom.runtime.plan import Scratch
 
 #: Bins of x of a sieve.
 BINS = 2048
-#: Slots of sizes: the lists' lengths, and whether some point was nonfinite.
+#: Slots of sizes: the lengths of the lists, and whether a point is nonfinite.
 KEPT, SAMPLED, HULLS, HULLS_OF_HULLS, LOWER, UPPER, NONFINITE = range(7)
 SIZES = 8
-#: Records before those of vertices: how many are lower, how many upper, whether a point was nonfinite.
+#: Header records before those of vertices: number of lower vertices, of upper vertices, whether a point is nonfinite.
 HEADER = 4
 
 
 @dataclass(frozen=True)
 class List:
-    """A list of ids of points: its room. Its length is on the device, in a slot of sizes."""
+    """A list of ids of points and its capacity. Its length is on the device, in a slot of sizes."""
 
     name: str
     room: int

@@ -1,10 +1,10 @@
 """Steps before and after the sieve on GPUs: polygons of extreme points.
 
-    sample  -> extreme points in 128 directions -> what is certainly inside this polygon
-    list    -> extreme points in up to 1024 directions -> what is not inside that polygon -> lower hood, upper hood
+    sample  -> extreme points in 128 directions -> bounds of what is certainly inside this polygon
+    list    -> extreme points in up to 1024 directions -> points not inside that polygon -> lower hood, upper hood
 
-A polygon of extreme points is found without sorting, in a few microseconds; corners of the hull in between, which it
-misses, cost a few points more on the list.
+Finding a polygon of extreme points takes a few microseconds and no sort. It misses corners of the hull that lie between
+two directions, so a few more points stay on the list.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from clgeom.hull.sieve import (
     sieve_memory,
     vertex_type,
 )
-from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.plan import Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, select
 
-#: Directions for the sample, and how many between two of these for the list. Powers of two.
+#: Directions for the sample, and the number of directions of the list for each of these. Powers of two.
 DIRECTIONS, FINE = 128, 8
-#: Work-groups that make bounds of the sample's polygon; one more makes its caps meanwhile.
+#: Work-groups that compute the bounds from the sample's polygon; one more computes its caps at the same time.
 BOUNDS_GROUPS = 8
-#: Tiles that hoods are made of, one after the other: more points are better sorted by all groups.
+#: Most tiles that one work-group per hood processes in turn. Sorting by all groups is faster for more points.
 MOST = 4
 
 
 def hoods_memory(shape, dtype) -> int:
-    """Bytes of local memory of tile_hoods: coordinates, two lists of indices, what merging needs."""
+    """Bytes of local memory of tile_hoods: coordinates, two lists of indices, memory for merging."""
     return 2 * dtype.itemsize * shape.tile + 4 * max(shape.tile, 2 * shape.wg_size) + 6 * shape.wg_size + 64
 
 
@@ -50,11 +50,11 @@ class Polygons:
     dtype: np.dtype
     shapes: tuple
     params: tuple
-    keep: bool
+    keep_collinear: bool
     zeroes = True  # the first launch sets sizes to 0
 
     @classmethod
-    def of(cls, points, keep):
+    def of(cls, points, keep_collinear):
         session, dtype = points.session, points.dtype
         params = tuple(predicate_parameters(session, dtype).items())
         shapes = {
@@ -62,19 +62,19 @@ class Polygons:
             for name in ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")
         }
         hoods = fitting(session.profile, "hull/sieve/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
-        return cls(session.profile, dtype, (*shapes.items(), ("tile_hoods", hoods)), params, keep)
+        return cls(session.profile, dtype, (*shapes.items(), ("tile_hoods", hoods)), params, keep_collinear)
 
     @property
     def size(self) -> int:
-        """Most points whose hoods one launch makes."""
+        """Most points whose hoods one launch computes."""
         return dict(self.shapes)["tile_hoods"].tile
 
     def hull(self, n):
-        """The step that makes the hoods of `n` points, no more than a tile."""
+        """The step that computes the hoods of `n` points, at most one tile."""
         return self._hoods(np.uint32(n))
 
     def sample(self, n):
-        """Steps that make the table of what is certainly inside the hull of `n` points, and the memory they write."""
+        """Steps that compute bounds of what is certainly inside the hull of `n` points, and the memory they write."""
         chunk = dict(self.shapes)["sample_extremes"].tile
         count = max(min(n // (64 * chunk), 128), 1)
         stride = max(n // (count * chunk), 1)
@@ -139,7 +139,7 @@ class Polygons:
             ("points[0]", *source, hull),
             groups=2,
             picked=len(source) > 1,
-            keep=self.keep,
+            keep_collinear=self.keep_collinear,
             most=MOST,
             header=HEADER,
             nonfinite=NONFINITE,

@@ -1,12 +1,12 @@
-"""The hull at the speed of one read: a sieve made of a sample, then hulls of what it leaves.
+"""Convex hulls by a sieve made from a sample, then by the hulls of the points that the sieve keeps.
 
-    sample  -> what is certainly inside the hull
-    points  -> sieve: one read, the ids of those that are not certainly inside
-    list    -> fewer and fewer -> lower hood, upper hood
+    sample  -> bounds of what is certainly inside the hull
+    points  -> sieve: one read; the ids of the points that are not certainly inside
+    list    -> shorter and shorter lists -> lower hood, upper hood
 
-The first and the last part are those of `Polygons` on GPUs and of `Tiles` on CPUs. All launches
-go out at once: the lengths of lists stay on the device, and the host reads once, at the end. A list that overran its
-room, or that is too long to make hoods of at once, is left to `clgeom.hull.convex`.
+The first and the last part are those of `Polygons` on GPUs and of `Tiles` on CPUs. All launches are enqueued at once:
+the lengths of lists stay on the device, and the host reads once, at the end. `clgeom.hull.convex` sorts and merges a
+list that exceeds its capacity, or that is too long for one launch of hoods.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
 from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import Plan, Step, allocate, fill, joined, read, run
+from clgeom.runtime.launch import allocate, fill, joined, read, run
+from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting, overridden
 
-#: Records of the hoods that are read at once in the hope that they are all.
+#: Records of the hoods in the first read; most hulls need no second one.
 GLANCE = 2048
 
 
 @dataclass(frozen=True)
 class Sieved:
-    """Result of the launches: the hull, or a list of ids that has all its vertices.
+    """Result of the launches: the hull, or a list of ids that contains all its vertices.
 
-    `vertices` is None when there is no hull yet. `ids` is None when the list is all points; `n` is its length.
+    `vertices` is None when there is no hull yet. `ids` is None when the list has all points; `n` is its length.
     """
 
     vertices: np.ndarray | None = None
@@ -43,19 +44,19 @@ class Sieved:
     nonfinite: bool = False
 
 
-def sieved_hull(points, *, keep, sieve=True) -> Sieved:
-    """The hull of a DeviceArray of one chunk, or a list of points that has all its vertices.
+def sieved_hull(points, *, keep_collinear, sieve=True) -> Sieved:
+    """The hull of a DeviceArray of one chunk, or a list of points that contains all its vertices.
 
     Parameters
     ----------
     points : DeviceArray of one chunk, n >= 1 points
-    keep : bool
-        Whether points on an edge are vertices, too.
+    keep_collinear : bool
+        Whether points on an edge are also vertices.
     sieve : bool
-        False: nothing is done for more points than one tile.
+        False: more points than one tile are returned as they are.
     """
     session, n = points.session, points.n
-    shape, launches = _launches(points, keep)
+    shape, launches = _launches(points, keep_collinear)
     if n > launches.size and not sieve:
         return Sieved(n=n)
     plan, lists = hull_plan(launches, shape, n)
@@ -69,19 +70,19 @@ def sieved_hull(points, *, keep, sieve=True) -> Sieved:
     return _what_is_left(points, launches, plan, lists, result)
 
 
-def _launches(points, keep):
-    """The shape of the sieve, and what makes it: found once for all calls."""
+def _launches(points, keep_collinear):
+    """The policy of the sieve and its launches, cached for all calls."""
 
     def make():
         shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
-        return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep)
+        return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep_collinear)
 
-    return make() if overridden() else points.session.cached(("sieve", points.dtype, keep), make)
+    return make() if overridden() else points.session.cached(("sieve", points.dtype, keep_collinear), make)
 
 
 @functools.lru_cache(maxsize=64)
 def hull_plan(launches, shape, n):
-    """Plan of all launches for `n` points, and the lists they make. Pure: needs no device."""
+    """Plan of all launches for `n` points, and the lists they write. Pure: needs no device."""
     if n <= launches.size:
         return Plan(launches.hull(n)), ()
     sample, inside = launches.sample(n)
@@ -106,7 +107,7 @@ def _sieve(launches, shape, n, inside, kept):
 
 
 def _read_hoods(result, plan):
-    """Read the hull; None when the launches made no hoods."""
+    """Read the hull; None when the launches computed no hoods."""
     records = plan[-1].args[-1]
     hoods = result.read(records, min(GLANCE, records.count))
     lower, upper, nonfinite = hoods["id"][:3].tolist()
@@ -116,7 +117,7 @@ def _read_hoods(result, plan):
         return None
     if HEADER + 2 * max(lower, upper) > len(hoods):
         hoods = result.read(records, HEADER + 2 * max(lower, upper))
-    # the hoods share their ends; of points on a line one is the other
+    # both hoods have the same ends; for points on a line they are equal
     below, above = HEADER + 2 * np.arange(lower), HEADER + 1 + 2 * np.arange(upper)
     words = hoods.view(np.uint32).reshape(len(hoods), -1)
     at = hoods.dtype.fields["id"][1] // 4
@@ -127,7 +128,7 @@ def _read_hoods(result, plan):
 
 
 def _what_is_left(points, launches, plan, lists, result):
-    """When the launches made no hoods: once more with room for all that is kept, if that was it; the shortest list."""
+    """The shortest list, when the launches computed no hoods; after another run if the sieve's list was too small."""
     session, n = points.session, points.n
     sizes = read(session, result["sizes"], np.uint32, SIZES)
     kept = int(sizes[KEPT])
@@ -150,7 +151,7 @@ def _what_is_left(points, launches, plan, lists, result):
             return found
         sizes = read(session, result["sizes"], np.uint32, SIZES)
     counts = [[int(sizes[part.slot]) for part in parts] for parts in lists]
-    # a list made of one that overran its room is empty
+    # a list made from one that exceeds its capacity is empty
     whole = [at for at, parts in enumerate(lists) if all(0 < c <= part.room for c, part in zip(counts[at], parts))]
     shortest = min(whole, key=lambda at: sum(counts[at]))
     pieces = [(result[part.ids], 4 * count) for part, count in zip(lists[shortest], counts[shortest])]

@@ -1,6 +1,6 @@
 """Steps before and after the sieve on CPUs: hulls of tiles, one to a work-item.
 
-sample  -> hulls of tiles -> hull of some of these -> what is certainly inside
+sample  -> hulls of tiles -> hull of some of their vertices -> bounds of what is certainly inside
 list    -> hulls of tiles -> hulls of tiles -> the hoods of the last tile
 """
 
@@ -23,7 +23,7 @@ from clgeom.hull.sieve import (
     sieve_memory,
     vertex_type,
 )
-from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.plan import Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting
 
@@ -39,11 +39,11 @@ class Tiles:
     zeroes = False
 
     @classmethod
-    def of(cls, points, keep):
+    def of(cls, points, keep_collinear):
         session, dtype = points.session, points.dtype
         params = (
             *predicate_parameters(session, dtype).items(),
-            ("keep", keep),
+            ("keep_collinear", keep_collinear),
             ("header", HEADER),
             ("nonfinite", NONFINITE),
         )
@@ -57,14 +57,14 @@ class Tiles:
         return self.shape.tile
 
     def hull(self, n):
-        """The step that makes the hoods of `n` points, no more than a tile."""
+        """The step that computes the hoods of `n` points, at most one tile."""
         return self._hoods((1, n))
 
     def sample(self, n):
-        """Steps that make the table of what is certainly inside the hull of `n` points, and the memory they write.
+        """Steps that compute the bounds of what is certainly inside the hull of `n` points, and the memory they write.
 
-        Hulls of `m` of `n` points leave about `n * h / m` points outside, h being vertices: sorting the sample should
-        take as long as sorting what it leaves. Compute units have one tile each, or equally many.
+        Outside the hull of a sample of `m` of `n` points are about `n * h / m` points, if it has h vertices. The sample
+        is so large that sorting it takes as long as sorting these. All compute units get the same number of tiles.
         """
         units, wanted = self.device.compute_units, ceil_div(math.isqrt(20 * n), self.size)
         count = wanted if wanted < units else ceil_div(wanted, units) * units
@@ -89,7 +89,7 @@ class Tiles:
         return self._step("list", source, (np.uint32(out.slot), np.uint32(out.room), out.ids), groups=groups)
 
     def _step(self, result, source, outputs, *, groups=1, **params):
-        """`source` is a List or (stride, samples) of the points."""
+        """A step of tile_hull. `source` is a List, or (stride, samples) of the points."""
         picked = isinstance(source, List)
         inputs = source.arguments if picked else (np.uint64(source[0]), np.uint32(source[1]))
         return Step(

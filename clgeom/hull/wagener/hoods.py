@@ -21,17 +21,18 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Phase, Plan, Scratch, Step, allocate, run, write
+from clgeom.runtime.launch import allocate, run, write
+from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, NDArray
 
 LOWER, UPPER = 0, 1
 PHASES = 6
-#: Numbers of points in one work-group's block are 16-bit.
+#: Most points of a work-group's block: indices in it have 16 bits.
 LARGEST_BLOCK = 1 << 15
-#: Up to this many points method="auto" matches in one launch: on PoCL 0.47 ms for 10 points and 0.52 for 300, by runs
-#: 0.68 and 0.65; from 1000 points on it is slower.
+#: Most points for which method="auto" takes the published method, in one launch. PoCL: 0.47 ms for 10 points and 0.52
+#: for 300, by runs 0.68 and 0.65; from 1000 points on it is slower.
 PUBLISHED_UP_TO = 256
 
 
@@ -97,9 +98,9 @@ def upper_hood(
         "keep" makes every distinct point on the hood a vertex, not only its corners.
     method : {"auto", "published", "runs"}
         "published": match-and-merge in six phases with d1 x d2 samples a pair. "runs": the work-optimal form, which
-        merges lists of runs and moves no corner. All give the same hood; "auto" takes the faster.
+        merges lists of runs and moves no corner. Both give the same hood; "auto" takes the faster one.
     trace : bool
-        Return the hoods of every stage, too. Takes the published method.
+        Also return the hoods of every stage. Requires the published method.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
     profile : bool
@@ -120,9 +121,9 @@ def upper_hood(
 
     Notes
     -----
-    The published program needs a power of two of points in general position, with x in [0, 1], at most as many to a
-    hood as a work-group has items, and exact arithmetic. Here none of this is needed: padding is virtual, ties are
-    decided by exact signs, work-items stride over the samples.
+    The published program needs a power of two of points in general position with x in [0, 1], hoods of at most as many
+    points as a work-group has items, and exact arithmetic. Here none of this is required: padding is virtual, exact
+    signs decide ties, and work-items stride over the samples.
 
     Examples
     --------
@@ -178,16 +179,16 @@ def _hood(caller, side, points, collinear, method, trace, device, profile):
                 f"A trace of {array.n:,} points, {array.nbytes:,} bytes, needs them in one allocation, and "
                 f"{session.profile.name} allows {session.profile.max_alloc_bytes:,}."
             )
-        vertices, corners, stages = hood_of(array, side, keep=collinear == "keep", method=method, trace=trace)
+        vertices, corners, stages = hood_of(array, side, keep_collinear=collinear == "keep", method=method, trace=trace)
     return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), stages)
 
 
-def hood_of(points, side, *, keep, method="auto", trace=False):
+def hood_of(points, side, *, keep_collinear, method="auto", trace=False):
     """Vertices, their coordinates and stages of one hood of a DeviceArray in lexicographic order.
 
     Points in several chunks: the hood of all is the hood of the chunks' hoods.
     """
-    options = {"keep": keep, "method": method}
+    options = {"keep_collinear": keep_collinear, "method": method}
     if points.n == 0:
         return np.empty(0, np.int64), np.empty((0, 2), points.dtype), () if trace else None
     if len(points.chunks) > 1:
@@ -196,9 +197,9 @@ def hood_of(points, side, *, keep, method="auto", trace=False):
     if method == "auto":
         method = "published" if points.n <= PUBLISHED_UP_TO else "runs"
     if method == "published" or trace:
-        result, vertices, stages = _published(points, side, keep=keep, trace=trace)
+        result, vertices, stages = _published(points, side, keep_collinear=keep_collinear, trace=trace)
     else:
-        result, vertices = _by_runs(points, side, keep=keep)
+        result, vertices = _by_runs(points, side, keep_collinear=keep_collinear)
         stages = None
     corners = Scratch("hood_points", points.dtype, 2 * vertices.count)
     plan = gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
@@ -225,8 +226,8 @@ def _hood_of_chunks(points, side, options):
 # Points in order ------------------------------------------------------------------------------------------------
 
 
-def look_at_order(points):
-    """(the first point out of lexicographic order or n, whether some is not finite) of a chunk."""
+def first_out_of_order(points):
+    """(index of the first point out of lexicographic order, else n; whether a point is nonfinite) of a chunk."""
     policy = select(points.session.profile, "hull/wagener/hood_order", points.dtype, points.n)
     groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
     found = Scratch("order_found", np.uint32, 2 * groups)
@@ -247,10 +248,10 @@ def require_order(points, *, caller):
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
     first, last = None, None
     for chunk, part in zip(points.chunks, points.split()):
-        least, nonfinite = look_at_order(part)
+        least, nonfinite = first_out_of_order(part)
         if nonfinite:
             refuse_nonfinite(points, caller=caller)
-        if len(points.chunks) > 1:  # the first point of a chunk has a predecessor, too
+        if len(points.chunks) > 1:  # the first point of a chunk is compared with the last one before
             rows = part.to_host()
             before, last = last, rows[-1].tolist()
             if before is not None and first is None and rows[0].tolist() < before:
@@ -268,9 +269,9 @@ def require_order(points, *, caller):
 # By runs: the work-optimal form -----------------------------------------------------------------------------------
 
 
-def _by_runs(points, side, *, keep):
+def _by_runs(points, side, *, keep_collinear):
     session, n = points.session, points.n
-    plan, hoods = hoods_plan(session, "points[0]", n, points.dtype, keep=keep)
+    plan, hoods = hoods_plan(session, "points[0]", n, points.dtype, keep_collinear=keep_collinear)
     merged = run(session, plan, points=points)
     table = hoods.runs(merged)[side]
     sizes = table[:, 1] - table[:, 0] + 1
@@ -296,9 +297,9 @@ def _by_runs(points, side, *, keep):
 
 @dataclass(frozen=True)
 class Matching:
-    """What the published method is made of: `begin` gives hoods of blocks, `stages[i]` merges them two by two.
+    """The plans of the published method: `begin` computes hoods of blocks, `stages[i]` merges them two by two.
 
-    Stage i takes ``hoods[i % 2]`` and ``sizes[i % 2]`` to the others.
+    Stage i reads ``hoods[i % 2]`` and ``sizes[i % 2]`` and writes the other two.
     """
 
     begin: Plan
@@ -312,7 +313,7 @@ class Matching:
         return sum(self.stages, self.begin)
 
 
-def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matching:
+def matching_plan(session, rows, n, dtype, side, *, keep_collinear, local=True) -> Matching:
     """Plan of the published method for one hood of `n` sorted points.
 
     Parameters
@@ -324,13 +325,13 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
     dtype : numpy.dtype
     side : int
         LOWER or UPPER.
-    keep : bool
-        Whether points on an edge are corners, too.
+    keep_collinear : bool
+        Whether points on an edge are also corners.
     local : bool
-        Whether blocks are merged in local memory, in one launch, as long as they fit.
+        Whether blocks that fit are merged in local memory, in one launch.
     """
     profile = session.profile
-    params = {**predicate_parameters(session, dtype), "keep": keep}
+    params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}
     point = 2 * np.dtype(dtype).itemsize
     policy = block_policy(profile, dtype, n)
     if not local:
@@ -359,7 +360,7 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
         launches = ((1, PHASES),) if parts == 1 else tuple((phase, phase) for phase in range(1, PHASES + 1))
         steps = []
         for first, last in launches:
-            # a sample reads about four corners, the last phase reads and writes a hood: an upper bound
+            # an upper bound: a sample reads about four corners, the last phase reads and writes a hood
             tested = (min(last, PHASES - 1) - first + 1) * pairs * (1 << r) * 4 * (point + 4)
             steps.append(
                 Step(
@@ -389,7 +390,7 @@ def matching_plan(session, rows, n, dtype, side, *, keep, local=True) -> Matchin
 
 
 def block_policy(profile, dtype, n):
-    """The policy of blocks in local memory: a power of two of points that fits there, and is not far above n."""
+    """The policy of blocks in local memory: a power of two of points that fits there."""
     policy = select(profile, "hull/wagener/hood_match_blocks", dtype, n)
     items = 1 << (policy.items_per_thread.bit_length() - 1)
     point = 2 * (2 * np.dtype(dtype).itemsize) // 2 + 4 + 2 + 6  # coordinates, two hoods, sizes, results of samples
@@ -405,9 +406,9 @@ def block_policy(profile, dtype, n):
     return replace(policy, wg_size=wg_size, items_per_thread=items)
 
 
-def _published(points, side, *, keep, trace):
+def _published(points, side, *, keep_collinear, trace):
     session, n = points.session, points.n
-    made = matching_plan(session, "points[0]", n, points.dtype, side, keep=keep, local=not trace)
+    made = matching_plan(session, "points[0]", n, points.dtype, side, keep_collinear=keep_collinear, local=not trace)
     if not trace:
         result, stages = run(session, made.plan, points=points), None
     else:
@@ -424,7 +425,7 @@ def _published(points, side, *, keep, trace):
 
 
 def _scratch_of(result, made):
-    """The memory that stages hand on."""
+    """The memory that one stage passes to the next."""
     return {s.name: result[s] for s in (*made.hoods, *made.sizes) if s.name in result.buffers}
 
 

@@ -1,7 +1,8 @@
 """Hoods of sorted points by divide and conquer: blocks solved in one launch, then merged two by two.
 
-A merge cuts the left hood after its corner on the common tangent and the right hood before its own; no corner moves. So
-a hood of many blocks is a list of runs, the ranges of corners left of each block, and a merge touches two of them.
+A merge cuts the left hood after its corner on the common tangent, and the right hood before its corner there; no corner
+moves. So a hood of many blocks is a list of runs: for each block, the range of its corners that remain. A merge changes
+only two of these ranges.
 
 Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985), and its work-optimal form.
 """
@@ -13,34 +14,34 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 
 @dataclass(frozen=True)
 class Hoods:
-    """Device memory of the lower and the upper hood: `corners` of blocks, and `state`, which says which remain.
+    """Device memory of the lower and the upper hood: the `corners` of blocks, and the `state` of which remain.
 
-    `state` is, side by side: the lists of runs (numbers of blocks) of both sides, the lengths of these lists, and the
-    range (first, last) of corners of each block.
+    `state` has the lists of runs (numbers of blocks) of both sides, then the lengths of these lists, then the range
+    (first, last) of corners of each block.
     """
 
     corners: Scratch
     state: Scratch
     blocks: int
-    keep: bool
+    keep_collinear: bool
 
     def runs(self, merged) -> list[np.ndarray]:
-        """The ranges of corners that make up the lower and the upper hood, from left to right, read back."""
+        """The ranges of corners of the lower and of the upper hood, from left to right, read from the device."""
         state, blocks = merged.read(self.state), self.blocks
         runs, lengths = state[: 4 * blocks].reshape(2, 2, blocks)
         ranges = state[4 * blocks :].reshape(2, blocks, 2)
         return [ranges[side][runs[side, : lengths[side, 0]]] for side in (0, 1)]
 
 
-def hoods_plan(session, rows, n, dtype, *, keep):
-    """Plan that makes the lower and the upper hood of `n` sorted points.
+def hoods_plan(session, rows, n, dtype, *, keep_collinear):
+    """Plan of the lower and the upper hood of `n` sorted points.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ def hoods_plan(session, rows, n, dtype, *, keep):
         Coordinates in lexicographic order, equal points in the order of their indices.
     n : int
     dtype : numpy.dtype
-    keep : bool
-        Whether points on an edge are corners, too.
+    keep_collinear : bool
+        Whether points on an edge are also corners.
 
     Returns
     -------
@@ -58,18 +59,18 @@ def hoods_plan(session, rows, n, dtype, *, keep):
     hoods : Hoods
     """
     profile = session.profile
-    params = {**predicate_parameters(session, dtype), "keep": keep}
+    params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}
     policy = select(profile, "hull/wagener/hood_blocks", dtype, n)
     block = policy.tile
     if policy.variant == "serial" and policy.groups_per_unit:
-        # a few blocks a compute unit, none too small to be worth a merge
+        # a few blocks a compute unit, each large enough for a merge to pay
         block = max(ceil_div(n, policy.groups_per_unit * profile.compute_units), policy.items_per_thread)
     blocks = ceil_div(n, block)
     hoods = Hoods(
         Scratch("hood_corners", np.uint32, 2 * n),
         Scratch("hood_state", np.uint32, 8 * blocks),
         blocks,
-        keep,
+        keep_collinear,
     )
     point = 2 * np.dtype(dtype).itemsize
     solve = Step(
@@ -83,7 +84,7 @@ def hoods_plan(session, rows, n, dtype, *, keep):
     merge = select(profile, "hull/wagener/hood_merge", dtype, n)
     steps, span = [solve], 1
     while span < blocks:
-        pairs = ceil_div(blocks - span, 2 * span)  # those that have a right half
+        pairs = ceil_div(blocks - span, 2 * span)  # pairs with a right half
         steps.append(
             Step(
                 "hull/wagener/hood_merge",
@@ -113,10 +114,10 @@ def emit_plan(profile, hoods, n, order):
     -------
     plan : Plan
     vertices : Scratch of uint32
-        Room for `n` ids; how many there are says `shape`.
+        Room for `n` ids; `shape` has their number.
     shape : Scratch of uint32
-        The number of vertices; the dimension: 0 when all points are equal, 1 when they are on a line (the vertices then
-        lead from end to end), else 2; the corners of the lower and of the upper hood.
+        The number of vertices; the dimension (0 when all points are equal, 1 when they are on a line, else 2); the
+        number of corners of the lower and of the upper hood. For dimension 1 the vertices go from end to end.
     """
     offsets = Scratch("run_offsets", np.uint32, 2 * hoods.blocks)
     shape, vertices = Scratch("hull_shape", np.uint32, 4), Scratch("vertices", np.uint32, n)

@@ -1,7 +1,7 @@
 """Adaptive regions of points: an outline tighter than the convex hull that loses no point.
 
 Points in lexicographic order are cut into segments of whole columns; the region is the union of the convex hulls of
-neighbouring segments. See docs/explanation/region.rst for the definition and why it keeps what it promises.
+neighbouring segments. See docs/explanation/region.rst for the definition and the proofs.
 
 Source: the adaptive region construction (ARC) for radio propagation maps, with its join made exact.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.lexsort import lexsort
-from clgeom.hull.wagener.hoods import look_at_order, require_order
+from clgeom.hull.wagener.hoods import first_out_of_order, require_order
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arguments import integer, one_of
@@ -32,12 +32,13 @@ from clgeom.runtime.arrays import (
     to_device,
 )
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Plan, Scratch, Step, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, Nonfinite
 
 CALLER = "adaptive_region"
 AXES = ("x", "y", "both")
-#: Above this many, k / segments of a width is not exact in float32.
+#: Most segments for cuts="width": above, k / segments is not exact in float32.
 MOST_WIDTHS = 1 << 24
 
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """The parameters of `adaptive_region` that do not decide what it returns."""
+        """The parameters of `adaptive_region` that do not affect the type of its result."""
 
         cuts: Cuts
         nonfinite: Nonfinite
@@ -84,13 +85,13 @@ def adaptive_region(
         float32, float64, int32, or what fits one of them. Points of a masked array with a masked coordinate are left
         out.
     segments : int
-        How many segments the points are cut into along the axis, at least 1: the resolution. 1 and 2 give the convex
-        hull. More than there are columns of equal x count as one a column; see `Region.segments`.
+        Number of segments along the axis, at least 1: the resolution. 1 and 2 give the convex hull. There are never
+        more segments than columns of equal x; see `Region.segments`.
     cuts : {"count", "width"}
-        Segments of equally many points, or equally wide. A cut is never within a column: it moves to its beginning.
+        Segments of equally many points, or of equal width. A cut inside a column moves to the beginning of the column.
     axis : {"x", "y", "both"}
-        Segments are side by side along x, or along y. "both": what the two regions have in common, a `CrossRegion`,
-        which may have several parts (its polygons need Shapely).
+        Segments along x, or along y. "both": the intersection of the two regions, a `CrossRegion`, which may have
+        several parts (its polygons need Shapely).
     nonfinite : {"raise", "drop"}
         What to do with points that have a NaN or infinite coordinate.
     assume_sorted : bool
@@ -146,7 +147,7 @@ def region_of(
     kernel="auto",
     made=Region,
 ):
-    """`adaptive_region`, with options that clgeom.region.arc.study compares.
+    """The result of `adaptive_region`, with the options that clgeom.region.arc.study compares.
 
     `join` and `kernel` are those of `chains_of`; `made` is the class of the result.
     """
@@ -229,7 +230,7 @@ def _as_result(outline, phases, dtype, facts, made):
 
 
 def _outline_of_chunks(points, segments, axis, assume_sorted, options):
-    """Of points in several chunks: the segments' hulls of each chunk, then the outline of all of these corners."""
+    """The Outline of points in several chunks: of the corners of the segments' hulls in each chunk."""
     session, dtype = points.session, points.dtype
     rows = points.to_host()
     if dtype.kind == "f" and not np.isfinite(rows).all():
@@ -290,7 +291,7 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
 
 
 def _cuts(x, segments, cuts):
-    """The cuts of ascending x as arc_cuts makes them, and the number of points."""
+    """The cuts of ascending x, equal to those of arc_cuts, then the number of points."""
     n = len(x)
     if cuts == "count":
         at = np.array([k * n // segments for k in range(segments)], np.int64)
@@ -300,7 +301,7 @@ def _cuts(x, segments, cuts):
         def distance(i):
             return int(x[i]) - int(x[0])
     else:
-        scale = x.dtype.type(0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1)  # where differences would overflow
+        scale = x.dtype.type(0.25 if max(abs(x[0]), abs(x[-1])) > 1 else 1)  # where differences overflow
 
         def distance(i):
             return Fraction(float(x[i] * scale - x[0] * scale))
@@ -316,8 +317,8 @@ def _cuts(x, segments, cuts):
 
 
 def _in_order(points):
-    """Whether points are in lexicographic order already; `InvalidInput` for a NaN or infinity."""
-    first, nonfinite_seen = look_at_order(points)
+    """Whether points are in lexicographic order; `InvalidInput` for a NaN or infinity."""
+    first, nonfinite_seen = first_out_of_order(points)
     if nonfinite_seen:
         refuse_nonfinite(points, caller=CALLER)
     return first >= points.n

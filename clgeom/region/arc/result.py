@@ -19,10 +19,10 @@ from clgeom.hull.result import polygon_area
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Phase
+from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, DTypeLike
 
-#: Regions of more vertices than this do not measure their area for their repr.
+#: Most vertices of a region whose repr shows the area.
 SHOWN = 100_000
 
 
@@ -35,18 +35,18 @@ class Region:
         The chains from left to right, of strictly ascending x, over the same range of x; nowhere is the lower above
         the upper one. With axis="y" they are the left and the right chain, from bottom to top.
     segments : int
-        How many segments held points.
+        Number of segments that hold points.
     n : int, optional
-        Number of points the region is of.
+        Number of points that the region was made from.
     axis : {"x", "y"}
         The axis along which the region is monotone.
     phases : tuple of Phase
     session : Session, optional
-        The device that decides what float64 arithmetic on the host cannot.
+        The device for signs that float64 arithmetic on the host cannot decide.
 
     Notes
     -----
-    Where the chains meet, the region is pinched to a point; where they run together, to a segment.
+    Where the chains meet at a vertex, the region is one point wide; where they coincide, it is a segment.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Region:
 
     @classmethod
     def on_device(cls, fetch: Callable[[], Any], sizes: Any, dtype: DTypeLike, **facts: Any) -> Region:
-        """A region whose chains, of these sizes, `fetch()` brings to the host when they are asked for."""
+        """A region with chains of these sizes, which `fetch()` reads at the first access."""
         region = cls(None, None, **facts)
         region._fetch, region._sizes, region._dtype = fetch, sizes, np.dtype(dtype)
         return region
@@ -135,13 +135,13 @@ class Region:
 
     @functools.cached_property
     def parts(self) -> tuple[np.ndarray, ...]:
-        """What the region is made of, along its axis, each of shape (m, 2).
+        """The parts of the region along its axis: arrays of shape (m, 2).
 
-        A polygon is a ring of at least 3 vertices, counter-clockwise, not closed. Where the region is pinched to a
-        segment, there are its 2 ends; a region of one position has 1 point.
+        A polygon is a ring of at least 3 vertices, counter-clockwise, not closed. A segment has its 2 ends, a point 1
+        vertex.
         """
         found = [self._turned(part) for part in _parts(*self._along, self._session)]
-        # to swap the axes turns a polygon over
+        # swapping the axes reverses the orientation
         return tuple(part if self.axis == "x" or len(part) < 3 else _turned_round(part) for part in found)
 
     @property
@@ -193,13 +193,13 @@ class Region:
         Parameters
         ----------
         tolerance : float
-            Along y (along x for axis="y") the new boundary is nowhere farther than this from the old one.
+            The largest distance between the new and the old boundary along y (along x for axis="y").
 
         Returns
         -------
         Region
-            Vertices are left out only where the boundary moves outward, decided exactly, so nothing covered is lost:
-            the region grows by what lies between the two boundaries.
+            A vertex is removed only where the boundary moves outward, decided exactly. So the new region contains the
+            old one.
         """
         tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._along
@@ -237,7 +237,7 @@ class Region:
 
 
 class CrossRegion:
-    """What a region along x and a region along y have in common: axis="both".
+    """The intersection of a region along x and a region along y: axis="both".
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class CrossRegion:
 
     @property
     def segments(self) -> tuple[int, int]:
-        """How many segments held points, along x and along y."""
+        """Number of segments that hold points, along x and along y."""
         return self.x.segments, self.y.segments
 
     @property
@@ -335,7 +335,7 @@ def _geometry(part):
 
 
 def _turned_round(ring):
-    """A ring the other way round, from the same vertex."""
+    """A ring in the opposite orientation, from the same vertex."""
     return np.concatenate([ring[:1], ring[:0:-1]])
 
 
@@ -351,7 +351,7 @@ def checked_tolerance(tolerance, *, caller):
 
 
 def _signs(a, b, c, session):
-    """Exact orientation of triples: in float64 where that is certain, else on the device, else by fractions."""
+    """Exact orientation of triples: in float64 where its error bound decides, else on the device, else by fractions."""
     wide = [points.astype(np.float64) for points in (a, b, c)]
     (ax, ay), (bx, by), (cx, cy) = (points.T for points in wide)
     with np.errstate(all="ignore"):
@@ -412,18 +412,19 @@ def _parts(lower, upper, session):
 
 
 def _outward(chain, side, tolerance):
-    """A chain without vertices that lie below the line of their neighbours (above it for side -1) by little.
+    """A chain without vertices that lie slightly below the line through their neighbours (above it for side -1).
 
-    The cheapest vertex goes first. What it costs is how far the line is above any vertex given that it passes over.
+    The vertex with the least cost is removed first. Its cost is the largest distance along y between the line and the
+    original vertices that it passes.
     """
     if len(chain) < 3:
         return chain
     points = chain.tolist()
     before, after = list(range(-1, len(points) - 1)), list(range(1, len(points) + 1))
     xy = chain.astype(np.float64)
-    scale = 0.25 if np.abs(xy).max() > 2.0**1000 else 1.0  # differences shall not overflow
+    scale = 0.25 if np.abs(xy).max() > 2.0**1000 else 1.0  # so that differences do not overflow
     xy = xy * scale
-    tolerance = min(tolerance, sys.float_info.max)  # inf: never
+    tolerance = min(tolerance, sys.float_info.max)  # inf: never removed
 
     def cost(k):
         i, j = before[k], after[k]
@@ -455,7 +456,7 @@ def _outward(chain, side, tolerance):
 
 
 def _farthest(points) -> Fraction:
-    """How far along y points are from the line between the first and the last, at most; exactly."""
+    """The largest distance along y of points from the line between the first and the last, exactly."""
     (x0, y0), *inner, (x1, y1) = [(Fraction(x), Fraction(y)) for x, y in points]
     slope = (y1 - y0) / (x1 - x0)
     return max(abs(y0 + (x - x0) * slope - y) for x, y in inner)

@@ -1,6 +1,6 @@
-"""What the study of adaptive regions compares: the walk as it was published, and the kernels for segments' hulls.
+"""Variants for the study of adaptive regions: the walk as published, and the kernels for segments' hulls.
 
-Nobody needs these to outline points; `adaptive_region` chooses the kernel, and joins without crossings.
+Use `adaptive_region` to outline points: it chooses the kernel, and its outline does not cross itself.
 
 Source: the adaptive region construction (ARC) for radio propagation maps.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from clgeom.region.arc.adaptive import Cuts, region_of
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arguments import one_of
-from clgeom.runtime.launch import Phase
+from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
 
 #: Where the hulls of segments are found.
@@ -34,7 +34,7 @@ def region_by_kernel(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> Region | CrossRegion:
-    """`adaptive_region`, with the hulls of segments found by one kernel: the same region.
+    """The region of `adaptive_region`, with a choice of the kernel for the hulls of segments.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def published_walk(
 
 
 class Walk:
-    """An outline as it was published: tangents walked from hull to hull, crossings and all.
+    """An outline as published: along tangents from hull to hull, with its crossings.
 
     Parameters
     ----------

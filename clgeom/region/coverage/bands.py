@@ -10,7 +10,7 @@ from clgeom.optional import require_shapely
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """What is covered at one level, within what is covered at the level before: a Shapely shape, and that layer."""
+    """A Shapely shape of the coverage at one level, inside the layer of the level before."""
 
     shape: object
     before: Layer | None = None
@@ -18,7 +18,7 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """What is covered at one level of one map, within what is covered at the level before.
+    """The coverage at one level of one map, inside the coverage at the level before.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class Nested:
     map : int
     grid : Grid
     cells : int or None
-        Cells that reach the level, and of a band not the next one, where they were counted.
+        Number of cells that reach the level (for a band: and not the next one), or None if they were not counted.
     layer, cut : Layer, Layer or None
-        What the shape is of, and what a band leaves out of it.
+        The layer of the shape, and the layer that a band leaves out of it.
     """
 
     shape: object
@@ -51,7 +51,7 @@ class Nested:
 
     @property
     def area(self) -> float:
-        """In the square of the map's unit."""
+        """The area in the square of the map's unit."""
         return self.shape.area
 
     @property
@@ -59,7 +59,7 @@ class Nested:
         return self.grid.crs
 
     def to_shapely(self):
-        """The shape, as regions give theirs."""
+        """The shape as a Shapely geometry, as `CoverageRegion.to_shapely` returns it."""
         return self.shape
 
     @property
@@ -68,23 +68,24 @@ class Nested:
 
 
 def nested(regions, *, bands=False) -> list[Nested]:
-    """The shapes of all levels of each map, each within the one before.
+    """The shapes of all levels of each map, each inside the one before.
 
-    Regions of a higher level need not lie within those of a lower one, though their cells do: their segments are cut
-    elsewhere. Here the outermost level is the union of its regions, and every further one the union of its own
-    within the one before. So shapes nest, and each still covers every cell of its level.
+    The cells of a higher level are cells of the lower one, but its regions may reach beyond the lower regions, since
+    their segments differ. Here the shape of the outermost level is the union of its regions. The shape of every further
+    level is the intersection of the union of its regions with the shape before. So each shape is inside the one before
+    and covers every cell of its level.
 
     Parameters
     ----------
     regions : sequence of CoverageRegion
-        Of one raster or stack, of one direction.
+        Regions of one raster or stack, with one direction.
     bands : bool
-        Cut the next shape out of each: what is covered at this level and not at the next.
+        Cut the next shape out of each, so that a shape covers what this level covers and the next does not.
 
     Returns
     -------
     list of Nested
-        By map, the outermost level first. Levels without a region are left out.
+        In the order of maps, the outermost level first. Levels without a region are left out.
     """
     shapely = require_shapely()
     regions = [region for region in regions if region]

@@ -10,7 +10,7 @@ from clgeom.region.coverage.rasters import covered_mask, known_values
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.metrics import as_cells, hull_of, measure
 
-#: Segments of the regions that are compared.
+#: Numbers of segments of the compared regions.
 COMPARED = (8, 32, 128)
 
 

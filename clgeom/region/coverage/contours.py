@@ -1,7 +1,8 @@
 """Boundaries of cells, exactly: rings of whole numbers around areas of a mask.
 
-A ring's corners are found all at once; those on one row pair up to horizontal edges from left to right, those in one
-column to vertical edges. Where two cells touch with a corner only, the corner counts twice, and the rings touch there.
+The corners of all rings are found at once. Corners on one row, taken in pairs from left to right, are the ends of
+horizontal edges; corners in one column are the ends of vertical edges. Where two cells share only a corner, that corner
+counts twice, and the rings touch there.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
     Returns
     -------
     list of ndarray of int64, shape (m, 2)
-        Not closed. Outer rings have a positive area (by the shoelace formula in column and row), rings around what is
-        not set a negative one. No ring touches itself; cells that only touch with a corner are not joined there.
+        Not closed. Outer rings have a positive area (by the shoelace formula in column and row), rings of holes a
+        negative one. No ring touches itself: cells that share only a corner are not joined there.
     """
     framed = np.pad(mask, 1)
     nw, ne, sw, se = framed[:-1, :-1], framed[:-1, 1:], framed[1:, :-1], framed[1:, 1:]
@@ -56,7 +57,7 @@ def trace(mask: np.ndarray) -> list[np.ndarray]:
 
 
 def _simple(ring, corners):
-    """A ring of corner numbers, split where it comes to one position twice."""
+    """The simple rings of a ring of corner numbers, which is split where it passes one position twice."""
     positions = list(map(tuple, corners[ring].tolist()))
     if len(set(positions)) == len(positions):
         return [ring]
@@ -83,7 +84,7 @@ def trace_runs(column, top, bottom) -> list[np.ndarray]:
     """`trace` of the cells in runs: rows `top` to `bottom` of each column."""
     first_column, first_row = int(column.min()), int(top.min())
     shape = int(bottom.max()) - first_row + 2, int(column.max()) - first_column + 1
-    steps = np.zeros(shape, np.int8)  # a run begins with +1 and ends with -1; no two begin in one cell
+    steps = np.zeros(shape, np.int8)  # a run begins with +1 and ends with -1; no two runs begin in one cell
     np.add.at(steps, (top - first_row, column - first_column), 1)
     np.add.at(steps, (bottom + 1 - first_row, column - first_column), -1)
     mask = np.cumsum(steps, axis=0, dtype=np.int8)[:-1].astype(bool)
@@ -101,7 +102,7 @@ def mask_polygons(mask: np.ndarray):
     if not outer:
         return shapely.geometry.MultiPolygon()
     inner = [rings[i] for i in np.flatnonzero(areas < 0)]
-    # a hole's cells are inside the smallest outer ring that contains the middle of one of them
+    # a hole is inside the smallest outer ring that contains the middle of one of its cells
     if inner:
         tree = shapely.STRtree(outer)
         middles = shapely.points([_beside(ring) for ring in inner])
@@ -120,12 +121,12 @@ def mask_polygons(mask: np.ndarray):
 
 
 def _beside(ring):
-    """The middle of a set cell beside the first edge of a ring: on its left."""
+    """The middle of the set cell to the left of the first edge of a ring."""
     along = np.sign(ring[1] - ring[0])
     return ring[0] + 0.5 * along + 0.5 * np.array([-along[1], along[0]])
 
 
 def right_of(ring) -> tuple[int, int]:
-    """Column and row of the cell beside the first edge of a ring that is not set: on its right."""
+    """Column and row of the unset cell to the right of the first edge of a ring."""
     along = np.sign(ring[1] - ring[0])
     return tuple(np.floor(ring[0] + 0.5 * along - 0.5 * np.array([-along[1], along[0]])).astype(int).tolist())

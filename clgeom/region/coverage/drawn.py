@@ -1,4 +1,4 @@
-"""Coverage regions as the rings and arrays that figures are made of."""
+"""Coverage regions as rings and arrays for figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     ----------
     regions : sequence of CoverageRegion or Nested
     ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes of pyplot's by default.
+        Where to draw; by default new axes of pyplot.
     raster : object with `values` and `transform`, optional
         Such as a RadioMap.
     unit : str
@@ -29,7 +29,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
 
 
 def outlines(regions, unit="dBm") -> dict:
-    """Return for each level, by its label, the polygons of its regions that are not empty, as a file holds them."""
+    """Return a dictionary from the label of each level to the polygons of its regions, without empty regions."""
     found = {}
     for region in regions:
         if region:
@@ -40,7 +40,7 @@ def outlines(regions, unit="dBm") -> dict:
 
 
 def image(raster) -> dict:
-    """Return the values of a raster, NaN where they are not known, and its transform; nothing for None."""
+    """Return the values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
     if raster is None:
         return {}
     return {"values": known_values(raster.values, getattr(raster, "nodata", None)), "transform": raster.transform}

@@ -1,10 +1,10 @@
-"""One region for a map and level: the highest and lowest corner on each grid line, straight from the raster.
+"""One region per map and level: the highest and lowest corner on each grid line, directly from the raster.
 
     raster  -> first and last covered row of each column, in bands of rows
-    bands   -> of each grid line the lowest and the highest corner of the columns beside it
-    lines   -> candidates, those of lines without any left out -> chains
+    bands   -> for each grid line, the lowest and the highest corner of the columns beside it
+    lines   -> candidates, without lines that have no corner -> chains
 
-All of it stays on the device.
+All data stay on the device.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.job import REAL, Masks
 from clgeom.region.coverage.result import Group
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 
 def whole_regions(masks: Masks) -> Group:
-    """A region for every mask, which may be empty."""
+    """A region for every mask; regions may be empty."""
     chains, across = _chains(masks), None
     if masks.turned is not None:
         other = _chains(masks.turned)
@@ -116,9 +116,10 @@ def _extents_plan(masks):
 
 
 def _placed(pieces, rows, policy, strips, units):
-    """(piece, its bands, its first band) of every piece, and the bands of a map.
+    """(piece, number of its bands, its first band) of every piece, and the number of bands of a map.
 
-    Pieces are whole maps, which all have as many bands, or rows of one map, whose bands follow each other.
+    A piece is either several whole maps, with the same number of bands each, or rows of one map. The bands of pieces of
+    one map follow each other.
     """
     wanted = max(policy.groups_per_unit, 1) * units
     placed, bands, end = [], 0, 0

@@ -1,4 +1,4 @@
-"""A call of `coverage_regions`, checked and bound to a device: what all its parts work from."""
+"""A call of `coverage_regions`: its checked arguments, bound to a device."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from clgeom.region.coverage.rasters import Levels, Stack
 from clgeom.runtime.arrays import to_device
 from clgeom.runtime.launch import allocate, run, write
 
-#: What messages call the public function.
+#: Name of the public function in messages.
 CALLER = "coverage_regions"
-#: Coordinates are columns and rows: exact in float32.
+#: Type of coordinates: columns and rows are exact in float32.
 REAL = np.dtype(np.float32)
-#: Numbers of levels that one launch compares: each costs a build, so a few stand for all.
+#: Numbers of levels that one launch compares: few, since each is a build.
 LEVELS_AT_ONCE = (1, 2, 4, 8)
-#: Candidates and segments of one call of `chains_of`, so that its memory stays modest.
+#: Most candidates and segments of one call of `chains_of`, to limit its memory.
 CANDIDATES_AT_ONCE, SEGMENTS_AT_ONCE = 1 << 24, 1 << 22
-#: Bytes that a segment takes of the largest buffer there.
+#: Bytes of a segment in the largest buffer of `chains_of`.
 SEGMENT_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What was asked for.
+    """The checked arguments of a call.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Job:
     turned : Stack or None
         The maps with rows and columns exchanged, for axis="both".
     segments, cuts
-        How candidates become chains.
+        As for `chains_of`.
     """
 
     stack: Stack
@@ -52,20 +52,20 @@ class Job:
         return run(self.session, plan, **buffers)
 
     def chains(self, count, segments, **memory):
-        """Chains of at most `count` candidates, as `chains_of` takes them."""
+        """The result of `chains_of` for at most `count` candidates, with the job's options."""
         return chains_of(self.session, REAL, count, segments=segments, cuts=self.cuts, **memory)
 
     def regions_at_once(self, segments) -> int:
-        """The number of regions of `segments` segments that one call of `chains_of` takes."""
+        """The most regions of `segments` segments in one call of `chains_of`."""
         room = self.session.profile.max_alloc_bytes // SEGMENT_BYTES
         return max(min(SEGMENTS_AT_ONCE, room) // segments, 1)
 
     def sent(self, values: np.ndarray):
-        """Memory for kernels that only read it."""
+        """A buffer with these values, which kernels only read."""
         return to_device(self.session, np.ascontiguousarray(values), caller=CALLER).chunks[0].buffer
 
     def written(self, values: np.ndarray):
-        """Memory that kernels may write, with these values in it."""
+        """A buffer with these values, which kernels may write."""
         buffer = allocate(self.session, values.nbytes)
         if values.size:
             write(self.session, buffer, values)
@@ -74,7 +74,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """Which cells of some maps reach each level: a mask for each map and level, map after map. Not in memory."""
+    """The masks of some maps, one for each map and level, map after map; computed when needed, not stored."""
 
     job: Job
     stack: Stack
@@ -86,20 +86,20 @@ class Masks:
 
     @property
     def turned(self) -> Masks | None:
-        """The same with rows and columns exchanged, for axis="both"."""
+        """The masks with rows and columns exchanged, for axis="both"."""
         return None if self.job.turned is None else replace(self, stack=self.job.turned)
 
     def map_and_level(self, mask) -> tuple:
-        """The numbers of a mask's map and level; works on arrays."""
+        """The indices of a mask's map and level; also for arrays of masks."""
         number, level = np.divmod(mask, len(self.job.levels.given))
         return self.first_map + number, level
 
     def pieces(self, *, halo):
-        """The raster of these maps, in pieces that fit one allocation, with rows around them."""
+        """The raster of these maps, in pieces that fit in one allocation, each with the rows around it."""
         return self.stack.pieces(self.first_map, self.maps, halo=halo, caller=CALLER)
 
     def levels(self, most=LEVELS_AT_ONCE[-1]):
-        """(first, thresholds on the device, template parameters) of levels that one launch takes, at most `most`."""
+        """(first, thresholds on the device, template parameters) for the levels of each launch, at most `most`."""
         thresholds, first = self.job.levels.thresholds, 0
         while first < len(thresholds):
             room = max(min(len(thresholds) - first, most), 1)

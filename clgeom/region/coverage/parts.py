@@ -1,7 +1,7 @@
 """Regions of connected parts, and of masks with holes: runs of covered cells, joined, then outlined.
 
 runs   -> the region of each run: its mask, or its connected part
-region -> its holes, and the corners on each of its grid lines -> chains, regions of like size in one call
+region -> its holes, and the corners on each of its grid lines -> chains, with regions of similar size in one call
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from clgeom.region.coverage.job import CANDIDATES_AT_ONCE, REAL, Job, Masks
 from clgeom.region.coverage.result import Group, Hole
 from clgeom.region.coverage.runs import Runs, connected, covered_runs
 
-#: Bytes that a candidate takes of the largest buffer of `chains_of`.
+#: Bytes of a candidate in the largest buffer of `chains_of`.
 CANDIDATE_BYTES = 16
-#: Numbers of candidates up to which regions share a call: where each is a segment, more segments change nothing.
+#: Bounds on the candidates of regions that share a call. A region with one candidate a segment needs no more segments.
 SIZE_CLASSES = (4, 16, 64, 256)
 NONE = np.iinfo(np.int32).max
 
 
 def regions_of_runs(masks: Masks, *, parts: bool, least) -> list[Group]:
-    """A region for every part, or else for every mask; holes of `least` cells or more are cut out, None for none."""
+    """A region for every part, or for every mask. Holes of at least `least` cells are cut out; none if it is None."""
     runs = covered_runs(masks)
     owner, mask = _owners(masks, runs, parts)
     part = np.arange(len(mask)) - np.searchsorted(mask, mask)
@@ -40,7 +40,7 @@ def regions_of_runs(masks: Masks, *, parts: bool, least) -> list[Group]:
 
 
 def _owners(masks, runs: Runs, parts):
-    """The region of every run, and the mask of every region; a mask's parts come from left to right."""
+    """The region of every run, and the mask of every region. The parts of a mask are ordered from left to right."""
     if not parts:
         return runs.mask, np.arange(len(masks))
     first, owner = np.unique(connected(masks.job, runs, corners=True), return_inverse=True)
@@ -48,11 +48,11 @@ def _owners(masks, runs: Runs, parts):
 
 
 def _across(turned: Masks, runs: Runs, owner, parts):
-    """For each region (chains, number) of its outline along the other axis."""
+    """For each region (chains, its number in them) of its outline along the other axis."""
     there = covered_runs(turned)
     owner_there, mask_there = _owners(turned, there, parts)
     number = np.arange(len(mask_there))
-    if parts:  # the same part there: that of the first cell of the region's first run here
+    if parts:  # the same part there has the first cell of the region's first run here
         first = np.unique(owner, return_index=True)[1]
         number = owner_there[there.holding(runs.mask[first], runs.top[first], runs.column[first] % runs.width)]
     made = outlines(turned.job, lines_of(there, owner_there, len(mask_there)))
@@ -64,7 +64,7 @@ def _across(turned: Masks, runs: Runs, owner, parts):
 
 
 def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, list[Hole]]:
-    """Region number -> its holes of at least `least` cells. `owner` are the regions of the runs."""
+    """A dictionary from regions to their holes of at least `least` cells. `owner` has the region of each run."""
     gaps = runs.between()
     roots = connected(job, gaps, corners=False)
     side = gaps.column % gaps.width
@@ -91,7 +91,7 @@ def holes_of(job: Job, runs: Runs, owner, least) -> dict[int, list[Hole]]:
 
 @dataclass(frozen=True)
 class Lines:
-    """The grid lines of regions, region after region: at `x`, covered rows from `low` to `high`."""
+    """The grid lines of regions, region after region: at `x`, from row `low` to row `high`."""
 
     x: np.ndarray
     low: np.ndarray
@@ -100,7 +100,7 @@ class Lines:
 
 
 def lines_of(runs: Runs, owner, regions) -> Lines:
-    """Highest and lowest corner on each grid line beside the columns of a region; `owner` are the runs' regions."""
+    """Highest and lowest corner on each grid line beside a region's columns. `owner` has the region of each run."""
     order = np.argsort(owner, kind="stable")  # by region, column, row
     region, column = owner[order], runs.column[order]
     if len(order) == 0:
@@ -110,7 +110,7 @@ def lines_of(runs: Runs, owner, regions) -> Lines:
     end = np.r_[begin[1:], len(order)] - 1
     region, column = region[begin], column[begin] % runs.width
     first, after = runs.top[order[begin]], runs.bottom[order[end]] + 1
-    # a column has a line on its left; one on its right, too, unless that is the left line of the region's next column
+    # a column has a line on its left, and one on its right unless that is the left line of the region's next column
     alone = np.r_[(region[1:] != region[:-1]) | (column[1:] != column[:-1] + 1), True]
     left = np.arange(len(column)) + np.r_[0, np.cumsum(alone)[:-1]]
     total = len(column) + int(alone.sum())
@@ -125,7 +125,7 @@ def lines_of(runs: Runs, owner, regions) -> Lines:
 
 
 def outlines(job: Job, lines: Lines) -> list[tuple[Chains, np.ndarray]]:
-    """(chains, numbers of their regions) of all regions, those of like size in one call."""
+    """(chains, numbers of their regions) of all regions; regions of similar size share a call."""
     sizes = np.diff(lines.starts)
     classes = [c for c in SIZE_CLASSES if c < job.segments] if job.cuts == "count" else []
     made = []
@@ -137,11 +137,11 @@ def outlines(job: Job, lines: Lines) -> list[tuple[Chains, np.ndarray]]:
 
 
 def _shares(job, chosen, sizes, segments):
-    """Regions in shares that one call of `chains_of` takes, with no buffer larger than allowed."""
+    """Shares of the regions for one call of `chains_of` each, so that no buffer is larger than allowed."""
     if len(chosen) == 0:
         return
     candidates = max(min(CANDIDATES_AT_ONCE, job.session.profile.max_alloc_bytes // CANDIDATE_BYTES) // 2, 1)
-    share = np.cumsum(sizes[chosen]) // candidates  # so a share has fewer than two of these, or one region
+    share = np.cumsum(sizes[chosen]) // candidates  # so a share has fewer than twice as many, or one region
     share = np.maximum(share, np.arange(len(chosen)) // job.regions_at_once(segments))
     yield from np.split(chosen, np.flatnonzero(np.diff(share)) + 1)
 

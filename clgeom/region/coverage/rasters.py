@@ -1,4 +1,4 @@
-"""Rasters on the way to the device: types, levels, pieces that fit one allocation."""
+"""Rasters for the device: types, levels, pieces that fit in one allocation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, ses
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.launch import read
 
-#: Types that kernels read, and the type that a value and a level are compared in.
+#: Types that kernels read, and for each the type in which values and levels are compared.
 THRESHOLDS = {
     "float32": "float32",
     "float64": "float64",
@@ -24,13 +24,13 @@ THRESHOLDS = {
     "int32": "int64",
     "uint32": "int64",
 }
-#: float32 counts columns and rows exactly up to here.
+#: Most columns or rows: float32 counts them exactly.
 LARGEST_SIDE = 1 << 23
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows `first_row` .. of `maps` maps from `first_map`, in one buffer; value `start` is the first of them."""
+    """Rows from `first_row` on of `maps` maps from `first_map` on, in one buffer. Value `start` is their first."""
 
     buffer: object
     start: int
@@ -66,9 +66,9 @@ class Stack:
         return Stack(self.session, self.dtype, *turned.shape, turned)
 
     def pieces(self, first_map, maps, *, halo, caller):
-        """Some of the maps, in pieces of whole maps, or of whole rows of one map, that are no larger than allowed.
+        """Pieces of some of the maps, whole maps or whole rows of one map, none larger than allowed.
 
-        With `halo` a piece's buffer has the rows above and below it, too.
+        With `halo` the buffer of a piece also has the rows above and below it.
         """
         row_bytes = self.columns * self.dtype.itemsize
         limit = self.session.profile.max_alloc_bytes
@@ -136,7 +136,7 @@ def canonical_raster(raster, *, caller) -> np.ndarray:
 
 
 def _converted(array, dtype):
-    """An array in another type; signalling NaNs, which files may hold, are no reason to warn."""
+    """An array converted to another type, without a warning for signalling NaNs, which files may hold."""
     with np.errstate(invalid="ignore"):
         return array.astype(dtype, copy=False)
 
@@ -165,7 +165,7 @@ def _check_shape(shape, caller):
 
 
 def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_mask") -> np.ndarray:
-    """The cells that reach a level, by the comparison that the kernels make.
+    """A mask of the cells that reach a level, by the same comparison as in the kernels.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_
 
 
 def known_values(raster, nodata=None) -> np.ndarray:
-    """The values of a raster as float64, NaN where there are none."""
+    """The values of a raster as float64, NaN where they are unknown."""
     array = canonical_raster(raster, caller="known_values")
     absent = as_levels(0, ">=", nodata, array.dtype, caller="known_values").nodata
     values = _converted(array, np.float64)
@@ -199,9 +199,9 @@ def known_values(raster, nodata=None) -> np.ndarray:
 class Levels:
     """Levels as the caller gave them, and as the device compares them.
 
-    `thresholds` are of the type `dtype`: floats rounded to the raster's type (float32 for float16), as NumPy compares
-    a Python float; for integers the nearest whole number that means the same. `nodata` is None where no value can
-    equal it.
+    `thresholds` have the type `dtype`. For a raster of floats they are rounded to its type (float32 for float16), as
+    NumPy does to compare with a Python float. For integers they are the nearest integers with the same cells covered.
+    `nodata` is None where no value can equal it.
     """
 
     given: tuple[float, ...]

@@ -1,11 +1,11 @@
-"""Coverage regions of rasters: for every map, level and part a polygon that covers all cells beyond the level.
+"""Coverage regions of rasters: for every map, level and part a polygon that covers all cells that reach the level.
 
-Only the corners of cells matter, and of those on one vertical grid line only the highest and the lowest. So a raster
-is read once, and leaves two numbers a column and level (`extents`); `chains` makes outlines of them. Parts and holes
-come from runs of covered cells in each column (`parts`): their ends are found on the device, and a union-find over runs
-joins what touches.
+Only corners of cells matter, and on each vertical grid line only the highest and the lowest. So one read of the raster
+gives two numbers for each column and level (`extents`), and `chains` computes the outlines from these. Parts and holes
+come from runs of covered cells in each column (`parts`). The device finds the ends of the runs, and a union-find joins
+runs that touch.
 
-Everything is decided in columns and rows, which are whole numbers; the transform comes last.
+All decisions are made in columns and rows, which are integers; the transform is applied last.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.call import each, recording
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
-#: Cells of masks that are looked at together for parts.
+#: Most cells of masks in one batch for parts.
 CELLS_AT_ONCE = 1 << 26
 
 
@@ -45,7 +45,7 @@ def coverage_regions(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> CoverageRegions:
-    """Polygons around the cells of a raster that reach a level: valid, covering every cell, of few vertices.
+    """Polygons around the cells of a raster that reach a level. They are valid, cover every cell and have few vertices.
 
     Parameters
     ----------
@@ -62,21 +62,22 @@ def coverage_regions(
         Coordinate reference system of the transformed coordinates, as anything that pyproj takes; for areas in km2 and
         for export.
     nodata : float, optional
-        Value of cells that hold nothing.
+        Value of cells without data.
     segments : int
-        Segments that each region is cut into: its resolution. 1 gives the convex hull. More segments than a region
-        has columns are as good as one a column; ``region.segments`` says how many there were.
+        Number of segments of each region: its resolution. 1 gives the convex hull. A region never has more segments
+        than columns; ``region.segments`` is its number.
     cuts : {"count", "width"}
-        Whether segments hold equally many occupied columns or are equally wide.
+        Segments of equally many occupied columns, or of equal width.
     axis : {"x", "both"}
-        "both": what the region has in common with the one whose segments are of rows, which fills no bay; it may be in
-        several pieces, and its polygons need Shapely. The raster is read a second time, turned on the host.
+        "both": the intersection with the region whose segments consist of rows, which does not fill bays. It may have
+        several pieces, and its polygons need Shapely. The raster is read a second time, with rows and columns exchanged
+        on the host.
     parts : bool
-        Give each connected part (cells that touch, corners included) a region of its own. Otherwise there is one
-        region, maybe empty, for each map and level, which also covers what lies between its parts.
+        Return one region for each connected part (cells that touch, corners included). Otherwise there is one region,
+        maybe empty, for each map and level, which also covers the space between its parts.
     holes : float, optional
-        Cut out holes (areas that are not covered and that coverage encloses) of at least this area, exactly along
-        their cells: in units of the transformed coordinates, that is in cells without a transform. 0 cuts all.
+        Cut out holes (uncovered areas that coverage encloses) of at least this area, exactly along their cells. The
+        area is in the square of the transformed coordinates' unit, or in cells without a transform. 0 cuts out all.
     device : optional
         As everywhere in clgeom.
     profile : bool
@@ -86,19 +87,19 @@ def coverage_regions(
     -------
     CoverageRegions
         A sequence of CoverageRegion, ordered by map, by level as given, and by part from left to right. A region's
-        polygon is made when it is asked for. A level that no cell reaches has no parts.
+        polygon is computed at the first access. A level that no cell reaches has no parts.
 
     Raises
     ------
     InvalidInput
         For another shape, type, level, direction or number of segments, or a transform without an inverse.
     DeviceLimit
-        For a raster of float64 on a device that has none, or memory that does not suffice.
+        For a raster of float64 on a device without float64, or too little memory.
 
     Notes
     -----
-    A region is the union of the convex hulls of neighbouring segments, as for `adaptive_region`, made of the cells'
-    corners; it is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
+    A region is the union of the convex hulls of neighbouring segments of the cells' corners, as for `adaptive_region`.
+    It is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
 
     Examples
@@ -128,7 +129,7 @@ def coverage_regions(
 
 
 def _least_cells(holes, cell_area):
-    """The `holes` parameter in cells, None where holes stay covered."""
+    """The `holes` parameter in cells; None where holes stay covered."""
     if holes is None or holes is False:
         return None
     try:
@@ -143,7 +144,7 @@ def _least_cells(holes, cell_area):
 
 
 def _batches(job, *, cells_at_once=None):
-    """The masks of some maps at a time, so that none of the memory of the work is too large."""
+    """Yield the masks of a few maps at a time, so that no allocation is too large."""
     stack, levels = job.stack, len(job.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = job.session.profile.max_alloc_bytes

@@ -18,7 +18,7 @@ from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolera
 from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.runs import Runs
 from clgeom.runtime.arrays import canonical_queries
-from clgeom.runtime.launch import Phase
+from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
@@ -26,7 +26,7 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
 @dataclass(frozen=True)
 class Grid:
-    """Where a raster is: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
+    """Position of a raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
 
     transform: tuple[float, ...]
     crs: Any
@@ -91,10 +91,10 @@ def as_grid(transform, crs, shape, *, caller) -> Grid:
 
 @dataclass(frozen=True, eq=False)
 class Hole:
-    """An area without coverage that coverage encloses: runs of cells that touch with their sides.
+    """An uncovered area that coverage encloses: runs of cells that share sides.
 
-    `mask` is the number of its mask and `region` that of the region around it. Islands in it that are of other regions
-    are cut out with it. `runs` are those of all coverage, `owner` their regions.
+    `mask` is the number of its mask, `region` the number of the region around it. `runs` are the runs of all coverage,
+    `owner` has the region of each. Islands of other regions inside the hole are cut out with it.
     """
 
     column: np.ndarray
@@ -110,7 +110,7 @@ class Hole:
         return int((self.bottom - self.top + 1).sum())
 
     def rings(self) -> tuple[np.ndarray, ...]:
-        """Its boundary in columns and rows: the outer ring, then those of islands that are of its region, too."""
+        """The boundary in columns and rows: the outer ring, then the rings of islands of the same region."""
         outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
         return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
 
@@ -125,16 +125,16 @@ class CoverageRegion:
     Parameters
     ----------
     outline : Region or CrossRegion
-        In columns and rows of the raster, exactly; rows count downwards.
+        The outline in columns and rows of the raster, exactly; rows count downwards.
     grid : Grid
     level : float
     direction : {">=", "<="}
     map, part : int
-        Number of the map in its stack; of the part in its map and level, from left to right.
+        Index of the map in its stack, and of the part in its map and level, from left to right.
     cells : int or None
-        How many cells it is of, where they were counted.
+        Number of its cells, or None if they were not counted.
     holes : tuple of Hole
-        What is cut out.
+        The holes that are cut out.
 
     Examples
     --------
@@ -179,12 +179,12 @@ class CoverageRegion:
 
     @property
     def axis(self) -> str:
-        """Along what the segments are: "x" (columns) or "both"."""
+        """The axis along which segments are cut: "x" (columns) or "both"."""
         return self.outline.axis
 
     @property
     def segments(self) -> int:
-        """How many segments held cells; of both axes together with axis="both"."""
+        """Number of segments that hold cells; the sum over both axes with axis="both"."""
         found = self.outline.segments
         return sum(found) if self.axis == "both" else found
 
@@ -198,14 +198,14 @@ class CoverageRegion:
 
     @functools.cached_property
     def hole_rings(self) -> tuple[tuple[np.ndarray, ...], ...]:
-        """For each hole its boundary in columns and rows: the outer ring, then those of islands that stay covered."""
+        """The boundary of each hole in columns and rows: its outer ring, then rings of islands that stay covered."""
         return tuple(hole.rings() for hole in self.holes)
 
     @functools.cached_property
     def rings(self) -> tuple[np.ndarray, ...]:
         """The outline in map coordinates: rings of shape (m, 2), float64, counter-clockwise, not closed.
 
-        There is one, but for an empty region and for some with axis="both", which are in several pieces.
+        There is one ring, except for an empty region, and for a region in several pieces with axis="both".
         """
         made = [self.grid.to_map(ring) for ring in self.outline.rings] if self else []
         turned = self.grid.determinant < 0
@@ -226,9 +226,9 @@ class CoverageRegion:
 
     @property
     def area_km2(self) -> float:
-        """The area in km2 on the ellipsoid of the `crs`, whatever that does to areas; needs pyproj.
+        """The area in km2 on the ellipsoid of the `crs`, without the distortion of its projection; needs pyproj.
 
-        In a local system, which is nowhere on the earth, the area in its plane.
+        In a local system, which has no position on the earth, the area in its plane.
         """
         from clgeom.geodesy import area_km2
 
@@ -263,8 +263,8 @@ class CoverageRegion:
         Parameters
         ----------
         tolerance : float
-            In the map's unit: no vertex left out is farther than this from the new outline (in the direction in which
-            cells are longest, where they are not square). Holes stay as they are.
+            The largest distance of a removed vertex from the new outline, in the map's unit (in the direction in which
+            cells are longest, if they are not square). Holes do not change.
         """
         tolerance = checked_tolerance(tolerance, caller="CoverageRegion.simplify")
         a, b, _, d, e, _ = self.grid.transform
@@ -272,12 +272,12 @@ class CoverageRegion:
         return replace(self, outline=self.outline.simplify(tolerance / longest))
 
     def to_shapely(self, *, cells: bool = False) -> Any:
-        """The region as a valid Shapely geometry: a Polygon, or what holes leave of it.
+        """The region as a valid Shapely geometry: a Polygon, or what remains after its holes are cut out.
 
         Parameters
         ----------
         cells : bool
-            In columns and rows instead of map coordinates.
+            Return columns and rows instead of map coordinates.
         """
         shapely = require_shapely()
         if not self:
@@ -319,7 +319,7 @@ class CoverageRegion:
 
 
 def _strictly_in(rings, at):
-    """Whether positions are strictly inside a hole, that is in no covered cell and on no side of one."""
+    """Whether positions are strictly inside a hole: neither in a covered cell nor on its boundary."""
     column, row = at.T
     inside = np.zeros(len(at), bool)
     near = np.flatnonzero(
@@ -346,10 +346,10 @@ def _winds(ring, x, y) -> int:
 
 @dataclass(frozen=True)
 class Group:
-    """Regions whose chains were made together: region i of `chains` is of `maps`[i], `levels`[i] and `parts`[i].
+    """Regions with their chains in one `Chains`: region i of `chains` belongs to `maps`[i], `levels`[i] and `parts`[i].
 
-    `cells` are the numbers of their cells, `holes` those of regions that have some. With axis="both" `across` has for
-    each region (chains, number) of its outline along the other axis.
+    `cells` has the numbers of their cells, `holes` the holes by region. With axis="both", `across` has for each region
+    (chains, its number in them) of its outline along the other axis.
     """
 
     chains: Chains
@@ -362,12 +362,12 @@ class Group:
 
 
 class CoverageRegions(Sequence[CoverageRegion]):
-    """Coverage regions in order of map, level and part; each is made when it is asked for.
+    """Coverage regions in the order of map, level and part; each is computed at the first access.
 
     Parameters
     ----------
     maps, levels, parts : ndarray of int64
-        For each region the number of its map, of its level as given, and of its part from left to right.
+        For each region the index of its map, of its level in `given`, and of its part from left to right.
     grid : Grid
     given : tuple of float
         The levels.
@@ -463,7 +463,7 @@ class CoverageRegions(Sequence[CoverageRegion]):
 
     @property
     def areas(self) -> NDArray[np.float64]:
-        """The areas of all outlines in the square of the map's unit, holes not left out; shape (n,), float64."""
+        """The areas of all outlines in the square of the map's unit, holes included; shape (n,), float64."""
         if any(group.across is not None for group in self._groups):
             return np.array([region.outline.area * self.grid.cell_area for region in self])
         found = np.empty(len(self._order))
@@ -493,14 +493,14 @@ def _region_of(chains, number, axis="x"):
 
 
 def _straightened(chain):
-    """A chain without the vertices that lie on the line between their neighbours: corners of cells often do."""
+    """A chain without the vertices on the line between their neighbours; many corners of cells are."""
     if len(chain) < 3:
         return chain
     return chain[np.r_[True, _signs(chain[:-2], chain[1:-1], chain[2:], None) != 0, True]]
 
 
 def _areas(chains):
-    """Area between the chains of each region, by trapezoids."""
+    """The area between the chains of each region, as a sum of trapezoids."""
     under = []
     for points, offsets in ((chains.lower, chains.lower_offsets), (chains.upper, chains.upper_offsets)):
         points = points.astype(np.float64)

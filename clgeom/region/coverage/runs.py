@@ -1,4 +1,4 @@
-"""Runs of covered cells in columns, found on the device, and which of them are connected."""
+"""Runs of covered cells in columns, found on the device, and their connected parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from clgeom.primitives.compact import partition
 from clgeom.region.coverage.job import Job, Masks
-from clgeom.runtime.launch import Plan, Scratch, Step, as_array
+from clgeom.runtime.launch import as_array
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
@@ -18,8 +19,8 @@ from clgeom.runtime.tuning import select
 class Runs:
     """Runs of cells in columns, sorted by column and row: rows `top` to `bottom` of a column.
 
-    Columns of all masks are counted through: column c is column ``c % width`` of mask ``c // width``. There are
-    `columns` of `rows` cells.
+    The columns of all masks have consecutive numbers: column c is column ``c % width`` of mask ``c // width``. There
+    are `columns` columns of `rows` cells.
     """
 
     column: np.ndarray
@@ -34,17 +35,17 @@ class Runs:
 
     @property
     def mask(self) -> np.ndarray:
-        """The number of each run's mask."""
+        """The mask of each run."""
         return self.column // self.width
 
     @property
     def lengths(self) -> np.ndarray:
-        """How many cells each run has."""
+        """The number of cells of each run."""
         return self.bottom - self.top + 1
 
     @functools.cached_property
     def keys(self) -> np.ndarray:
-        """Column and top in one ascending number."""
+        """Column and top of each run as one ascending number."""
         return self.column * self.rows + self.top
 
     def holding(self, mask, column, row):
@@ -52,8 +53,8 @@ class Runs:
         return np.searchsorted(self.keys, (mask * self.width + column) * self.rows + row, side="right") - 1
 
     def between(self) -> Runs:
-        """The runs between these, to the edges of the map."""
-        span = self.rows + 1  # a run may begin behind the last row
+        """The runs of uncovered cells between these, up to the edges of the map."""
+        span = self.rows + 1  # a run may begin after the last row
         edges = np.arange(self.columns) * span
         begin = np.sort(np.concatenate([edges, self.column * span + self.bottom + 1]), kind="stable")
         end = np.sort(np.concatenate([edges + self.rows, self.column * span + self.top]), kind="stable")
@@ -64,7 +65,7 @@ class Runs:
 
 
 def covered_runs(masks: Masks) -> Runs:
-    """The runs of all masks: their first and last cells are labelled on the device, and compacted."""
+    """The runs of all masks. Kernels label their first and last cells and compact these."""
     job, stack = masks.job, masks.stack
     profile, rows, columns = job.session.profile, stack.rows, stack.columns
     kernel = "region/coverage/coverage_edges"
@@ -97,7 +98,7 @@ def covered_runs(masks: Masks) -> Runs:
             flat = as_array(job.session, made[labels], (labels.count,), np.uint8)
             only_begin, only_end, both = partition(flat, 3, device=job.session)
             for found, only in ((begins, only_begin), (ends, only_end)):
-                part = np.concatenate([only, both])  # numbers in the piece: map, level, row, column
+                part = np.concatenate([only, both])  # indices in the piece: map, level, row, column
                 part, column = np.divmod(part, columns)
                 part, row = np.divmod(part, piece.rows)
                 number, level = np.divmod(part, params["levels"])
@@ -109,7 +110,7 @@ def covered_runs(masks: Masks) -> Runs:
 
 
 def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
-    """For every run the first run of its connected part; `corners` joins those that touch with a corner only."""
+    """For every run the first run of its connected part; with `corners` runs that share only a corner are connected."""
     n = len(runs)
     if n == 0:
         return np.empty(0, np.int64)
@@ -124,7 +125,7 @@ def connected(job: Job, runs: Runs, *, corners: bool) -> np.ndarray:
     profile, number, roots = job.session.profile, np.uint32(n), Scratch("coverage_roots", np.uint32, n)
     policy = select(profile, "region/coverage/coverage_unite", np.dtype(np.uint32), n)
     groups = policy.groups(ceil_div(n, policy.tile), profile.compute_units)
-    # few work-items: each unites its own share of the runs alone, and then only what lies between shares is atomic
+    # few work-items: each joins the runs of its share alone; only joins between shares are atomic
     serial = policy.variant == "serial"
     share = ceil_div(n, groups) if serial else 1
     args = (

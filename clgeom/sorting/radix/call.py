@@ -1,4 +1,4 @@
-"""A call of `sort`, `argsort` or `sort_by_key`: its arguments, checked."""
+"""A call of `sort`, `argsort` or `sort_by_key`: its checked arguments."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, ov
 from clgeom.sorting.keys import KeyOrder, as_key_array
 from clgeom.sorting.outputs import entries_overlap
 
-#: Bytes of the values that kernels move.
+#: Sizes in bytes of values that kernels can move.
 MOVABLE = (1, 2, 4, 8)
 
 
 class Call:
-    """What a public function was called with.
+    """The checked arguments of a public function.
 
     Attributes
     ----------
@@ -25,23 +25,23 @@ class Call:
     keys : ndarray or pyopencl.array.Array, shape (n,)
     n : int
     on_device : bool
-        Whether the keys are, and so the values and the results.
+        Whether the keys, and so the values and the results, are on the device.
     order : KeyOrder
     significant : numpy scalar
         A mask of the bits to sort by.
     offsets : ndarray of int64, shape (m + 1,), or None
-        Of segments that are not empty.
+        Offsets of the segments that are not empty.
     values : ndarray or pyopencl.array.Array, shape (n, ...), or None
     payload_type : numpy.dtype or None
-        Of what kernels move along with the keys: nothing, the keys' numbers, or the values.
+        Type of the payload that kernels move with the keys: nothing, the keys' indices, or the values.
     carried : ndarray or pyopencl.array.Array, shape (n,), or None
         The values, if kernels move them.
     picks : bool
-        Whether values that kernels cannot move are to be picked by number on the host.
+        Whether the host must pick the values by index, since kernels cannot move them.
     outs : (array or None, array or None)
-        Where the keys, and the values or indices go, None where a new array is to be made.
+        Arrays for the keys, and for the values or indices; None for a new array.
     key_bits, profile
-        As they came.
+        As the caller gave them.
     """
 
     def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile):
@@ -67,9 +67,9 @@ class Call:
         return InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. Got {got} instead.")
 
     def _array(self, values, name, must):
-        """``numpy.asarray`` with our error; masked entries have no place in what is sorted."""
+        """``numpy.asarray`` with `InvalidInput`; masked entries are refused."""
         mask = values.mask if isinstance(values, np.ma.MaskedArray) else False
-        hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # of records: each field has its own
+        hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # records: each field has its own mask
         if hidden:
             raise self._wrong(name, "have no masked entries", f"{hidden} of them")
         try:
@@ -91,16 +91,16 @@ class Call:
         return self.order.storage.type((1 << int(pair[1])) - (1 << int(pair[0])))
 
     def _checked_offsets(self, offsets):
-        """Offsets as int64, from 0 to n, always ascending: empty segments are left out, for they hold nothing."""
+        """Offsets as int64, from 0 to n, strictly ascending: empty segments are left out."""
         must = "be integers of shape (m + 1,)"
         array = fetched(offsets) if is_device_array(offsets) else self._array(offsets, "offsets", must)
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
             raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
         array = array.astype(np.int64)
-        for place, expected in ((0, 0), (-1, self.n)):
-            if array[place] != expected:
+        for index, expected in ((0, 0), (-1, self.n)):
+            if array[index] != expected:
                 must = f"begin with 0 and end with the number of keys, {self.n}"
-                raise self._wrong("offsets", must, f"{array[place]} at [{place}]")
+                raise self._wrong("offsets", must, f"{array[index]} at [{index}]")
         lengths = np.diff(array)
         if (lengths < 0).any():
             i = int(np.argmax(lengths < 0))
@@ -109,9 +109,9 @@ class Call:
 
     def _checked_values(self, values):
         if is_device_array(values) != self.on_device:
-            places = ("on the host", "on the device")
-            must = f"be where the keys are, {places[self.on_device]}"
-            raise self._wrong("values", must, f"an array {places[not self.on_device]}")
+            sides = ("on the host", "on the device")
+            must = f"be where the keys are, {sides[self.on_device]}"
+            raise self._wrong("values", must, f"an array {sides[not self.on_device]}")
         must = f"have one entry for each of the {self.n} keys"
         if not self.on_device:
             values = self._array(values, "values", must)
@@ -150,7 +150,7 @@ class Call:
         if not right_place:
             kind = "a pyopencl.array.Array" if self.on_device else "an ndarray"
             raise self._wrong(name, f"be {kind}", type(out).__name__)
-        # on the host any byte order: NumPy turns the results round
+        # on the host any byte order: NumPy converts the results
         fits = out.dtype == dtype if self.on_device else out.dtype.newbyteorder("=") == dtype.newbyteorder("=")
         if not fits or out.shape != shape:
             raise self._wrong(name, f"be {dtype} of shape {shape}", f"{out.dtype} of shape {out.shape}")

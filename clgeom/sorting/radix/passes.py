@@ -1,15 +1,15 @@
-"""A radix sort pass by pass: plans, for whoever has keys on the device. Pure: no plan needs one.
+"""Plans of a radix sort of keys on the device, pass by pass. Pure: making a plan needs no device.
 
-Least significant digit first, reduce-then-scan, OpenCL 1.2, no group ever waits for another::
+Least significant digit first, reduce-then-scan, OpenCL 1.2; no work-group waits for another::
 
     keys ──radix_survey──> which bits vary            one read; constant digits are skipped
          ┌ radix_count    digits per group and digit  ┐
          │ radix_spine    where each of them begins   │ once per digit of 8 bits
-         └ radix_scatter  keys (payloads) move there  ┘
+         └ radix_scatter  moves keys and payloads     ┘
 
 Keys are sorted by their ordered keys, unsigned integers (``cl_src/keys/key_order.h``) in which -0.0 equals +0.0 and all
-NaNs are equal and last; the original bits move. Where no keys are wanted at the end, the ordered keys are stored
-instead, and only 32 bits of them once no more are left to sort by.
+NaNs are equal and last; the original bits move. If the caller needs no sorted keys, the passes store ordered keys
+instead, and only 32 bits of them once the remaining digits fit in these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.runtime.build import compiles
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import select
@@ -29,7 +29,7 @@ from clgeom.sorting.keys import KeyOrder
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8
 RADIX = 1 << RADIX_BITS
-#: Keys of a serial work-item's share are a multiple of this.
+#: Factor of the number of keys in a serial work-item's share.
 SERIAL_TILE = 16384
 
 
@@ -48,7 +48,7 @@ def digit_windows(varying: int) -> tuple[tuple[int, int], ...]:
 
 
 def survey_plan(profile, keys, n, order, significant=None):
-    """One launch that finds which bits vary, whether digits tell all of a key, and whether the keys are in order.
+    """Plan of one launch that finds the bits that vary, whether a key is -0.0 or NaN, and whether keys are in order.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def survey_plan(profile, keys, n, order, significant=None):
 
 
 def surveyed(result, found) -> tuple[int, bool, bool]:
-    """What a survey found: the bits that vary; is a float -0.0 or NaN; is a key below the one before it."""
+    """(bits that vary, whether a float is -0.0 or NaN, whether a key is below the one before it), from a survey."""
     varying, special, descents = np.bitwise_or.reduce(result.read(found).reshape(-1, 3), axis=0).tolist()
     return varying, bool(special), bool(descents)
 
@@ -100,7 +100,7 @@ def radix_plan(
     digit_match="local",
     prefix="radix",
 ):
-    """Stable sort of `n` keys that are on the device, and of a payload; no round trip to the host.
+    """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
 
     Parameters
     ----------
@@ -111,27 +111,27 @@ def radix_plan(
     dtype : numpy.dtype
         Of the keys; one of ``KEY_TYPES``.
     payload : None, "index", or Scratch of uint8, uint16, uint32 or uint64
-        "index" makes the payload the keys' numbers, uint32: that is, argsort.
+        "index": the indices of the keys, uint32, as for argsort.
     keep_keys : bool
-        False when the sorted keys are not needed: less is moved.
+        False when the sorted keys are not needed; this moves less data.
     keys_out, payload_out : Scratch, optional
-        Where the results go; by default new memory. Must not be `keys` or `payload`. A `payload_out` of wider integers
-        than the payload widens them.
+        Memory for the results, by default new. Must not be `keys` or `payload`. A `payload_out` of wider integers than
+        the payload widens them.
     descending : bool
     windows : tuple of (int, int), optional
         (shift, bits) of the digits to sort by, lowest first, from `digit_windows`; all by default.
     special : bool
         False when it is known that no float key is -0.0 or NaN, so that digits can be turned back into keys.
     digit_match : {"local", "ballot", "match"}
-        As `digit_match_of` tells for a session. Never changes the result.
+        See `digit_match_of`. Never changes the result.
     prefix : str
-        Begins the names of scratch memory: plans that run together need different ones.
+        Prefix of the names of scratch memory; plans that run together need different ones.
 
     Returns
     -------
     plan : Plan
     keys_out, payload_out : Scratch or None
-        Where the sorted keys (None without `keep_keys`) and the payload (None without one) are.
+        Memory of the sorted keys (None without `keep_keys`) and of the payload (None without one).
 
     Examples
     --------
@@ -152,7 +152,7 @@ def radix_plan(
     if payload is not None:
         payload_out = payload_out or Scratch(f"{prefix}_payload_out", number, n)
         payload_spare = Scratch(f"{prefix}_payload", number, n)
-        # the same memory for passes before the last, which widen nothing
+        # the same memory with the narrow type, for passes before the last: only the last one widens
         room = payload_out.nbytes // payload_spare.dtype.itemsize
         payload_narrow = replace(payload_out, dtype=number, count=room)
     passes = _passes(order, windows or ((0, 0),), keep_keys, special)
@@ -169,10 +169,10 @@ def radix_plan(
 
 @dataclass(frozen=True)
 class _Pass:
-    """What a pass does to keys that lie in memory as integers of `bits`, with `flip` and `floating` as in KeyOrder.
+    """A pass over keys that are in memory as integers of `bits`, with `flip` and `floating` as in KeyOrder.
 
-    They are sorted by `width` bits from bit `shift`, and stored as the template of radix_scatter says: as they are
-    ("same"), as ordered keys of `stored_bits` without the `drop` lowest bits, as "keys" again, or not at all ("none").
+    It sorts them by `width` bits from bit `shift` on. `store` is that of the template radix_scatter: keys unchanged
+    ("same"), ordered keys of `stored_bits` without their `drop` lowest bits, converted back to "keys", or "none".
     """
 
     bits: int
@@ -186,11 +186,11 @@ class _Pass:
 
 
 def _passes(order, windows, keep_keys, special) -> list[_Pass]:
-    """What the pass of each window does.
+    """The pass of each window.
 
-    Ordered keys are cheaper to sort by than floats. So the first pass stores them if the last one can turn them back
-    into keys, or if no keys are wanted. Then any pass stores fewer bits, too, once these are enough for those that
-    follow.
+    Sorting by ordered keys is cheaper than by floats. So the first pass stores them if the last one can convert them
+    back to keys, or if the caller needs no keys. In the second case a pass also stores fewer bits once these are enough
+    for the passes that follow.
     """
     last, passes = len(windows) - 1, []
     folds = keep_keys and order.floating and not special and last > 0
@@ -213,7 +213,7 @@ def _passes(order, windows, keep_keys, special) -> list[_Pass]:
 
 
 def _launches(profile, n, order, one, source, target, digit_match, prefix) -> list[Step]:
-    """The three launches of a pass, from one pair of memory for keys and payload to another."""
+    """The three launches of a pass, from one (keys, payload) pair of buffers to another."""
     (keys, payload), (keys_to, payload_to) = source, target
     stored = np.dtype(f"uint{one.bits}")
     moved = payload_parameters(payload, payload_to)
@@ -284,7 +284,7 @@ def payload_parameters(payload, payload_to) -> dict:
 
 
 def shares(policy, n, profile):
-    """(groups, keys of each group's share); shares of the group variant are whole tiles."""
+    """(number of groups, keys of each group's share). In the group variant a share is a multiple of the tile."""
     tile = SERIAL_TILE if policy.variant == "serial" else policy.tile
     tiles = ceil_div(n, tile)
     share = ceil_div(tiles, policy.groups(tiles, profile.compute_units)) * tile
@@ -294,7 +294,7 @@ def shares(policy, n, profile):
 def _scatter_policy(profile, dtype, n, widest_bits):
     """The scatter's policy for keys or payloads of so many bits.
 
-    Its items are of 4 bytes; a work-item takes fewer wider ones, and fewer again where local memory is small.
+    The table's items have 4 bytes. A work-item takes fewer wider items, and fewer where local memory is small.
     """
 
     def too_large(p):

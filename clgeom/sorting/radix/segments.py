@@ -1,9 +1,9 @@
-"""Keys in segments, each sorted by itself: plans.
+"""Plans that sort each segment of keys by itself.
 
-    short segments ──radix_segments──> sorted, each in local memory       one launch; all keys, if they are few
-    others         ──passes by key──> ──passes by number of the segment──> sorted
+    short segments ──radix_segments──> sorted, each in local memory       one launch; also for few keys in all
+    others         ──passes by key──> ──passes by index of the segment──> sorted
 
-Pure: no plan needs a device.
+Pure: making a plan needs no device.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import replace
 import numpy as np
 
 from clgeom.primitives.gather import pick_plan
-from clgeom.runtime.launch import Plan, Scratch, Step
+from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.passes import digit_windows, payload_parameters, radix_plan, shares
 
-#: Keys that `radix_segments` takes: per variant, what one segment may have. "serial" needs 20 bytes of private memory
-#: for each, which a GPU sets aside for all items that it could run at once: 90 GB on an H200 for 16384 keys.
+#: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
+#: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.
 CAPACITIES = {"serial": (16384,), "group": (256, 2048)}
 SERIAL_ON_GPU = (256,)
 
 
 def segment_capacity(profile, dtype, longest=None) -> int:
-    """The capacity of radix_segments for segments up to `longest`, by default the largest there is."""
+    """The capacity of radix_segments for segments of up to `longest` keys, by default the largest one."""
     policy = select(profile, "sorting/radix/radix_segments", dtype, longest or max(CAPACITIES["group"]))
     sizes = CAPACITIES[policy.variant]
     if policy.variant == "serial" and not profile.is_cpu:
@@ -48,7 +48,7 @@ def segments_plan(
     segments=None,
     longest=None,
 ):
-    """One launch that sorts segments no longer than the capacity.
+    """Plan of one launch that sorts segments no longer than the capacity.
 
     Parameters
     ----------
@@ -57,11 +57,12 @@ def segments_plan(
     n : int
     order : KeyOrder
     payload, keys_out, payload_out
-        As for `radix_plan`; what is None is not written.
+        As for `radix_plan`; None is not written.
     significant : numpy scalar of ``order.storage``, optional
         A mask of the bits that are compared; all by default.
     segments, longest : int, optional
-        How many there are, bound as "offsets[0]", and keys of the longest; without them, all keys are one.
+        Number of segments, whose offsets are bound as "offsets[0]", and keys of the longest. By default all keys are
+        one segment.
     """
     kernel = "sorting/radix/radix_segments"
     longest = n if segments is None else longest
@@ -91,7 +92,7 @@ def segments_plan(
 
 
 def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_out, windows, segments, digit_match):
-    """All keys at once, then stably by segment: the number of the segment is the key's most significant digit."""
+    """Plan that sorts all keys, then stably by segment: the segment's index is the most significant digit of a key."""
     by_key, _, sorted_by_key = radix_plan(
         profile,
         keys,
@@ -128,7 +129,7 @@ def large_segments_plan(profile, keys, n, order, *, payload, keys_out, payload_o
 
 
 def _mark_plan(profile, segments, n, number):
-    """One launch that writes the number of the segment that each key is in."""
+    """Plan of one launch that writes the index of each key's segment."""
     policy = select(profile, "sorting/radix/radix_mark", number.dtype, n)
     groups, share = shares(policy, n, profile)
     args = ("offsets[0]", np.uint32(segments), np.uint32(n), np.uint32(share), number)

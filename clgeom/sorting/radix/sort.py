@@ -1,11 +1,11 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or in short segments      one launch, in local memory                           segments.py
-    many                                a look at which bits vary, a pass for every digit     passes.py
-    in larger segments                  all by key, then stably by segment                    segments.py
-    on the host, too many               so in chunks, merged here
+    few keys, or short segments         one launch, in local memory                           segments.py
+    many keys                           a survey of the bits that vary, a pass per digit      passes.py
+    larger segments                     all keys by key, then stably by segment               segments.py
+    too many keys on the host           sorted in chunks as above, merged here
 
-The plans in these modules are for other algorithms on the device, too.
+Other algorithms on the device also use the plans of these modules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Phase, Scratch, run
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
@@ -25,14 +26,14 @@ from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
-#: Which bits of keys to sort by: the lowest ones, or those from low to high (exclusive).
+#: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """What the public functions take alike."""
+        """Options that the public functions have in common."""
 
         descending: bool
         out: Any
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Profiled(NamedTuple):
-    """What a call with ``profile=True`` returns: its usual result, and the phases that made it."""
+    """Result of a call with ``profile=True``: the usual result, and the phases of the call."""
 
     result: Any
     phases: tuple[Phase, ...]
@@ -75,8 +76,8 @@ def sort(
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, shape (n,), optional
-        Where the result goes: of the keys' type, on the host for host keys, there in any byte order, on the device for
-        device keys, there in native byte order. It may be the keys themselves.
+        Array for the result, of the keys' type. For host keys it is on the host, in any byte order; for device keys on
+        the device, in native byte order. It may be the keys themselves.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
@@ -187,14 +188,14 @@ def sort_by_key(
     keys, descending, offsets, key_bits, device, profile
         As in `sort`.
     values : array_like or pyopencl.array.Array, shape (n, ...)
-        Of any type on the host. On the device, where the keys must be then, shape (n,) and 1, 2, 4 or 8 bytes each.
+        On the host values of any type. On the device, with keys there too, shape (n,) and 1, 2, 4 or 8 bytes each.
     out : (array, array), optional
-        Where the sorted keys and the sorted values go: two arrays that share no memory. They may be those that came.
+        Arrays for the sorted keys and the sorted values, which share no memory. They may be the given arrays.
 
     Returns
     -------
     keys, values
-        Sorted, in the place and of the types that they came in; keys in native byte order.
+        Sorted, on the host or on the device as given, of the given types; keys in native byte order.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def sort_by_key(
 
 
 def _answer(call):
-    """What a call returns."""
+    """The return value of a call."""
     if call.profile:
         with recording(profile=True) as phases:
             result = _result(call)
@@ -232,7 +233,7 @@ def _sorted(call):
             "sorted in chunks."
         )
     keys_out, payload_out = _outputs(call)
-    # the buffers are kept until the end: kernels may read the caller's very memory
+    # the buffers are kept until the end: kernels may read the caller's memory
     moved, buffers = _bindings(call, keys_out, payload_out)
     if call.n:
         _run(call, moved, buffers)
@@ -244,7 +245,7 @@ def _sorted(call):
 
 
 def _outputs(call):
-    """Memory for the sorted keys and the payload, None for what there is not."""
+    """Memory for the sorted keys and for the payload; None for one that the call does not have."""
     sources, keys_out, payload_out = [call.keys], None, None
     if call.values is not None:
         sources.append(call.values)
@@ -257,7 +258,7 @@ def _outputs(call):
 
 
 def _bindings(call, keys_out, payload_out):
-    """What plans have to know of what moves, and the memory that their names stand for: all unsigned integers."""
+    """Types of the data that plans move, as unsigned integers, and the buffers that their names stand for."""
     session, n = call.session, call.n
     moved = {"payload": "index" if payload_out else None, "keys_out": None, "payload_out": None}
     buffers = {"keys": as_device_bits(session, call.keys, caller=call.caller)}
@@ -275,7 +276,7 @@ def _bindings(call, keys_out, payload_out):
 
 
 def _run(call, moved, buffers):
-    """Everything that is launched."""
+    """Run all launches of a call."""
     session, device, n, order = call.session, call.session.profile, call.n, call.order
     keys, segments, longest = Scratch("keys[0]", order.storage, n), None, n
     if call.offsets is not None:
@@ -314,7 +315,7 @@ def _run(call, moved, buffers):
 
 
 def _most_at_once(call, payload_type):
-    """How many host keys the device takes at once, with all that sorting them and this payload needs.
+    """The most host keys of one chunk, with the memory that sorting them and this payload needs.
 
     Kernels read each array in one chunk. There may be one more offset than keys.
     """
@@ -328,7 +329,7 @@ def _most_at_once(call, payload_type):
 
 
 def _sorted_in_chunks(call):
-    """Host keys beyond the device's memory: each chunk sorted by itself, merged here. Results as of `_sorted`."""
+    """The result of `_sorted` for host keys beyond the device's memory: sorted by chunks, merged on the host."""
     most, indices = _most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64)
     offsets = np.array([0, call.n]) if call.offsets is None else call.offsets
     for begin, end in _whole_segments(offsets, most):
@@ -354,12 +355,12 @@ def _sorted_in_chunks(call):
             indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
     keys = None if call.caller == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
-    # both are copies by now: out may be the keys, the values, or the one where the other was
+    # both are copies: out may be the keys or the values, also exchanged
     return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload)
 
 
 def _whole_segments(offsets, most):
-    """(begin, end) of runs of whole segments with at most `most` keys, and of larger segments, each alone."""
+    """(begin, end) of ranges of whole segments with at most `most` keys; a larger segment is a range by itself."""
     begin = 0
     while begin < offsets[-1]:
         end = int(offsets[np.searchsorted(offsets, begin + most, side="right") - 1])

@@ -1,9 +1,9 @@
-"""Shellsort "auto": a launch for each gap that is large, one for all that are small, and no iteration.
+"""Shellsort "auto": one launch for each large gap, one launch for all small gaps, and no iteration.
 
-Earlier gaps prove how far elements can still have to go (`clgeom.sorting.shellsort.gaps`), so a window with a halo that
-wide holds all that its core can need:
+Earlier gaps bound how far elements can still move (`clgeom.sorting.shellsort.gaps`). So a window with a halo of that
+width holds all elements that can move into its core:
 
-- large gaps: whole h-subsequences, in registers (GPU), or by vectors of neighbouring ones in place (CPU);
+- large gaps: whole h-subsequences, in registers (GPU), or in place by vectors across neighbouring ones (CPU);
 - middle gaps, on GPUs: windows of a few h-subsequences and many rows in local memory;
 - the last gaps: all in one launch, on windows in local memory (GPU) or cache (CPU).
 """
@@ -16,20 +16,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.runtime.call import each
-from clgeom.runtime.launch import Scratch, Step
+from clgeom.runtime.plan import Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, reach
 from clgeom.sorting.shellsort.result import ShellPhase
 
 SUBSEQUENCES, WINDOWS = "sorting/shellsort/shell_auto_subsequences", "sorting/shellsort/shell_auto_windows"
-#: Local memory that windows take at most: on most devices there is as much.
+#: Most bytes of local memory for windows; most devices have as much.
 LOCAL_BYTES = 48 << 10
 #: Heights of the sorting networks that hold an h-subsequence in registers.
 BLOCKS = (8, 32, 64)
-#: Arrays of so many keys are one launch on a CPU: 4097 keys took 0.38 ms so, 1.0 ms with a launch for each gap.
+#: Most keys that one launch sorts on a CPU: 4097 keys took 0.38 ms so, 1.0 ms with a launch for each gap.
 SMALL = 8192
-#: A gap belongs to the last launch if the halo that it needs leaves at least this share of a window as core.
+#: Least share of a window that is core, after the halo that a gap needs, for the gap to belong to the last launch.
 LEAST_CORE = 0.5
 
 
@@ -51,7 +51,7 @@ class Pass:
 
 
 def ladder_of(gaps, sequence) -> tuple[int, ...]:
-    """Small gaps, whatever n is, for kernels that have them built in; those of the sequence where it depends on n."""
+    """Small gaps for kernels that have them built in: the same for every n, unless the sequence depends on n."""
     if isinstance(gaps, str) and gaps != "shell":
         return tuple(reversed(SEQUENCES[gaps](LOCAL_BYTES)))
     return sequence
@@ -60,8 +60,7 @@ def ladder_of(gaps, sequence) -> tuple[int, ...]:
 def auto_passes(profile, n, code_bits, gaps, ladder) -> tuple[Pass, ...]:
     """The passes of "auto" for n codes of so many bits. Pure: needs no device.
 
-    `ladder` has all gaps that may end in the last launch. After a pass that is out of place "codes" and "spare" change
-    roles.
+    `ladder` has all gaps that may be in the last launch. After an out-of-place pass, "codes" and "spare" are exchanged.
     """
     policies = [select(profile, kernel, np.dtype(f"uint{code_bits}"), n) for kernel in (SUBSEQUENCES, WINDOWS)]
     return _auto_passes(profile, n, code_bits, gaps, ladder, *policies)
@@ -73,7 +72,7 @@ def _auto_passes(*shape):
 
 
 class _Shape:
-    """What the passes of one sort have in common, and how each of them is shaped."""
+    """The common parameters of the passes of one sort, and the shape of each pass."""
 
     def __init__(self, profile, n, code_bits, gaps, ladder, subsequences, windows):
         self.n, self.code_bits, self.gaps, self.units = n, code_bits, gaps, profile.compute_units
@@ -89,7 +88,7 @@ class _Shape:
         self.built_in = tuple(gap for gap in ladder if gap < self.small)
 
     def passes(self) -> list[Pass]:
-        """A pass for each gap, up to the one that does all that are left."""
+        """The passes: one for each gap, then one for all gaps that are left."""
         if self.n <= self.small:
             return [self._last_pass(0, 0, self.n)]
         last, halo = self._last_gaps()
@@ -107,10 +106,10 @@ class _Shape:
     # The last gaps, all in one launch
 
     def _last_gaps(self):
-        """The first gap that the last launch does, by number, and its halo: the largest that leaves enough core."""
+        """The index of the first gap of the last launch, and its halo, the largest that leaves enough core."""
         most = self.windows.items_per_thread if self.serial_windows else self.tile
         for i, gap in enumerate(self.gaps):
-            # A halo is no narrower than the smallest earlier gap, less one: most need no search to be too wide.
+            # A halo is at least the smallest earlier gap less one. This alone excludes most gaps without a search.
             if i == 0 or gap not in self.built_in or self.gaps[i - 1] > most:
                 continue
             halo = reach(self.gaps[:i])
@@ -119,13 +118,13 @@ class _Shape:
         return len(self.gaps), None
 
     def _rows(self, halo):
-        """Rows of a window: those of local memory, or (CPU) so many that every lane of every unit has one."""
+        """Rows of a window: as many as fit in local memory; on a CPU so that every lane of every unit has a window."""
         if not self.serial_windows:
             return self.tile
         return min(self.windows.items_per_thread, ceil_div(self.n, self.lanes * self.units) + 2 * halo)
 
     def _last_pass(self, at, halo, core):
-        """The gaps from number `at` on, in windows of neighbouring elements."""
+        """The pass of all gaps from index `at` on, in windows of neighbouring elements."""
         gaps, windows, rows = self.gaps[at:], ceil_div(self.n, core), core + 2 * halo
         if not self.serial_windows:
             return self._windows_pass(gaps, 1, 0, halo, core, windows)
@@ -146,7 +145,7 @@ class _Shape:
         )
 
     def _windows_pass(self, gaps, gap, width_bits, halo, core, groups):
-        """These gaps in windows of 2 ** width_bits h-subsequences of gap `gap`, in local memory."""
+        """The pass of these gaps, in windows of 2 ** width_bits h-subsequences of gap `gap`, in local memory."""
         first = self.built_in.index(gaps[0] // gap)  # in rows of a window
         args = (*map(np.uint32, (gap, width_bits, halo, core, first)), "spare")
         return self._pass(
@@ -163,11 +162,11 @@ class _Shape:
     # One gap
 
     def _subsequences_pass(self, i):
-        """The pass of one gap: h-subsequences in place, windows of them, or their blocks until nothing changes."""
+        """The pass of one gap: by h-subsequences in place, by windows, or by blocks until nothing changes."""
         gap = self.gaps[i]
         gaps, rows = (gap,), ceil_div(self.n, gap)
         if self.subsequences.variant == "serial":
-            # As many groups for every unit, of items_per_thread h-subsequences at most and a whole vector at least.
+            # The same number of groups for every unit, each with one vector to items_per_thread h-subsequences.
             groups = ceil_div(ceil_div(gap, self.subsequences.items_per_thread), self.units) * self.units
             groups = max(min(groups, gap // self.lanes), 1)
             return self._pass(SUBSEQUENCES, (np.uint32(gap),), groups, {}, gaps=gaps, each=self.n / groups)
@@ -184,19 +183,19 @@ class _Shape:
         return self._pass(SUBSEQUENCES, args, groups, params, gaps=gaps, each=min(rows, block), settle=settle)
 
     def _window(self, i, rows):
-        """(log2 of the width, halo, core rows) of a gap's cheapest windows; None when no halo is known to fit."""
+        """(log2 of the width, halo, core rows) of a gap's cheapest windows; None when no halo is proven to fit."""
         gap, widths = self.gaps[i], [bits for bits in range(9) if 1 << bits < 2 * self.gaps[i]]
         shapes = [(bits, 0, rows) for bits in widths if rows <= self.tile >> bits]
-        # h-subsequences that fit whole are preferred, if memory is read in stretches of 32 bytes at least.
+        # Whole h-subsequences are preferred if they fit and reads are of at least 32 consecutive bytes.
         if not shapes or (shapes[-1][0] < widths[-1] and self.code_bytes << shapes[-1][0] < 32):
-            # Before `gap` comes no multiple of it as small as the smallest earlier gap: a lower limit of the bound.
+            # No multiple of `gap` below the smallest earlier gap is a sum of earlier gaps: a lower limit of the bound.
             useful = i > 0 and self.gaps[i - 1] // gap <= self.tile
             halo = displacement(gap, self.gaps[:i]) if useful else None
             if halo is not None:
                 shapes += [(bits, halo, (self.tile >> bits) - 2 * halo) for bits in widths]
 
         def cost(shape):
-            """Elements brought in, and what else comes with them in memory's sectors of 32 bytes."""
+            """Elements read, including the rest of the 32-byte memory sectors that contain them."""
             bits, _, core = shape
             return ceil_div(gap, 1 << bits) * ceil_div(rows, core) * (1 + 32 / (self.code_bytes << bits))
 
@@ -236,7 +235,7 @@ def run_passes(codes, passes) -> tuple[ShellPhase, ...]:
 
 
 def _settle(codes, p):
-    """Blocks sorted, then merged at both offsets in turn until neither changes anything. Seconds and rounds."""
+    """Sort blocks, then merge at both offsets in turn until neither changes anything; returns seconds and rounds."""
     block, (keys, n, gap, *_, changed) = p.step.params["block"], p.step.args
     seconds, rounds = codes.run(p.step), 1
 

@@ -1,11 +1,12 @@
-"""Keys of a Shellsort as codes on the device: unsigned integers, of 32 bits at least, that compare as the keys do."""
+"""Keys of a Shellsort as codes on the device: unsigned integers of at least 32 bits in the order of the keys."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clgeom.runtime.call import recording
-from clgeom.runtime.launch import Plan, Step, allocate, fill, read, run
+from clgeom.runtime.launch import allocate, fill, read, run
+from clgeom.runtime.plan import Plan, Step
 from clgeom.sorting.keys import KeyOrder, as_device_bits
 from clgeom.sorting.outputs import Output
 
@@ -50,17 +51,17 @@ class Codes:
         )
 
     def room(self, count):
-        """Memory for so many codes."""
+        """Allocate memory for so many codes."""
         return allocate(self.session, count * self.dtype.itemsize)
 
     def clear(self, name, count, number=np.uint32):
-        """Bind a name to so many unsigned integers, all 0."""
+        """Bind a name to a buffer of so many unsigned integers, all 0."""
         zero = number(0)
         self.buffers[name] = allocate(self.session, zero.nbytes * count)
         fill(self.session, self.buffers[name], zero, count)
 
     def run(self, *steps):
-        """Enqueue steps; their seconds when profiled."""
+        """Enqueue steps; returns their seconds when profiled."""
         with recording(self.profiled) as phases:
             run(self.session, Plan(*steps), **self.buffers)
         return sum(phase.seconds for phase in phases) if self.profiled else None
@@ -85,7 +86,7 @@ class Codes:
         return not self.read("descent")[0]
 
     def decoded(self):
-        """The keys of the codes as they are now, of the type and in the place of those that came."""
+        """The keys of the current codes, of the given type, on the host or on the device as given."""
         out = Output(self.session, self.order.dtype, self.n, (self.keys,))
         if self.n:
             step = self._step("decode", "codes", "keys", self.n)

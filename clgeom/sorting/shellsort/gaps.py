@@ -1,10 +1,10 @@
 """Gap sequences for Shellsort, and what their earlier members prove about the passes that follow.
 
-An array that is sorted at gaps g1 .. gm stays so while it is sorted at further gaps, and is in order at every distance
-that is a sum of those gaps: at every member of the numerical semigroup <g1 .. gm>. So before the pass with gap h an
-element and one m * h further on can only be out of order while m * h is not such a sum. `displacement` is the last such
-m: no element moves further than that many rows in the pass. `reach` is the last distance of all that is not a sum: no
-element is further than that from its final index.
+An array that is sorted at gaps g1 .. gm stays so while it is sorted at further gaps. It is also in order at every
+distance that is a sum of those gaps: at every member of the numerical semigroup <g1 .. gm>. So before the pass with gap
+h, two elements m * h apart can only be out of order if m * h is no such sum. `displacement` is the largest such m: no
+element moves further than that many rows in the pass. `reach` is the largest distance that is no such sum: no element
+is further than that from its final index.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def displacement(gap: int, larger) -> int | None:
         The gaps of earlier passes, in any order. Only the ``GENERATORS`` smallest are used: the semigroup of fewer
         gaps is smaller, so the bound holds all the same.
     """
-    # Multiples of the gap alone may prove more than the next gaps do: 2 * gap and 3 * gap leave one row (Pratt).
+    # Multiples of the gap may prove more than the next larger gaps: 2 * gap and 3 * gap leave one row (Pratt).
     multiples = _displacement(1, tuple(sorted(g // gap for g in larger if g % gap == 0)[:GENERATORS]))
     if multiples == 1:
         return 1
@@ -205,8 +205,8 @@ def _least_sums(gaps) -> np.ndarray:
     """For each residue modulo the smallest gap, the least sum of gaps that has it (an Apéry set).
 
     Sums without an upper bound exist for a residue only if the gaps' greatest common divisor divides it; others keep
-    a value beyond all sums. Adding a gap walks the residues in cycles, and the least sum along a cycle is a running
-    minimum; twice around lets every start reach every residue (Böcker and Lipták 2007).
+    a value beyond all sums. Adding a gap permutes the residues in cycles, and the least sum along a cycle is a running
+    minimum. Two rounds carry every start to every residue (Böcker and Lipták 2007).
     """
     smallest = gaps[0]
     least = np.full(smallest, 1 << 60, np.int64)

@@ -1,4 +1,4 @@
-"""What a Shellsort returns."""
+"""Results of a Shellsort."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clgeom.runtime.typing import ArrayT
 
 @dataclass(frozen=True)
 class ShellPhase:
-    """What one phase was and took.
+    """Shape, counts and time of one phase.
 
     Parameters
     ----------
@@ -22,10 +22,10 @@ class ShellPhase:
     elements_per_item : float
         Mean number of elements that an item sorts.
     passes : float or None
-        How often a group sorted its elements, on average. With ``stats=True``, and always 1 for "auto".
+        Mean number of times that a group sorted its elements. With ``stats=True``; always 1 for "auto".
     reads, writes : int or None
-        Keys read from and written to global memory, in all. With ``stats=True``; "auto" counts keys that its launches
-        bring in and put out, not how often a cached one is used.
+        Keys read from and written to global memory, in all. With ``stats=True``; "auto" counts
+        the keys that its launches load and store, not accesses to cached keys.
     halo : int or None
         Rows around each window that "auto" proved to be enough; None where h-subsequences are sorted whole.
     kernel : str
@@ -61,12 +61,12 @@ class ShellPhase:
 
 @dataclass(frozen=True, repr=False)
 class ShellsortResult(Generic[ArrayT]):
-    """A sorted array, and how it was sorted.
+    """A sorted array, and the phases that sorted it.
 
     Parameters
     ----------
     keys : ndarray or pyopencl.array.Array, shape (n,)
-        The sorted keys, of the type of those given, on the host or the device as they were.
+        The sorted keys, of the given type, on the host or on the device as given.
     variant : str
     gaps : tuple of int
         All gaps used, largest first.

@@ -1,11 +1,11 @@
 """Shellsort on the device: the variants 0 and A to F of a published study, and "auto", our own.
 
 A pass with gap h sorts the array's h-subsequences, elements h apart; the gaps shrink to 1. Keys are sorted as codes:
-unsigned integers that compare as the keys do (``cl_src/keys/key_order.h``), so that an unstable sort has one answer::
+unsigned integers in the order of the keys (``cl_src/keys/key_order.h``), so that an unstable sort has one result::
 
     keys ──encode──> codes ──a phase for each gap──> codes ──decode──> sorted keys
 
-The variants of the study (study.py) differ in who sorts an h-subsequence:
+The variants of the study (study.py) differ in the work-items that sort an h-subsequence:
 
 ===== =========================================================================================== =========
 "0"   one work-item sorts every h-subsequence of every phase                                      full sort

@@ -1,8 +1,8 @@
 """Shellsort's variants 0 and A to F, as the study published them.
 
-They differ in who sorts an h-subsequence, the elements h apart. Where an item sorts only a part of it, several runs are
-left: B and C stop there; in D, E and F neighbours exchange the elements at their ends and sort again, until nothing
-changes.
+They differ in the work-items that sort an h-subsequence, the elements h apart. Where an item sorts only a part of it,
+several runs remain. B and C stop there. In D, E and F neighbours exchange the elements at their ends and sort again,
+until nothing changes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.call import each
-from clgeom.runtime.launch import Step
+from clgeom.runtime.plan import Step
 from clgeom.runtime.policies import Policy, ceil_div
 from clgeom.runtime.tuning import select
 from clgeom.sorting.shellsort.result import ShellPhase
 
 #: Variants that leave several runs when a last phase has several chunks.
 PARTIAL = ("B", "C")
-#: Where a variant is one work-item to a group by definition, no policy may change it.
+#: Variants with one work-item a group by definition; no policy may change that.
 ONE_ITEM = Policy("serial", wg_size=1)
 #: Launches of a phase of variant "0": one for each h-subsequence as published, up to so many; then several.
 MOST_LAUNCHES = 1024

@@ -3,12 +3,9 @@
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     itemsizes = {"int": 4, "float": 4, "long": 8, "double": 8}
     vector = min(block_columns, 16 // itemsizes[cell])
-    # elements that the cells of a column share, how many of them one load takes, and how many loads are under way at once
-    shared = {q: type for q, (kind, type) in enumerate(held or ()) if kind == "column"}
+    # elements that the cells of a row share, those of a column, and how many of the latter one load takes
+    rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
     each = {q: min(block_columns, 16 // itemsizes.get(type, 16)) for q, type in shared.items()}
-    chunk = min(-(-(steps + wg_size - 1) * block_columns // wg_size), 8)
-    width = -(-(steps + wg_size - 1) * block_columns // (chunk * wg_size)) * chunk * wg_size
-    edge = "volatile global const" if single else "global const"
 %>\
 // tile_sweep: slanted tiles of a table whose cells read only near cells above and to the left.
 //
@@ -57,27 +54,19 @@ ${elements}
 #define TABLE ${int(table)}
 #define BITS ${bits}
 #define FLUSH ${flush}
+#define SINGLE ${int(single)}
 typedef ${cell}${vector} cells_t;
-% if bits:
-typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;
-% endif
-#define WIDTH ${width}         // columns that items of a tile come to, and some more
-#define CHUNK ${chunk}         // of them an item loads at once
-#define EDGE ${edge} cell_t
-#define EDGE_VECTOR ${edge} cells_t
 #include "dp/dp_tile.h"
+#include "dp/dp_tile_choices.h"
+#include "dp/dp_tile_steps.h"
 #include "dp/dp_tile_group.h"
+#include "dp/dp_tile_flush.h"
 % if single:
 #include "dp/dp_tickets.h"
 % endif
 <%def name="row_elements()">\
-% for q, (kind, type) in enumerate(held or ()):
-% if kind == "row":
-        ${type} held${q}[ROWS];
-        #pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            held${q}[r] = dp_load${q}(TABLE_ROW(row + r), 0, n, m DP_ARGUMENTS);
-% endif
+% for q, type in rows.items():
+        HOLD_ROWS(${type}, held${q}, dp_load${q});
 % endfor
 </%def>\
 <%def name="block(inner)">\
@@ -92,21 +81,8 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_colum
 % endfor
                 const ${type} held${q}[] = {${", ".join(f"columns{q}_{c // each[q]}.s{c % each[q]}" for c in range(block_columns))}};
 % endfor
-% if bits:
-                packed_t won[ROWS] = {0};
-% endif
-#if DP_HAS_DECISION
-                uint decision = 0;
-#endif
-% if inner or held is not None:
-                FILL_BLOCK(${int(inner)}, true)
-% else:
-                if (row + ROWS <= bottom && column + COLUMNS <= m) {
-                    FILL_BLOCK(0, true)
-                } else {
-                    FILL_BLOCK(0, row + r < bottom && column + c < m)
-                }
-% endif
+                NO_CHOICES;
+                ${f"FILL_BLOCK({int(inner)}, true)" if inner or held is not None else "FILL_INSIDE"}
 % if last and not inner:
                 if (begin + STRIP >= n && at >= 0 && at < blocks)
                     store_last_row(last_row, w, row, column, n);
@@ -114,14 +90,10 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_colum
 % if table:
                 ${"stage_block(stage, w, step, lid)" if flush else f"store_block(table, pitch, w, row, column, bottom, n, m, {str(inner).lower()})"};
 % endif
-% if bits:
-                #pragma unroll
-                for (int r = 0; r < ROWS; ++r)
-% if flush:
-                    won_stage[lid * WON + r * FLUSH + step % FLUSH] = won[r];
-% else:
-                    ${"" if inner else "if (at >= 0 && at < blocks && row + r < bottom) "}decisions[(size_t)(row + r - top) * decision_pitch + at] = won[r];
-% endif
+% if bits and flush:
+                stage_choices(won_stage, won, step, lid);
+% elif bits:
+                store_choices(decisions, decision_pitch, won, row, at, top, ${"row + ROWS" if inner else "at >= 0 && at < blocks ? bottom : 0"});
 % endif
                 keep_lower(lower_rows, w);
                 next_block(w, ${"at < 0" if not inner and held is not None else "false"});
@@ -159,8 +131,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     if (lid == 0)
         given_up = 0;
     const int strip = take_ticket(progress, &ticket), tiles = (blocks + SHIFT + STEPS - 1) / STEPS;
-    load_left(w, edges, true);
-    load_lower(lower_rows, edges, true);
+    load_carried(w, lower_rows, edges, true);
     const int begin = top + strip * STRIP, row = begin + lid * ROWS;
 ${row_elements()}\
     bool gone = false;   // the same for all items
@@ -169,8 +140,7 @@ ${row_elements()}\
     const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
     for (int strip = tile_row * strips; strip < (tile_row + 1) * strips && top + strip * STRIP < bottom; ++strip) {
         global cell_t *mine = state + (size_t)strip * STATE * WG_SIZE + lid;
-        load_left(w, mine, tile_column == 0);
-        load_lower(lower_rows, mine, tile_column == 0);
+        load_carried(w, lower_rows, mine, tile_column == 0);
         const int begin = top + strip * STRIP, row = begin + lid * ROWS;
 ${row_elements()}\
 % endif
@@ -178,13 +148,10 @@ ${row_elements()}\
         EDGE *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
         global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
 % if shared:
-        EACH_COLUMN(c, lid) {
-            #pragma unroll
-            for (int k = 0; k < CHUNK * WG_SIZE; k += WG_SIZE) {
+        EACH_COLUMN(c, k, lid) {
 % for q, type in shared.items():
-                ((local ${type} *)columns${q})[c + k] = dp_load${q}(0, TABLE_COLUMN((base - SHIFT) * COLUMNS + c + k), n, m DP_ARGUMENTS);
+            ((local ${type} *)columns${q})[c + k] = dp_load${q}(0, TABLE_COLUMN((base - SHIFT) * COLUMNS + c + k), n, m DP_ARGUMENTS);
 % endfor
-            }
         }
 % endif
 % if single:
@@ -194,14 +161,8 @@ ${row_elements()}\
         load_above(above, upper, base, begin == 0, edge_pitch, lid);
         pass_again(passed, lower_rows, lid);
         barrier(CLK_LOCAL_MEM_FENCE);
-        // steps of which all items have whole blocks, and none in the first row or column
-        int enter = max(SHIFT + 1 - base, 0), leave = min(m / COLUMNS - base, STEPS);
-% if flush:
-        enter = (enter + FLUSH - 1) / FLUSH * FLUSH;
-        leave = leave / FLUSH * FLUSH;
-% endif
-        if (begin == 0 || begin + STRIP ${">=" if last else ">"} bottom || enter >= leave)
-            enter = leave = STEPS;
+        int enter, leave;
+        inner_steps(&enter, &leave, base, begin, bottom, m, ${str(last).lower()});
         for (int step = ${"gone ? STEPS : 0" if single else "0"}; step < STEPS;) {
             const bool inner = step >= enter && step < leave;
             const int until = ${"step + FLUSH" if flush else "inner ? leave : step < enter ? enter : STEPS"};
@@ -212,13 +173,11 @@ ${block(True)}\
                 for (; step < until; ++step)
 ${block(False)}\
 % if flush:
-            const int at = base + step;
-            const bool whole = at >= FLUSH + SHIFT && at <= blocks && begin + STRIP <= bottom;
 % if table:
-            flush_cells(table, pitch, stage, at, begin, bottom, blocks, n, whole, lid);
+            flush_cells(table, pitch, stage, base + step, begin, bottom, blocks, n, lid);
 % endif
 % if bits:
-            flush_choices(decisions, decision_pitch, won_stage, at, begin, top, bottom, blocks, whole, lid);
+            flush_choices(decisions, decision_pitch, won_stage, base + step, begin, top, bottom, blocks, lid);
 % endif
             barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
 % endif
@@ -229,8 +188,7 @@ ${block(False)}\
         hand_on(progress, strip, tile_column + 1, gone);
 % else:
         store_below(lower, below, base, edge_pitch, lid);
-        store_left(mine, w);
-        store_lower(mine, lower_rows);
+        store_carried(mine, w, lower_rows);
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);   // the next strip reads the lower edge of this one
 % endif
     }

@@ -2,8 +2,8 @@
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     vector = min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}[cell])
-    # elements that the cells of a column share, and how many of them one load takes
-    shared = {q: type for q, (kind, type) in enumerate(held or ()) if kind == "column"}
+    # elements that the cells of a row share, those of a column, and how many of the latter one load takes
+    rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
     each = {q: min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(type, 16)) for q, type in shared.items()}
 %>\
 // tile_sweep: tiles of a table whose cells read only near cells above and to the left; one work-item fills a tile alone.
@@ -42,10 +42,9 @@ ${elements}
 #define VECTOR ${vector}
 #define BITS ${bits}
 typedef ${cell}${vector} cells_t;
-% if bits:
-typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_columns]} packed_t;   // choices of a row of a block
-% endif
 #include "dp/dp_tile.h"
+#include "dp/dp_tile_choices.h"
+#include "dp/dp_tile_steps.h"
 <%def name="block(inner)">\
             {
                 const int at = base + step, column = at * COLUMNS;
@@ -60,21 +59,8 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_colum
 % endfor
                 const ${type} held${q}[] = {${", ".join(f"columns{q}_{c // each[q]}.s{c % each[q]}" for c in range(block_columns))}};
 % endfor
-% if bits:
-                packed_t won[ROWS] = {0};
-% endif
-#if DP_HAS_DECISION
-                uint decision = 0;
-#endif
-% if inner or held is not None:
-                FILL_BLOCK(${int(inner)}, true)
-% else:
-                if (row + ROWS <= bottom && column + COLUMNS <= m) {
-                    FILL_BLOCK(0, true)
-                } else {
-                    FILL_BLOCK(0, row + r < bottom && column + c < m)
-                }
-% endif
+                NO_CHOICES;
+                ${f"FILL_BLOCK({int(inner)}, true)" if inner or held is not None else "FILL_INSIDE"}
 % if last and not inner:
                 if (begin + STRIP >= n)
                     store_last_row(last_row, w, row, column, n);
@@ -83,9 +69,7 @@ typedef ${{8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits * block_colum
                 store_block(table, pitch, w, row, column, bottom, n, m, ${"true" if inner else "false"});
 % endif
 % if bits:
-                #pragma unroll
-                for (int r = 0; r < ROWS; ++r)
-                    ${"" if inner else "if (row + r < bottom) "}decisions[(size_t)(row + r - top) * decision_pitch + at] = won[r];
+                store_choices(decisions, decision_pitch, won, row, at, top, ${"row + ROWS" if inner else "bottom"});
 % endif
                 #pragma unroll
                 for (int u = 0; u < UP; ++u)
@@ -118,20 +102,13 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
         global cell_t *mine = state + (size_t)strip * STATE;
         global const cell_t *upper = edges + (size_t)(strip ? slot_of(strip - 1, every) : entry) * UP * edge_pitch;
         global cell_t *lower = edges + (size_t)slot_of(strip, every) * UP * edge_pitch;
-% for q, (kind, type) in enumerate(held or ()):
-% if kind == "row":
-        ${type} held${q}[ROWS];
-        #pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            held${q}[r] = dp_load${q}(TABLE_ROW(row + r), 0, n, m DP_ARGUMENTS);
-% endif
+% for q, type in rows.items():
+        HOLD_ROWS(${type}, held${q}, dp_load${q});
 % endfor
         load_left(w, mine, tile_column == 0);
         clear_block(w);
-        // steps of whole blocks, none of them in the first row or column
-        int enter = base ? 0 : 1, leave = min(m / COLUMNS - base, STEPS);
-        if (begin == 0 || begin + STRIP ${">=" if last else ">"} bottom || enter >= leave)
-            enter = leave = STEPS;
+        int enter, leave;
+        inner_steps(&enter, &leave, base, begin, bottom, m, ${str(last).lower()});
         for (int step = 0; step < stop;) {
             const bool inner = step >= enter && step < leave;
             const int until = inner ? leave : min(step < enter ? enter : STEPS, stop);

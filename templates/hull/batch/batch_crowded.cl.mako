@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=32, items_per_thread=2048"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, measures=False, variant='group', wg_size=32, items_per_thread=2048"/>\
 // batch_crowded: the convex hulls of groups whose pieces left most of their points, as on a circle.
 //
 //   stalled  [ k k k .. ]                           one work-item to a group
@@ -6,12 +6,12 @@
 //   slots    .. | a a a a a a a a . . | ..          indices in the group, by turns with `other` merged by x, y, index;
 //   other    .. | b b b b b b b b . . | ..          then b has them in order, and a gets the chain
 //
-// A merge sort of indices in global memory and a monotone chain, serial both: it is many such groups that need no more than
-// this. Groups of more than `most` points are left to others. Reads n log n points, mostly from caches.
+// A merge sort of indices in global memory, then a monotone chain, both serial: there are many such groups. Groups of more
+// than `most` points are skipped. Reads n log n points, mostly from caches.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}

@@ -1,13 +1,13 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1, piece=128, capacity=128"/>\
-// batch_cut: into how many pieces does each large group go, in the next round?
+// batch_cut: the number of pieces of each large group in the next round.
 //
-//   round 0      group k of the large ones is group large[k] of all, and its points are where the caller has them
+//   round 0      large group k is group large[k] of all groups, and its points are the caller's
 //   later ones   first   | 0 . . | 3 . | 5 ..       pieces of the round before, `parts`: those of group k
 //                before  | 0 4 9 | 13 18 | 20 ..    vertices that the pieces left, now gathered: sizes[k], from begins[k] on
 //
-// A group that was solved has left nothing, and is done. One that has more than three quarters of its points left, and more
-// than ${capacity}, which are surely solved, is stalled: it goes into no pieces but into a list, in any order, which status[1]
-// counts. Pieces are of ${piece} points at most. One work-item to a group.
+// A group without remaining points is solved. A group is stalled if more than three quarters of its points remain, and more
+// than ${capacity}, which one piece solves in any case. A stalled group gets no pieces; it is appended to a list, in any
+// order, and status[1] counts the list. A piece has at most ${piece} points. One work-item to a group.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define PIECE ${piece}

@@ -1,5 +1,5 @@
 <%page args="number='ulong', variant='group', wg_size=256, items_per_thread=8"/>\
-// batch_emit: what each group left at the beginning of its slots, one after another.
+// batch_emit: gathers the values at the beginning of each group's slots, group after group.
 //
 //   slots    | a b c . . . . . | d e . | f g h i . . | ..       group k begins at starts[k]
 //   before     0                 3       5                      values of the groups before it

@@ -1,5 +1,5 @@
 <%page args="value='int', variant='group', wg_size=256, items_per_thread=1"/>\
-// batch_heads: where each run of equal values begins.
+// batch_heads: marks the first value of each run of equal values.
 //
 //   values   3 3 3 5 8 8 ..         sorted
 //   heads    1 0 0 1 1 0 ..

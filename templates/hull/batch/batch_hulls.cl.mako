@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=64, items_per_thread=128"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, measures=False, variant='group', wg_size=64, items_per_thread=128"/>\
 // batch_hulls: the convex hull of each of many small groups of points.
 //
 //   points   | group 0 . . . . . | 1 . . | 2 . . . . . . . | ..     at most ${items_per_thread} points each; larger ones are skipped
@@ -8,7 +8,7 @@
 //   slots    | v v v v . . . . . | v v . | v v v v v . . . | ..     numbers of the hull's vertices, counter-clockwise
 //   counts     4                   2       5                        of vertices, by target
 //
-// What jobs are says batch/batch_jobs.h. `ids` has the numbers of the points if `mapped`, which else are their rows.
+// batch/batch_jobs.h defines jobs. With `mapped`, `ids` has the numbers of the points; otherwise these are their rows.
 //
 // A job: an octagon of extreme points sieves out what is certainly inside; the rest is sorted by x, y, number, by insertion
 // of indices in local memory, one byte each; and a monotone chain. Reads every point twice, and again those that the sieve
@@ -16,7 +16,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}
@@ -55,8 +55,8 @@ inline point_t origin_of(global const real_t *xy, uint count)
         key[c] = is_better ? (new_key) : key[c];                                                   \
     }
 
-// The sieve of the extreme points to the E, NE, N, NW, W, SW, S, SE; returns whether there is one. Sets `nonfinite` where
-// a coordinate is NaN or infinite.
+// The sieve of the extreme points to the E, NE, N, NW, W, SW, S, SE; returns whether there is one. Sets `nonfinite` if a
+// coordinate is NaN or infinite.
 inline int item_octagon(global const real_t *xy, uint count, point_t origin, sieve_t *sieve, int *nonfinite)
 {
     point_t p = CLGEOM_POINT(xy, 0);
@@ -84,8 +84,8 @@ inline int item_octagon(global const real_t *xy, uint count, point_t origin, sie
     return count >= SIEVE_FROM && sieve_edges(sieve, u, v);
 }
 
-// Indices of the points that are not certainly inside, in order of x, y, number, and of equal points the first; returns how
-// many.
+// Writes the indices of points that are not certainly inside, in the order of x, y, number, of equal points only the first.
+// Returns their number.
 inline uint item_order(global const real_t *xy, uint count, point_t origin, int sieved, const sieve_t *sieve,
                        local uchar *order)
 {

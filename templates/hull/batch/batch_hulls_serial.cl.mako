@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='serial', wg_size=1, items_per_thread=1024"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, measures=False, variant='serial', wg_size=1, items_per_thread=1024"/>\
 // batch_hulls: the convex hull of each of many small groups of points, on CPUs.
 //
 //   points   | group 0 . . . . . | 1 . . | 2 . . . . . . . | ..     at most ${items_per_thread} points each; larger ones are skipped
@@ -8,14 +8,14 @@
 //   slots    | v v v v . . . . . | v v . | v v v v v . . . | ..     numbers of the hull's vertices, counter-clockwise
 //   counts     4                   2       5                        of vertices, by target
 //
-// What jobs are says batch/batch_jobs.h. `ids` has the numbers of the points if `mapped`, which else are their rows.
+// batch/batch_jobs.h defines jobs. With `mapped`, `ids` has the numbers of the points; otherwise these are their rows.
 //
 // A job: an octagon of extreme points sieves out what is certainly inside, 32 bytes at a time; the rest is sorted by x, y,
 // number, and goes through a monotone chain. Reads every point once, or twice from a cache.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}

@@ -1,11 +1,11 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
-// batch_pieces: jobs for batch_hulls or batch_tiles from groups that go into pieces.
+// batch_pieces: the jobs for batch_hulls or batch_tiles of groups that are cut into pieces.
 //
 //   first    | 0 . . | 3 . . . | 7          piece i is number i - first[k] of group k's parts, all about equally large
 //   jobs     as batch/batch_jobs.h has them, for `most` pieces, those beyond the last one empty
 //
-// Pieces leave their vertices inside the group's own slots. Of a group in one piece the target is the group; if that solves
-// it, the piece counts for nothing. Otherwise the target is piece i, behind all groups. One work-item to a piece.
+// Pieces write their vertices inside the group's own slots. The target of a group's only piece is the group; if that solves
+// it, the count of the piece stays 0. Otherwise the target is piece i, after all groups. One work-item to a piece.
 #include "portable.h"
 #include "batch/batch_find.h"
 #include "batch/batch_jobs.h"
@@ -29,7 +29,7 @@ void batch_pieces(global const uint *large, const uint groups, global const uint
         if (parts == 1)
             job.target = large[k];
     }
-    counts[all_groups + i] = 0;                    // stays so at the end of the scan
+    counts[all_groups + i] = 0;                    // the last one stays 0, for the end of the scan
     if (i == most)
         return;
     slots[i] = job.slot;

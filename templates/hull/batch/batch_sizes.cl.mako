@@ -1,5 +1,5 @@
 <%page args="value='long', variant='group', wg_size=256, items_per_thread=4, capacity=128"/>\
-// batch_sizes: look at offsets that are on the device: are they in order, and how large are the groups?
+// batch_sizes: checks the order of offsets on the device, and classifies the groups by size.
 //
 //   offsets   0   3   3   9 ..  n            starts    the same as uint
 //   group       0   1   2 ..                 classes   3   1   4 ..      1 + bits of the size; LARGE for more than ${capacity}

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, measures=False, variant='group', wg_size=64, items_per_thread=128"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, measures=False, variant='group', wg_size=64, items_per_thread=128"/>\
 // batch_tiles: the convex hull of each of many larger groups of points, or of pieces of them.
 //
 //   jobs     [ begin, end, slot, target | .. ]      of at most ${min(wg_size * items_per_thread, 65536)} points, a work-group to each
@@ -7,8 +7,8 @@
 //   x, y         [  p         p       p p  p   ]     ${8 * wg_size} of them at most: sorted, two hoods
 //   slots    .. | v v v v . . . . . . . . . . | ..   numbers of the hull's vertices, counter-clockwise
 //
-// Of 8192 points in a square about 120 are left, in one list in local memory; where more are, as on a circle, each full list
-// goes its way, and the hulls of all stand one after another. `ids` has the numbers of the points if `mapped`, which else
+// Of 8192 points in a square about 120 remain, in one list in local memory. Where more remain, as on a circle, each list
+// is solved as soon as it is full, and the hulls of all lists are stored one after another. `ids` has the numbers of the points if `mapped`, which else
 // are their rows.
 //
 // A target below `groups` is a group that is in one piece. Unless its points filled several lists it is solved: counts and
@@ -18,14 +18,14 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #define MEASURES ${int(measures)}
 #include "hood/hood.h"
 #include "batch/batch_sieve.h"
 #include "batch/batch_jobs.h"
 #define WG_SIZE ${wg_size}
 #include "group/reduce.h"
-#define STEP (4 * WG_SIZE)                   // points between two looks at how full the list is
+#define STEP (4 * WG_SIZE)                   // points between two checks of the list's length
 #define MOST (8 * WG_SIZE)                   // points of the list
 <%
     sides_at_once = 2 if wg_size > 1 else 1
@@ -38,9 +38,9 @@
 
 typedef struct { local const real_t *x, *y; local const ushort *number; } things_t;
 #define BEFORE(t, a, b) CLGEOM_BEFORE((t).x[a], (t).y[a], (t).x[b], (t).y[b], (t).number[a] < (t).number[b])
-#include "keys/place_sort.h"
+#include "keys/index_sort.h"
 
-// The hull from both hoods, which share their ends; on a line the way back is the way there.
+// The hull from both hoods, which have the same ends; for points on a line both hoods are equal.
 typedef struct { local const real_t *x, *y; local const ushort *hoods; uint lower, upper; } chain_t;
 #define CHAIN_GET(c, s) ((c).hoods[(s) < (c).lower ? (s) : MOST + (c).lower + (c).upper - 2 - (s)])
 #define CHAIN_POINT(c, e) ((point_t)((c).x[e], (c).y[e]))
@@ -111,7 +111,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
         is_sieved = item_octagon(xy, origin, indices, &sieve);
         waiting = 0;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);                      // from here on the memory holds other things
+    barrier(CLK_LOCAL_MEM_FENCE);                      // from here on the memory is reused
     local ushort *const hoods = (local ushort *)memory, *const order = hoods + 2 * MOST;
     local ushort *const merging = order + MOST;
     const list_t list = {x, y, number, &waiting};
@@ -130,7 +130,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
 
         for (uint k = lid; k < held; k += WG_SIZE)
             order[k] = k;
-        group_place_sort(things, order, held, lid);
+        group_index_sort(things, order, held, lid);
         const uint2 sizes = group_hoods(list, order, held, hoods, merging, lid);
         if (lid == 0) {
             is_open = sizes.x != sizes.y;
@@ -148,7 +148,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
             slots[job.slot + emitted + s] = mapped ? ids[row] : row;
         }
 #if MEASURES
-        if (lid == 0 && job.target < groups) {         // of the only list, or else of no use
+        if (lid == 0 && job.target < groups) {         // used only if this is the only list
             const double2 measured = item_measures(chain, found, !is_open);
             areas[job.target] = measured.x;
             perimeters[job.target] = measured.y;

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, nonfinite=7"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, nonfinite=7"/>\
 // tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, whatever their order.
 //
 //   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}
@@ -16,7 +16,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}
 #include "group/scan.h"

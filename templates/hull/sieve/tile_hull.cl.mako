@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, picked=True, result='list', bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, nonfinite=7"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, picked=True, result='list', bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, nonfinite=7"/>\
 // tile_hull: the convex hull of every tile of points, whatever their order, by one work-item; what it is for says `result`.
 //
 //   ids     | 7 1 9 .. | 4 0 .. | ..       ${"rows of points" if picked else "here every stride-th row of points"}; a tile of at most ${items_per_thread}
@@ -14,7 +14,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}
 #define TILE ${items_per_thread}

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, variant='group', wg_size=128, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=128, items_per_thread=8"/>\
 // hood_blocks: the lower and the upper hood of every block of sorted points (first launch of the merge).
 //
 //   points   | block 0            | block 1            | ..      sorted by x, y, index; equal ones side by side
@@ -13,7 +13,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #include "hood/hood_state.h"
 #define WG_SIZE ${wg_size}

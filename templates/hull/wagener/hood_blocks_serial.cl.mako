@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, variant='serial', wg_size=1, items_per_thread=1"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, variant='serial', wg_size=1, items_per_thread=1"/>\
 // hood_blocks: the lower and the upper hood of every block of sorted points (first launch of the merge), on CPUs.
 //
 //   points   | block 0            | block 1            | ..      sorted by x, y, index; equal ones side by side
@@ -11,7 +11,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #include "hood/hood_state.h"
 #include "hood/hood_strip.h"

@@ -2,7 +2,7 @@
 // hood_emit: the vertices of the hull from the runs of both hoods, counter-clockwise; a work-group per run.
 //
 //   state, offsets, shape   as hood_layout has them
-//   vertices  [ lower without its last | upper, right to left, without its first ]     or one hood when both are one
+//   vertices  [ lower without its last | upper, right to left, without its first ]     or one hood when both are equal
 //
 // Reads and writes each vertex once.
 #include "portable.h"

@@ -1,11 +1,11 @@
 <%page args="variant='group', wg_size=256, items_per_thread=1"/>\
-// hood_layout: where in the hull each run of both hoods goes, and what the hull is. One work-group.
+// hood_layout: the position of each run of both hoods in the hull, and the shape of the hull. One work-group.
 //
 //   state    as hood_merge leaves it: runs are numbers of blocks, each with a range (first, last) of corners
 //   offsets  [ lower: corners before run 0, 1 .. | upper: .. ]
 //   shape    vertices, dimension, corners of the lower hood, of the upper one
 //
-// Both hoods are one when all points are on a line: they are as long, and have the same second corner.
+// Both hoods are equal when all points are on a line: then they have the same length and the same second corner.
 // Reads the runs, twice.
 #include "portable.h"
 #define WG_SIZE ${wg_size}

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=64, items_per_thread=1"/>\
 // hood_match: pairs of hoods of at most d corners become hoods of at most 2 d, as published.
 //
 //   hood       | P: a corners ..  | Q: b corners ..  | P ..          blocks of d, left-justified; numbers of points
@@ -12,7 +12,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #define HOOD_SPACE global
 typedef uint slot_t;

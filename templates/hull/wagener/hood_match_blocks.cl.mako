@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep=False, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=64, items_per_thread=8"/>\
 // hood_match_blocks: one hood of every block of sorted points, merged as published from single points in local memory.
 //
 //   points  | block 0: ${wg_size * items_per_thread} points   | block 1          | ..    a work-group to a block
@@ -12,7 +12,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #define HOOD_SPACE local
 typedef ushort slot_t;
@@ -81,7 +81,7 @@ void hood_match_blocks(global const real_t *points, const uint n, const uint sid
                 next[k] = item_merged(&pair, at);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        // A size is replaced when nobody will read the old one, or the corners that it counts.
+        // A size is replaced when no work-item will read the old one, or the corners that it counts.
         for (uint k = lid; k < BLOCK / 2 >> log_d; k += WG_SIZE) {
             PAIR(pair, k)
             local_size[2 * d * k] = item_size(&pair);

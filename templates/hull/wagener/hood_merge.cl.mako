@@ -1,20 +1,20 @@
-<%page args="real='float', filtered=True, keep=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=64, items_per_thread=1"/>\
 // hood_merge: hoods of `span` blocks, side by side, become hoods of twice as many; a work-group per pair and side.
 //
-//   P  | run | run | .. |   Q  | run | .. |      a run: what is left of a block's hood, a range of corners
+//   P  | run | run | .. |   Q  | run | .. |      a run: the corners that remain of a block's hood, a range
 //                  \______________/              the tangent touches p and q: runs between theirs go, the runs of p
 //   H  | run | run |    | run | .. |             and q are cut at p and q, and no corner is moved
 //
-// The work-group tries WG_SIZE evenly spaced corners of P at a time, first the last ones of runs, then those within a
-// run. Each work-item finds the tangent from its corner to Q by binary search and sees which way the common tangent
-// lies; as that is the same way for all corners on one side of it, the bracket shrinks WG_SIZE-fold.
+// The work-group tries WG_SIZE evenly spaced corners of P at a time, first last corners of runs, then corners of one run.
+// Each work-item finds the tangent from its corner to Q by binary search, which tells on which side the common tangent
+// lies. All corners on one side of it give the same answer, so each step divides the bracket by WG_SIZE.
 // Cost: O(log^2 / log WG_SIZE) dependent tests.
 // Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985); the sampling of P is its own,
 // the binary search in Q that of Overmars and van Leeuwen, "Maintenance of configurations in the plane" (1981).
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP ${int(keep)}
+#define KEEP_COLLINEAR ${int(keep_collinear)}
 #include "hood/hood.h"
 #define WG_SIZE ${wg_size}
 
@@ -82,7 +82,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
         else if (q_count > 1)
             q_lo.k = hoods.ranges[2 * (q_runs[++q_lo.run])];
         else
-            q_lo.run = 1;                                                            // nothing is left of Q
+            q_lo.run = 1;                                                            // no corner of Q remains
     }
     const int q_is_empty = q_lo.run == q_count;
 

@@ -4,7 +4,7 @@
 //   points  | p0 p1 p2 .. |         serial: a share of neighbours to a work-item; group: work-items stride
 //   found   [ (least i with p(i) < p(i - 1), else n; 1 for NaN or infinity) of group 0 | of group 1 | .. ]
 //
-// Reads every point once. A point beside a NaN counts as out of order, but NaNs are complained of first.
+// Reads every point once. A point beside a NaN counts as out of order, but the error for a NaN comes first.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #include "group/reduce.h"
@@ -25,7 +25,7 @@ void hood_order(global const ${real} *points, const uint n, global uint2 *found)
         ay = points[2 * (size_t)begin - 1];
     }
     uint broken = 0;
-    for (size_t i = begin; i < end; ++i) {         // no branches: all in order is what is usual
+    for (size_t i = begin; i < end; ++i) {         // no branches: usually all points are in order
         const ${real} bx = points[2 * i], by = points[2 * i + 1];
         broken |= !IN_ORDER(ax, ay, bx, by);
         nonfinite |= !(bx - bx == 0) | !(by - by == 0);

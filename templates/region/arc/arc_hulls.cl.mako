@@ -5,7 +5,7 @@
 //   corners    [ c0 c1 c2       | c0 c1     | ..            Andrew's monotone chain, its stack where it ends up
 //   ranges     [ (first, last)  | ..                        indices in corners of the side
 //
-// group: the naive kernel as published. serial: a work-item walks a share of the segments${", with the sieve of hood/hood_strip.h" if sieve else ""}.
+// group: the naive kernel as published. serial: a work-item processes a share of the segments${", with the sieve of hood/hood_strip.h" if sieve else ""}.
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
@@ -14,7 +14,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP 0
+#define KEEP_COLLINEAR 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"
 #include "arc/arc_segments.h"

@@ -8,7 +8,7 @@
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
-#define KEEP 0
+#define KEEP_COLLINEAR 0
 #include "hood/hood.h"
 #include "arc/arc_turn.h"
 #define WG_SIZE ${wg_size}

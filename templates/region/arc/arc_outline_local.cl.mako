@@ -24,7 +24,7 @@
 #define FILTERED ${int(filtered)}
 #define EXACT ${int(exact)}
 #include "geometry/orient2d.h"
-#define KEEP 0
+#define KEEP_COLLINEAR 0
 #include "hood/hood.h"
 #include "arc/arc_order.h"
 #include "arc/arc_cut.h"

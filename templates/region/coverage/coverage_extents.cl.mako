@@ -3,7 +3,7 @@
 // coverage_extents: in each column the first and the last row that is covered, for several levels in one read.
 //
 //            | columns ->                                 a map is cut into bands of rows; a group takes WG_SIZE
-//   band 0   | group 0  | group 1  | ..                   columns of one band and walks down, neighbours side by side,
+//   band 0   | group 0  | group 1  | ..                   columns of one band, from the top down, neighbours side by side,
 //   band 1   | group s  | ..                              ${items_per_thread} rows at a time
 //   extents  [ map 0: level 0: band 0: first row of every column, last row of every column | band 1 .. | level 1 .. ]
 //

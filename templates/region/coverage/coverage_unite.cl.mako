@@ -5,7 +5,7 @@
 //
 // Unites the runs of a share with those that they touch in a share before; those within one share are united already, by
 // coverage_unite_shares, or a share is one run.
-// A parent's number is never larger than its child's, and only roots are hooked, by compare-and-swap: nothing waits, and
+// A parent's number is never larger than its child's, and only roots are hooked, by compare-and-swap: no work-item waits, and
 // the root of a part is its first run in any order of work. All items read and write parents at once, so every access is
 // atomic (OpenCL 1.2 has no atomic load: "or" with 0 is one).
 // Reads a run and the log of its neighbours.

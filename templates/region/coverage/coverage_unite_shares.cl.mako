@@ -3,8 +3,7 @@
 //
 //   runs   | share of item 0 | share of item 1 | ..     sorted by column and row; see coverage/touching.h
 //
-// What touches a run of another share is left to coverage_unite. Nobody else reads or writes a share, so there is nothing
-// atomic. A parent's number is never larger than its child's.
+// coverage_unite joins runs of different shares. No other work-item reads or writes a share, so nothing is atomic. A parent's number is never larger than its child's.
 // Reads a run and the log of its neighbours. For devices with few work-items, as CPUs.
 #include "portable.h"
 #include "coverage/touching.h"

@@ -1,11 +1,11 @@
 <%page args="variant='group', wg_size=256, items_per_thread=4"/>\
-// radix_mark: the number of the segment that each key is in.
+// radix_mark: the index of each key's segment.
 //
 //   offsets   [ 0 | 3 | 3 | 7 ]
 //   segment   | 0 0 0 | 2 2 2 2 |        empty segments have no key
 //
-// The last segment that begins at or before the key, found by bisection by each work-item for its first key, then by
-// walking on. Reads the offsets about once a group, writes n numbers.
+// The last segment that begins at or before the key. Each work-item finds it by bisection for its first key, then goes
+// through the offsets. Reads the offsets about once a group, writes n numbers.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 

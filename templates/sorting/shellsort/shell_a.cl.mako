@@ -1,7 +1,7 @@
 <%page args="code_bits=32, counting=False, variant='serial', wg_size=1, items_per_thread=1"/>\
 // shell_a: a work-item for each h-subsequence of a phase; its global id is the h-subsequence.
 //
-//   codes    | 0 1 2 .. | 0 1 2 .. | ..      rows of `gap` elements: item i walks down h-subsequence i
+//   codes    | 0 1 2 .. | 0 1 2 .. | ..      rows of `gap` elements: item i sorts h-subsequence i
 //
 // Plain insertion sort: a full sort. The last phases have few items: 19, 5 and 1 with Sedgewick's gaps.
 #define WG_SIZE ${wg_size}

@@ -1,0 +1,117 @@
+"""Parameters of equations: types, tables, on the device, changed after the call, wrong ones."""
+
+import numpy as np
+import pytest
+
+from clgeom import dp
+from clgeom.errors import (
+    EquationWarning,
+    InvalidInput,
+)
+
+
+def test_tables_as_parameters(session):
+    c = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for equation in (
+        dp.Equation(
+            "c(i, j) * scale + c_rows * 100 + c_columns",
+            dtype="float32",
+            parameters={"c": "float32[,]", "scale": "float32"},
+            pattern="RUD",
+        ),
+        dp.Equation(
+            lambda M, i, j, c, scale: c[i, j] * scale + 304,
+            dtype="float32",
+            parameters={"c": "float32[,]", "scale": "float32"},
+            pattern="RUD",
+        ),
+    ):
+        table = dp.fill(equation, (3, 4), c=c[:, ::-1], scale=0.5, device=session, path="stages")
+        np.testing.assert_array_equal(table.numpy(), c[:, ::-1] * np.float32(0.5) + 304)
+
+
+def test_parameters_on_the_device(session):
+    import pyopencl.array
+
+    equation = dp.Equation("w[j]", parameters={"w": "int32[]"}, pattern="RUD")
+    w = pyopencl.array.to_device(session.queue, np.arange(5, dtype=np.int32))
+    assert dp.fill(equation, (1, 5), w=w, device=session)[0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_parameters_may_change_after_the_call(session):
+    equation = dp.Equation("w[j]", parameters={"w": "int32[]"}, pattern="RUD")
+    w = np.arange(5, dtype=np.int32)
+    table = dp.fill(equation, (1, 5), w=w, device=session)
+    w[:] = 0
+    source = "for (int k = 0; k < 5; ++k) out[k] = w[k] + M(0, k); return 5;"
+    assert table.recover(source, 5).tolist() == [0, 2, 4, 6, 8]
+
+
+WEIGHTS = dp.Equation("w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "float32", "t": "int32[,]"}, pattern="RUD")
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    (
+        ({"w": None}, r"needs the parameter 'w' \(int16\[\]\), which was not given"),
+        ({"x": 1}, "has no parameter 'x'. It has: w, c, t."),
+        ({"w": [1.5]}, "'w' parameter of fill must be an array of shape .n,. of int16"),
+        ({"w": [[1]]}, r"Got shape \(1, 1\) instead"),
+        ({"w": [40_000]}, "Got the value 40000 instead"),
+        ({"w": ["a"]}, "'w' parameter"),
+        ({"w": "text"}, "'w' parameter"),
+        ({"w": [[1], [1, 2]]}, "'w' parameter"),
+        ({"w": np.ma.masked_array([1, 2], [0, 1])}, "masked"),
+        ({"c": [1.0]}, r"'c' parameter of fill must be a number of float32. Got shape \(1,\) instead"),
+        ({"c": 2**24 + 1}, "integers that it cannot hold exactly"),
+        ({"c": -1e39}, r"'c' parameter of fill must be a number of float32. Got the value -1e\+39 instead"),
+        ({"c": np.float64(1e39)}, r"Got the value 1e\+39 instead"),
+        ({"t": [1, 2]}, "'t' parameter of fill must be a table of shape"),
+        ({"c": 1j}, "'c' parameter"),
+    ),
+)
+def test_wrong_parameters(session, wrong, message):
+    given = {"w": [1], "c": 1.0, "t": [[1]]} | wrong
+    given = {name: value for name, value in given.items() if value is not None}
+    with pytest.raises(InvalidInput, match=message):
+        dp.fill(WEIGHTS, (1, 1), device=session, **given)
+
+
+def test_floats_beyond_a_parameters_type(session, recwarn):
+    equation = dp.Equation("x[j]", parameters={"x": "float32[]"}, pattern="RUD", dtype="float32")
+    with pytest.raises(InvalidInput, match=r"'x' parameter .* of float32. Got the value 1e\+39 instead"):
+        dp.fill(equation, (1, 3), x=[1.0, 1e39, np.inf], device=session)
+    largest = float(np.finfo(np.float32).max)
+    table = dp.fill(equation, (1, 3), x=[np.nan, largest * (1 + 1e-9), -np.inf], device=session)
+    np.testing.assert_array_equal(table[0], np.array([np.nan, largest, -np.inf], np.float32))
+    assert not recwarn.list
+
+
+def test_parameters_that_are_called_as_ours(session):
+    """`values` takes them wherever an equation is filled or watched; what is called inside is told the same way."""
+    names = (
+        "device",
+        "method",
+        "path",
+        "values",
+        "shape",
+        "equation",
+        "of",
+        "check",
+        "graph",
+        "seeds",
+        "numbers",
+    )
+    equation = dp.Equation(
+        f"i == 0 ? {' + '.join(names)} : M(i - 1, (j + device * 5) % m)",
+        parameters=dict.fromkeys(names, "int32"),
+    )
+    values = {name: 1 << place for place, name in enumerate(names)}
+    with pytest.warns(EquationWarning, match="not proven"):
+        table = dp.fill(equation, (3, 3), values=values, device=session)
+    assert table.corner == 2047 and table.pattern == "RUD"
+    assert dp.infer_pattern(equation, (3, 3), values=values, device=session).best == "RUD"
+    graph = dp.dependency_graph(equation, (3, 3), values=values, device=session)
+    assert graph.dependencies((1, 0)).tolist() == [[0, 2]]
+    assert dp.fill_by_stages(equation, (3, 3), values=values, device=session)[2, 2] == 2047
+    assert dp.fill_when_ready(equation, (3, 3), values=values, device=session)[2, 2] == 2047

@@ -1,0 +1,104 @@
+"""Outputs are checked before the work, and files written whole or not at all."""
+
+import os
+
+import pytest
+
+from clgeom.errors import InvalidInput
+from clgeom.io.atomic import check_output, check_outputs, replacing
+from clgeom.io.hulls import HULL_FORMATS
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("hull.txt", "must end in one of .csv, .geojson"),
+        ("hull", "must end in one of"),
+        ("none/hull.csv", "there is no folder"),
+        ("file/hull.csv", "there is no folder"),
+        ("folder.csv", "it is not a file"),
+    ],
+)
+def test_check_output_refuses(tmp_path, name, message):
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidInput, match=message):
+        check_output(tmp_path / name, HULL_FORMATS)
+
+
+def test_replacing_is_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+    with pytest.raises(KeyError), replacing(path) as file:
+        file.write(b"half")
+        raise KeyError
+    assert path.read_text() == "before" and os.listdir(tmp_path) == ["out.csv"]
+    with replacing(path) as file:
+        file.write(b"after")
+    assert path.read_text() == "after" and os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_replacing_follows_links_and_respects_umask(tmp_path):
+    target, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    link.symlink_to(target)
+    before = os.umask(0o027)
+    try:
+        with replacing(link) as file:
+            file.write(b"x")
+    finally:
+        os.umask(before)
+    assert link.is_symlink() and target.read_bytes() == b"x"
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_replacing_keeps_mode_and_owner(tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+    path.chmod(0o604)
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        os.chown(path, 65534, 65533)
+    before = path.stat()
+    with replacing(path) as file:
+        file.write(b"after")
+    after = path.stat()
+    assert path.read_bytes() == b"after"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+@pytest.mark.parametrize("length", [250, 255])
+def test_replacing_takes_long_names(tmp_path, length):
+    path = tmp_path / ("n" * (length - 4) + ".csv")
+    check_output(path, HULL_FORMATS)
+    with replacing(path) as file:
+        file.write(b"x")
+    assert os.listdir(tmp_path) == [path.name]
+    with pytest.raises(InvalidInput, match="cannot be written: File name too long"):
+        check_output(tmp_path / ("n" * 252 + ".csv"), HULL_FORMATS)
+    with pytest.raises(InvalidInput, match="null character|null byte"):
+        check_output("a\0.csv", HULL_FORMATS)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    """The system's limit on the size of files stands in for a full disk."""
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "out.csv"
+    path.write_text("before")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(InvalidInput, match="cannot be written: File too large"), replacing(path) as file:
+            for _ in range(100):
+                file.write(b"x" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_text() == "before" and os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_check_outputs_finds_two_of_one_name(tmp_path):
+    (tmp_path / "b.png").symlink_to("a.png")
+    picture = tmp_path / "a.png"
+    with pytest.raises(InvalidInput, match="is the output .*a.png', too"):
+        check_outputs(None, (picture, (".png",)), (None, ()), (tmp_path / "b.png", (".png",)))
+    with pytest.raises(InvalidInput, match="is the input file"):
+        check_outputs(picture, (tmp_path / "b.png", (".png",)))
+    check_outputs(picture, (tmp_path / "c.png", (".png",)), (tmp_path / "d.png", (".png",)))

@@ -1,0 +1,160 @@
+"""What radix sorts refuse, and their plans and key codes, which need no device."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sort_keys import bits_of, device_array, expected_order, keys_of
+
+from clgeom import argsort, sort, sort_by_key
+from clgeom.errors import InvalidInput
+from clgeom.primitives.gather import pick_plan
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Scratch
+from clgeom.runtime.tuning import override, select
+from clgeom.sorting.keys import KeyOrder
+from clgeom.sorting.radix.passes import digit_windows, radix_plan
+
+# Errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong", (np.array([1j]), np.array(["a"]), np.array([None]), np.array([True]), np.zeros(2, "M8[s]"))
+)
+def test_other_types_are_refused(wrong):
+    for function in (sort, argsort):
+        with pytest.raises(
+            InvalidInput,
+            match=f"'keys' parameter of {function.__name__} .* Got {re.escape(str(wrong.dtype))} ",
+        ):
+            function(wrong)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    (
+        ({"keys": np.zeros((2, 2))}, r"'keys' parameter of sort must have shape \(n,\). Got \(2, 2\)"),
+        ({"keys": 3}, r"Got \(\)"),
+        ({"keys": np.ma.array([1.0, 2.0], mask=[0, 1])}, "no masked entries. Got 1 of them"),
+        ({"keys": [[1], [2, 3]]}, "'keys' parameter of sort must be an array of numbers"),
+        ({"offsets": [0, 3, 2, 4]}, r"must never descend. Got 2 at \[2\] after 3"),
+        ({"offsets": [1, 4]}, r"begin with 0 .* Got 1 at \[0\]"),
+        ({"offsets": [0, 2]}, r"number of keys, 4. Got 2 at \[-1\]"),
+        ({"offsets": [-1, 4]}, r"Got -1 at \[0\]"),
+        ({"offsets": [0.0, 4.0]}, "Got float64 of shape"),
+        ({"offsets": []}, r"shape \(0,\)"),
+        (
+            {"descending": "ascending"},
+            "'descending' parameter of sort must be True or False. Got 'ascending'",
+        ),
+        ({"descending": None}, "'descending' .* Got None"),
+        ({"key_bits": 0}, "Got 0 instead"),
+        ({"key_bits": 65}, "from 1 to 64.* Got 65"),
+        ({"key_bits": (8, 8)}, r"Got \(8, 8\)"),
+        ({"key_bits": (1.5, 8)}, r"Got \(1.5, 8\)"),
+        ({"key_bits": [[1, 2], [3]]}, r"'key_bits' .* Got \[\[1, 2\], \[3\]\]"),
+        ({"offsets": [[1, 2], [3]]}, r"'offsets' parameter of sort must be integers of shape \(m \+ 1,\)"),
+        (
+            {"offsets": np.ma.array([0, 2, 4], mask=[0, 1, 0])},
+            "'offsets' .* no masked entries. Got 1 of them",
+        ),
+        ({"out": np.zeros(3)}, r"'out' .* float64 of shape \(4,\). Got float64 of shape \(3,\)"),
+        ({"out": np.zeros(4, np.float32)}, "Got float32"),
+        ({"out": [0, 0, 0, 0]}, "must be an ndarray. Got list"),
+    ),
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        sort(arguments.pop("keys", np.zeros(4)), **arguments)
+
+
+def test_bad_values_are_named(session):
+    with pytest.raises(InvalidInput, match=r"one entry for each of the 4 keys. Got shape \(3,\)"):
+        sort_by_key(np.zeros(4), np.zeros(3))
+    with pytest.raises(InvalidInput, match="'values' parameter of sort_by_key must have one entry for each"):
+        sort_by_key([3, 1], [[1, 2], [3]])
+    for dtype, mask in (("i4", [0, 1]), ("i4, f4", [(0, 1), (0, 0)])):
+        hidden = np.ma.array(np.zeros(2, dtype), mask=mask)
+        with pytest.raises(InvalidInput, match="'values' .* no masked entries. Got 1 of them"):
+            sort_by_key([3, 1], hidden)
+    with pytest.raises(InvalidInput, match="pair of arrays"):
+        sort_by_key(np.zeros(4), np.zeros(4), out=np.zeros(4))
+    with pytest.raises(InvalidInput, match=r"'out\[1\]' .* Got float32"):
+        sort_by_key(np.zeros(4), np.zeros(4), out=(np.zeros(4), np.zeros(4, np.float32)))
+    there = device_array(session, np.zeros(4))
+    with pytest.raises(InvalidInput, match="where the keys are, on the device. Got an array on the host"):
+        sort_by_key(there, np.zeros(4))
+    with pytest.raises(InvalidInput, match="1, 2, 4 or 8 bytes"):
+        sort_by_key(there, device_array(session, np.zeros(4, complex)))
+    locked = np.zeros(4)
+    locked.flags.writeable = False
+    with pytest.raises(InvalidInput, match="read-only"):
+        sort(np.zeros(4), out=locked)
+
+
+# Plans and keys: no device needed ---------------------------------------------------------------------------------
+
+
+def test_digit_windows_cover_varying_bits():
+    assert digit_windows(0) == ()
+    assert digit_windows(0xFFFF) == ((0, 8), (8, 8))
+    assert digit_windows(0xFF00FF00) == ((8, 8), (24, 8))
+    assert digit_windows(0b1100) == ((2, 2),)
+    assert digit_windows(1 << 63 | 1) == ((0, 1), (63, 1))
+    assert len(digit_windows((1 << 64) - 1)) == 8
+
+
+@given(varying=st.integers(0, (1 << 64) - 1))
+def test_digit_windows_of_any_bits(varying):
+    windows = digit_windows(varying)
+    covered = sum((1 << width) - 1 << shift for shift, width in windows)
+    assert varying & ~covered == 0
+    assert all(1 <= width <= 8 for _, width in windows)
+    assert all(a[0] + a[1] <= b[0] for a, b in zip(windows, windows[1:]))
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint16", "float16"))
+@pytest.mark.parametrize("descending", (False, True))
+def test_key_codes_are_a_total_order(dtype, descending):
+    order = KeyOrder(dtype, descending)
+    keys = np.arange(1 << order.bits).astype(order.storage).view(dtype)
+    codes, digits = order.encode(keys), order.digits(keys)
+    assert len(np.unique(codes)) == len(keys)
+    np.testing.assert_array_equal(bits_of(order.decode(codes)), bits_of(keys))
+    assert (np.diff(digits[np.argsort(codes)].astype(np.int64)) >= 0).all()
+    np.testing.assert_array_equal(np.argsort(digits, kind="stable"), expected_order(keys, descending))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_plan_sorts_points_by_x_then_y(any_session):
+    session, n = any_session, 20_000
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 50, (2, n)).astype(np.float32)
+    x[::3] = -0.0
+    profile = session.profile
+    by_y, _, order = radix_plan(profile, "y", n, np.float32, payload="index", keep_keys=False)
+    x_by_y = Scratch("x_by_y", np.uint32, n)
+    pick = pick_plan(profile, Scratch("x", np.uint32, n), order, x_by_y)
+    by_x, keys, order = radix_plan(profile, x_by_y, n, np.float32, payload=order, prefix="by_x")
+    buffers = {name: device_array(session, values).data for name, values in (("x", x), ("y", y))}
+    result = run(session, by_y + pick + by_x, **buffers)
+    expected = np.lexsort([y, x])
+    np.testing.assert_array_equal(result.read(order), expected)
+    np.testing.assert_array_equal(result.read(keys).view(np.float32), x[expected])
+
+
+def test_policies_fit_small_local_memory(session):
+    """The scatter's tile shrinks until its local memory fits."""
+    small = Session(session.device, context=session.context, local_mem_bytes=16 << 10, max_wg_size=64)
+    rows = {k: select(session.profile, k) for k in ("sorting/radix/radix_count", "sorting/radix/radix_spine")}
+    from clgeom.runtime.tuning import TABLE
+
+    rows["sorting/radix/radix_scatter"] = TABLE["sorting/radix/radix_scatter"]["any"]
+    rows["sorting/radix/radix_segments"] = TABLE["sorting/radix/radix_segments"]["any"]
+    with override(rows):
+        keys = keys_of("random", 17_000, np.uint64)
+        np.testing.assert_array_equal(sort(keys, device=small), np.sort(keys))
+        np.testing.assert_array_equal(sort(keys[:2000], device=small), np.sort(keys[:2000]))
