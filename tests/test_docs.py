@@ -125,26 +125,6 @@ def run_block(code, names, page, line):
             assert found == expected, f"{page}, line {statement.lineno}"
 
 
-#: What pages speak of without making it, by the names that they use.
-MADE_BEFORE = {
-    "coverage.rst": """
-        from clgeom.radio import coverage_map
-        made = coverage_map((64, 64), pixel=20, seed=1)
-        raster, transform = made.values, made.transform
-        stack = np.stack([coverage_map((48, 48), pixel=20, seed=seed).values for seed in range(2)])
-        masks = [np.hypot(*(np.mgrid[:32, :32] - np.reshape(at, (2, 1, 1)))) < 12 for at in ((9, 9), (9, 18), (18, 12))]
-        parts_of_a, parts_of_b, parts_of_c = (list(clgeom.coverage_regions(mask, 1)) for mask in masks)
-    """,
-    "hull.rst": """
-        measured = np.random.default_rng(1).random((100_000, 2))
-    """,
-    "scipy.rst": """
-        points = np.random.default_rng(1).random((100, 2))
-        first, more, point = points[:50], points[50:], points[50:].mean(axis=0)
-    """,
-}
-
-
 def missing(code):
     """The modules that Python code imports and that are not installed."""
     for node in ast.walk(ast.parse(code)):
@@ -155,8 +135,8 @@ def missing(code):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_of_page_runs(page):
-    names = {"__name__": "__main__", "np": np, "clgeom": clgeom}
-    exec(textwrap.dedent(MADE_BEFORE.get(page.name, "")), names)  # noqa: S102
+    """From its top, with nothing imported or made before."""
+    names = {"__name__": "__main__"}
     found = [(line, code) for line, language, code in blocks(page.read_text(encoding="utf-8")) if language == "python"]
     absent = sorted({name for _, code in found for name in missing(code)})
     if absent:
@@ -185,7 +165,6 @@ def test_paths_that_a_page_names_exist(page):
 def test_pages_have_python():
     counts = {p.name: sum(b[1] == "python" for b in blocks(p.read_text(encoding="utf-8"))) for p in PAGES}
     assert counts["README.rst"] >= 5 and counts["dp.rst"] >= 6 and counts["coverage.rst"] >= 3
-    assert set(MADE_BEFORE) <= {name for name, count in counts.items() if count}
 
 
 # Glossary -------------------------------------------------------------------------------------------------------
