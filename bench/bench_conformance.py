@@ -1,7 +1,7 @@
 """Convex hulls of clgeom, SciPy, Shapely and OpenCV on the adversarial families: who returns the exact corners.
 
 python bench/bench_conformance.py                  # the table on the terminal
-python bench/bench_conformance.py --write          # and docs/conformance.rst anew
+python bench/bench_conformance.py --write          # and docs/reference/conformance.rst anew
 """
 
 import argparse
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import clgeom
 from clgeom import conformance
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "conformance.rst"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "conformance.rst"
 HEAD = """\
 Adversarial hulls
 =================

@@ -103,7 +103,7 @@ PAGES = {
 
 def show(value) -> str:
     if value is None:
-        return "-"
+        return "–"  # a hyphen would be a bullet
     if isinstance(value, float):
         return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -122,7 +122,9 @@ def test_unknown_cases_are_refused(change):
 
 
 def test_the_page_has_every_family():
-    page = Path(__file__).resolve().parents[1].joinpath("docs", "conformance.rst").read_text(encoding="utf-8")
+    page = (
+        Path(__file__).resolve().parents[1].joinpath("docs", "reference", "conformance.rst").read_text(encoding="utf-8")
+    )
     cases = len(conformance.FAMILIES) * len(conformance.TYPES)
     assert all(f"``{family}``: " in page for family in conformance.FAMILIES)
     assert f"- {cases} of {cases}\n" in page and f"# {cases} of {cases} right" in page

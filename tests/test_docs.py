@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib.util
 import inspect
 import re
 import textwrap
@@ -16,7 +17,9 @@ from clgeom.runtime.policies import Policy
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (clgeom, dp, dp.problems, radio)
-PAGES = [*sorted(ROOT.glob("docs/*.rst")), ROOT / "README.rst"]
+DOCS = ROOT / "docs"
+PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if not {"generated", "_templates"} & set(page.parts)]
+PAGES += [ROOT / "README.rst", ROOT / "CONTRIBUTING.rst"]
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="needs the checkout")
 
@@ -122,33 +125,24 @@ def run_block(code, names, page, line):
             assert found == expected, f"{page}, line {statement.lineno}"
 
 
-#: What pages speak of without making it, by the names that they use.
-MADE_BEFORE = {
-    "coverage.rst": """
-        from clgeom.radio import coverage_map
-        made = coverage_map((64, 64), pixel=20, seed=1)
-        raster, transform = made.values, made.transform
-        stack = np.stack([coverage_map((48, 48), pixel=20, seed=seed).values for seed in range(2)])
-        masks = [np.hypot(*(np.mgrid[:32, :32] - np.reshape(at, (2, 1, 1)))) < 12 for at in ((9, 9), (9, 18), (18, 12))]
-        parts_of_a, parts_of_b, parts_of_c = (list(clgeom.coverage_regions(mask, 1)) for mask in masks)
-    """,
-    "hull.rst": """
-        measured = np.random.default_rng(1).random((100_000, 2))
-    """,
-    "scipy.rst": """
-        points = np.random.default_rng(1).random((100, 2))
-        first, more, point = points[:50], points[50:], points[50:].mean(axis=0)
-    """,
-}
+def missing(code):
+    """The modules that Python code imports and that are not installed."""
+    for node in ast.walk(ast.parse(code)):
+        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        yield from (name for name in names if importlib.util.find_spec(name.split(".")[0]) is None)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_of_page_runs(page):
-    names = {"__name__": "__main__", "np": np, "clgeom": clgeom}
-    exec(textwrap.dedent(MADE_BEFORE.get(page.name, "")), names)  # noqa: S102
-    for line, language, code in blocks(page.read_text(encoding="utf-8")):
-        if language == "python":
-            run_block(code, names, page.name, line)
+    """From its top, with nothing imported or made before."""
+    names = {"__name__": "__main__"}
+    found = [(line, code) for line, language, code in blocks(page.read_text(encoding="utf-8")) if language == "python"]
+    absent = sorted({name for _, code in found for name in missing(code)})
+    if absent:
+        pytest.skip(f"needs {', '.join(absent)}")
+    for line, code in found:
+        run_block(code, names, page.name, line)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -161,15 +155,21 @@ def test_python_of_page_is_marked(page):
                 pytest.fail(f"{page.name}, line {line}: write '.. code-block:: python'")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"(?<![\w/.])((?:clgeom|cl_src|templates|tests|bench|docs|examples)/[\w./-]*\w/?)", text)
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
 def test_pages_have_python():
     counts = {p.name: sum(b[1] == "python" for b in blocks(p.read_text(encoding="utf-8"))) for p in PAGES}
     assert counts["README.rst"] >= 5 and counts["dp.rst"] >= 6 and counts["coverage.rst"] >= 3
-    assert set(MADE_BEFORE) <= {name for name, count in counts.items() if count}
 
 
 # Glossary -------------------------------------------------------------------------------------------------------
 
-GLOSSARY = ROOT / "docs" / "glossary.rst"
+GLOSSARY = DOCS / "reference" / "glossary.rst"
 
 
 def test_glossary_names_what_is_there():
@@ -198,4 +198,4 @@ def test_glossary_has_a_sentence_or_two_for_each_term():
     terms = [term for line, _ in entries for term in line.split(", ")]
     assert len(terms) >= 40 and len(set(terms)) == len(terms)
     assert all(words.strip().endswith(".") and len(words.split()) >= 8 for _, words in entries)
-    assert "docs/glossary.rst" in (ROOT / "README.rst").read_text(encoding="utf-8")
+    assert "docs/reference/glossary.rst" in (ROOT / "README.rst").read_text(encoding="utf-8")

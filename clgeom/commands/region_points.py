@@ -19,6 +19,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     from clgeom.io.features import encode_features
     from clgeom.io.lonlat import named_lonlat
     from clgeom.io.points import place_of, read_cloud
+    from clgeom.runtime.call import each, watched
 
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
@@ -37,9 +38,12 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
     chosen = [(level, some) for level, some in chosen if len(some)]
-    made, work = terminal.worked(
-        lambda: [(level, adaptive_region(some, options["segments"], **how)) for level, some in chosen]
-    )
+    with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
+        made, work = terminal.worked(
+            lambda: [
+                (level, adaptive_region(some, options["segments"], **how)) for level, some in each(session, chosen)
+            ]
+        )
     if not made:
         raise InvalidInput(f"No point of '{file}' {'reaches a level' if levels else 'is there'}.")
     if options["simplify"] is not None:

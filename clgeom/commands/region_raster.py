@@ -30,9 +30,13 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 def of_raster(file, levels, output, picture, comparison, session, as_json, profile, options):
     """Read or make a raster, find its regions, write and draw them, and print what they are."""
-    raster, reading = terminal.timed(_raster, file, session, options)
+    from clgeom.runtime.call import watched
+
+    with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
+        raster, reading = terminal.timed(_raster, file, session, options)
     levels = levels or DEFAULT_LEVELS
-    found, work = terminal.worked(_regions, raster, levels, session, profile, options)
+    with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
+        found, work = terminal.worked(_regions, raster, levels, session, profile, options)
     kept = _kept(found, raster, options)
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))

@@ -29,7 +29,7 @@ def selftest(every, device, as_json):
         session = as_session(device)
         if not as_json:
             click.echo(f"Testing {session.profile.name} ({session.profile.platform})")
-        found = [check_device(session, None if as_json else _print_check)]
+        found = [_checked(check_device, session, quiet=as_json)]
     if as_json:
         terminal.print_json({"version": __version__, "devices": [one.asdict() for one in found]})
     elif not every:
@@ -41,6 +41,23 @@ def selftest(every, device, as_json):
 def _print_check(check):
     mark = click.style("ok  ", fg="green") if check.ok else click.style("FAIL", fg="red")
     click.echo(f"{mark} {check.name:<44} {check.seconds:8.3f} s  {check.detail}".rstrip())
+
+
+def _checked(check_device, session, quiet):
+    """Return the outcomes of one device. Each check is printed as it ends, above a bar."""
+    from clgeom.selftest import number_of_checks
+
+    with terminal.progress("Testing", hidden=quiet) as advance:
+        done, in_all = [], number_of_checks(session.profile)
+
+        def watch(check):
+            done.append(check)
+            if not quiet:
+                _print_check(check)
+            if advance:
+                advance(len(done), in_all)
+
+        return check_device(session, watch)
 
 
 def _checked_all(check_all, quiet):

@@ -48,19 +48,23 @@ def sort(
     other files keep their type; X, Y and Z of LAS and LAZ are in units of the reference system. The first line of a
     table is a header if none of its fields is a number. Without -o only the facts are printed.
     """
+    from clgeom.runtime.call import watched
     from clgeom.runtime.device import as_session
 
     _check_options(method)
     _check_outputs(file, output, picture, method)
-    keys, reading = terminal.timed(read_numbers, file, column=column, array=array, layer=layer)
+    with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        keys, reading = terminal.timed(read_numbers, file, column=column, array=array, layer=layer, progress=progress)
     session = as_session(device)
     run = _method(method, keys, descending, gaps, items, elements, session)
     instrumented = stats or bool(picture)
-    result, work = terminal.worked(run, stats=instrumented, profile=instrumented)
+    with terminal.progress("sorting", hidden=as_json) as progress, watched(progress):
+        result, work = terminal.worked(run, stats=instrumented, profile=instrumented)
     if picture:
         _save_plot(result, picture, f"{method}, {len(keys):,} keys of {keys.dtype}, {session.profile.name}")
     if output:
-        write_numbers(output, result.keys)
+        with terminal.progress(f"writing {output}", hidden=as_json) as progress:
+            write_numbers(output, result.keys, progress=progress)
     if as_json:
         terminal.print_json(_as_json(result, method, session, work, stats))
         return

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import sys
+import threading
 import time
 from dataclasses import dataclass
 
@@ -42,6 +43,8 @@ def _two_columns(ctx, param, value):
     return columns
 
 
+#: When work gets a bar.
+BAR_AFTER_SECONDS = 0.5
 #: Beginning of a message that names a parameter of a function.
 PARAMETER = re.compile(r"The '(\w+)' parameter of \w+ (?=must|is)")
 
@@ -186,32 +189,50 @@ def phases_as_json(phases) -> list[dict]:
     ]
 
 
+def _clock(seconds) -> str:
+    """Return seconds as minutes and seconds, 1:05."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"
+
+
 @contextlib.contextmanager
 def progress(what, *, hidden=False):
-    """Yield a callable (done, total) that draws a bar on a terminal after half a second, or None."""
+    """Yield a callable (done, total), or None where stderr is no terminal.
+
+    After half a second there is a bar on the terminal: with the share that is done and the time left once the callable
+    was called, before that with the time that has passed.
+    """
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn
+    from rich.text import Text
 
-    begun = time.perf_counter()
+    class Clock(ProgressColumn):
+        """The time left; the time that has passed while that is not known."""
+
+        def render(self, task):
+            left = task.time_remaining
+            return Text(_clock(task.elapsed or 0) if left is None else f"{_clock(left)} left")
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(),
+        TaskProgressColumn(),
+        Clock(),
     )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    both = sys.stdout is not None and sys.stdout.isatty()  # else what is printed meanwhile belongs to a file
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=both)
     task = bar.add_task(escape(what), total=None)
 
-    def advance(done, total):
-        if time.perf_counter() - begun > 0.5 and not bar.live.is_started:
-            bar.start()
-        bar.update(task, completed=done, total=total)
-
+    later = threading.Timer(BAR_AFTER_SECONDS, bar.start)
+    later.daemon = True
+    later.start()
     try:
-        yield advance
+        yield lambda done, total: bar.update(task, completed=done, total=total)
     finally:
+        later.cancel()
+        later.join()  # a bar that has just begun must not be drawn after this
         bar.stop()

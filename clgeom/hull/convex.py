@@ -52,7 +52,7 @@ def convex_hull(
     points : array_like or pyopencl.array.Array, shape (n, 2)
         float32, float64, int32, or what fits one of them (float16, integers within 2**53). Points of a masked array
         with a masked coordinate are left out. Also frames and tables with columns x and y, Arrow's points, geometries
-        of Shapely and GeoPandas, and arrays of other devices, as docs/inputs.rst lists them.
+        of Shapely and GeoPandas, and arrays of other devices, as docs/reference/inputs.rst lists them.
     collinear : {"drop", "keep"}
         "keep" makes every distinct point on the boundary a vertex, not only the corners.
     nonfinite : {"raise", "drop"}

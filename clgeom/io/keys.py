@@ -20,7 +20,7 @@ OUTPUTS = (".npy", ".csv", ".txt")
 AT_ONCE = 1 << 16
 
 
-def read_numbers(path, *, column=None, array=None, layer=None) -> np.ndarray:
+def read_numbers(path, *, column=None, array=None, layer=None, progress=None) -> np.ndarray:
     """Return the numbers of one column of a file.
 
     Parameters
@@ -34,6 +34,8 @@ def read_numbers(path, *, column=None, array=None, layer=None) -> np.ndarray:
         Which array of a .npz file; by default the only one.
     layer : str, optional
         Which layer of a map; by default the only one.
+    progress : callable, optional
+        Called as progress(bytes_read, bytes_in_all) now and then while text is read.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def read_numbers(path, *, column=None, array=None, layer=None) -> np.ndarray:
     if layer is not None and kind != "layer":
         raise InvalidInput(f"The option --layer is for maps. Got the file '{path}' instead.")
     if kind == "table":
-        return _of_table(path, column)
+        return _of_table(path, column, progress)
     if kind == "arrow":
         from clgeom.io.columnar import read_arrow_column
 
@@ -69,7 +71,7 @@ def read_numbers(path, *, column=None, array=None, layer=None) -> np.ndarray:
         return _of_array(path, _load(path, Path(path).suffix.lower(), array), column)
 
 
-def _of_table(path, column) -> np.ndarray:
+def _of_table(path, column, progress) -> np.ndarray:
     """Return one column of a table, in the narrowest type that holds it."""
 
     def choose(names, width):
@@ -79,13 +81,13 @@ def _of_table(path, column) -> np.ndarray:
         return (position_of(path, names, width, "1" if column is None else column),)
 
     parts = []
-    for block in read_blocks(path, choose):
+    for block in read_blocks(path, choose, progress=progress):
         part = block.numbers_quickly()
         if part is None:
-            return _of_texts(path, choose)
+            return _of_texts(path, choose, progress)
         parts.append(part)
     found = _together(parts)
-    return _of_texts(path, choose) if found is None else found
+    return _of_texts(path, choose, progress) if found is None else found
 
 
 def _together(parts):
@@ -100,9 +102,9 @@ def _together(parts):
     return None
 
 
-def _of_texts(path, choose) -> np.ndarray:
+def _of_texts(path, choose, progress) -> np.ndarray:
     texts = []
-    for block in read_blocks(path, choose):
+    for block in read_blocks(path, choose, progress=progress):
         texts += [field.strip(" \t") for field in block.texts(block.layout.columns[0])]
     return narrowest(path, texts, lambda row: line_of_row(path, row))
 
@@ -133,10 +135,11 @@ def _of_array(path, values, column) -> np.ndarray:
     return values
 
 
-def write_numbers(path, keys) -> None:
+def write_numbers(path, keys, *, progress=None) -> None:
     """Write numbers to a .npy file, or one a line to a .csv or .txt file; whole or not at all.
 
     With every bit: text has as many digits as tell each number of its type from the others. NaN is "nan" there.
+    ``progress(written, in_all)`` is called now and then, if given.
     """
     with replacing(path) as file:
         if Path(path).suffix.lower() == ".npy":
@@ -144,3 +147,5 @@ def write_numbers(path, keys) -> None:
             return
         for start in range(0, len(keys), AT_ONCE):
             file.writelines(f"{key}\n".encode() for key in keys[start : start + AT_ONCE])
+            if progress is not None:
+                progress(min(start + AT_ONCE, len(keys)), len(keys))

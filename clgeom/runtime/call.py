@@ -5,6 +5,8 @@ All plans that run within `recording` add their phases to it, so no function in 
     with recording(profile) as phases:
         found = hull_of(points)          # runs plans
     return Hull(..., phases=tuple(phases))
+
+What runs within `watched` says how far it is: `each` goes through the parts of long work.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 
@@ -23,6 +26,9 @@ class Call:
     phases: list = field(default_factory=list)
 
 
+#: Called as watch(parts_done, parts_in_all).
+Watch = Callable[[int, int], object]
+_watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar("clgeom_watch", default=None)
 _current: contextvars.ContextVar[Call | None] = contextvars.ContextVar("clgeom_call", default=None)
 
 
@@ -107,3 +113,26 @@ def as_loading():
         _loading.reset(token)
         if record is not None:
             record.seconds += time.perf_counter() - begun
+
+
+@contextlib.contextmanager
+def watched(watch: Watch | None):
+    """Call `watch` as the parts of long work within are done."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def each(session, parts: Iterable) -> Iterator:
+    """The parts of long work, one after the other. Only when watched, it waits for the device after each."""
+    watch = _watch.get()
+    if watch is None:
+        yield from parts
+        return
+    parts = list(parts)
+    for done, part in enumerate(parts, 1):
+        yield part
+        session.queue.finish()
+        watch(done, len(parts))

@@ -9,30 +9,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import shutil
-import site
-import sys
-import tempfile
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, NoDevice
 from clgeom.markup import card
 from clgeom.runtime import caches, trust
 from clgeom.runtime.arguments import integer
+from clgeom.runtime.drivers import install_hint, intel_runtime_found
 from clgeom.runtime.failures import failures
 from clgeom.runtime.memory import Pool
 from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
 from clgeom.runtime.typing import DeviceLike
-
-INSTALL_HINT = (
-    "On Linux x86-64, 'pip install pocl-binary-distribution' adds a CPU device; for a GPU install the vendor's "
-    "OpenCL driver (NVIDIA and AMD drivers bring it; Intel: intel-opencl-icd)."
-)
 
 #: Known defects of some devices: (words of platform, vendor and version, quirk, consequence).
 QUIRKS = (
@@ -471,7 +462,7 @@ def _platforms() -> list:
     import pyopencl as cl
 
     try:
-        with _intel_runtime_found():
+        with intel_runtime_found():
             return cl.get_platforms()
     except cl.Error as error:  # the ICD loader raises PLATFORM_NOT_FOUND_KHR when there is no driver at all
         if "PLATFORM_NOT_FOUND" in str(error):
@@ -483,7 +474,7 @@ def why_none() -> str:
     """The message for a machine without a device."""
     platforms = [f"{platform.name} ({platform.version})" for platform in _platforms()]
     if not platforms:
-        return f"No OpenCL device was found: no OpenCL driver is installed. {INSTALL_HINT}"
+        return f"No OpenCL device was found: no OpenCL driver is installed. {install_hint()}"
     text = f"No OpenCL device was found: the installed drivers show none. They are: {'; '.join(platforms)}. "
     if "Portable" in text:
         text += (
@@ -532,26 +523,3 @@ def forget_order() -> None:
     _ranked.cache_clear()
     for unnamed in (None, ""):
         _sessions.pop(unnamed, None)
-
-
-@contextlib.contextmanager
-def _intel_runtime_found():
-    """Let the loader find Intel's CPU runtime from PyPI, whose own .icd file names a path that does not exist.
-
-    While the loader starts, OCL_ICD_VENDORS names a folder with the system's .icd files and one for that runtime. It
-    does not if the user has set it, or if the runtime is not installed.
-    """
-    homes = (sys.prefix, site.getuserbase())
-    library = next((path for home in homes if (path := Path(home, "lib", "libintelocl.so")).exists()), None)
-    if library is None or "OCL_ICD_VENDORS" in os.environ:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
-        for entry in Path("/etc/OpenCL/vendors").glob("*.icd"):
-            shutil.copy(entry, folder)
-        Path(folder, "intel-from-pip.icd").write_text(f"{library}\n")
-        os.environ["OCL_ICD_VENDORS"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["OCL_ICD_VENDORS"]  # programs that we start must not inherit a folder that is gone

@@ -68,7 +68,7 @@ class GeometryLike(Protocol):
     def has_z(self) -> Any: ...
 
 
-#: What ``numpy.asarray`` takes, and columns, tables, geometries and arrays of other devices: docs/inputs.rst.
+#: What ``numpy.asarray`` takes, and columns, tables, geometries and arrays of other devices: docs/reference/inputs.rst.
 ArrayLike: TypeAlias = (
     NumPyLike | DLPackLike | CudaLike | ArrowArrayLike | ArrowStreamLike | GeometryLike | Sequence[GeometryLike]
 )

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/coverage.rst, in the manner of the ARC study's figures 6, 14 and 31.
+"""Draws the pictures of docs/explanation/coverage.rst, in the manner of the ARC study's figures 6, 14 and 31.
 
 python docs/images/coverage.py
 """

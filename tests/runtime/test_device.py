@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -251,25 +250,6 @@ def test_session_repr_and_probe(session):
     assert repr(session).startswith("Session('") and session.profile.name in repr(session)
     assert session.shuffle in ("subgroup", "ptx", None)
     assert session.shuffle == session.shuffle  # probed once
-
-
-def test_intel_runtime_from_pypi_is_shown_to_the_loader(tmp_path, monkeypatch):
-    library = tmp_path / "lib" / "libintelocl.so"
-    library.parent.mkdir()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(runtime.site, "getuserbase", lambda: str(tmp_path / "user"))
-    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
-    with runtime._intel_runtime_found():
-        assert "OCL_ICD_VENDORS" not in os.environ  # not installed: nothing changes
-    library.touch()
-    with runtime._intel_runtime_found():
-        folder = Path(os.environ["OCL_ICD_VENDORS"])
-        assert (folder / "intel-from-pip.icd").read_text().strip() == str(library)
-        assert {p.name for p in folder.iterdir()} >= {p.name for p in Path("/etc/OpenCL/vendors").glob("*.icd")}
-    assert "OCL_ICD_VENDORS" not in os.environ and not folder.exists()
-    monkeypatch.setenv("OCL_ICD_VENDORS", "/the/callers/own")
-    with runtime._intel_runtime_found():
-        assert os.environ["OCL_ICD_VENDORS"] == "/the/callers/own"
 
 
 @pytest.mark.parametrize(

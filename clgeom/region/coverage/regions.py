@@ -22,7 +22,7 @@ from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.result import CoverageRegions, as_grid
 from clgeom.runtime.arguments import integer, one_of
-from clgeom.runtime.call import recording
+from clgeom.runtime.call import each, recording
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
 #: Most cells of masks in one batch for parts.
@@ -152,5 +152,5 @@ def _batches(job, *, cells_at_once=None):
     if cells_at_once is not None:
         maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
     maps = max(maps, 1)
-    for first in range(0, stack.maps, maps):
+    for first in each(job.session, range(0, stack.maps, maps)):
         yield Masks(job, stack, first, min(maps, stack.maps - first))

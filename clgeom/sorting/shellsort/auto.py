@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.runtime.call import each
 from clgeom.runtime.plan import Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -212,7 +213,7 @@ def run_passes(codes, passes, after=None) -> tuple[ShellPhase, ...]:
     if any(p.step.kernel == SUBSEQUENCES for p in passes):
         codes.clear("changed", 1)
     phases = []
-    for p in passes:
+    for p in each(codes.session, passes):
         seconds, rounds = _settle(codes, p) if p.settle else (codes.run(p.step), 1)
         if p.out_of_place:
             buffers["codes"], buffers["spare"] = buffers["spare"], buffers["codes"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.errors import DeviceLimit
+from clgeom.runtime.call import each
 from clgeom.runtime.plan import Step
 from clgeom.runtime.policies import Policy, ceil_div
 from clgeom.runtime.tuning import select
@@ -87,13 +88,13 @@ class Study:
         codes.clear("counts", 1, np.uint64)
         codes.clear("changed", 1)
         made, name = [], self.kernel.rsplit("/", 1)[-1]
-        for phase in phases:
+        for phase in each(codes.session, phases):
             if self.stats:
                 codes.clear("counts", 3 * phase.groups, np.uint64)
             seconds, counted = self._sort(phase), self._counted(phase) if self.stats else {}
-            each = codes.n / (phase.groups * phase.items)
+            share = codes.n / (phase.groups * phase.items)
             made.append(
-                ShellPhase((phase.gap,), phase.groups, phase.items, each, kernel=name, seconds=seconds, **counted)
+                ShellPhase((phase.gap,), phase.groups, phase.items, share, kernel=name, seconds=seconds, **counted)
             )
             if after:
                 after()

@@ -5,7 +5,7 @@
 //                            | halo |        core        | halo |    window w + 1
 //
 // No element moves further than `halo` rows, so sorting a window puts the right elements into its core (the proof is
-// in docs/shellsort.rst). Rows before the first are 0 and those beyond the end are all ones: they stay where they are.
+// in docs/explanation/shellsort.rst). Rows before the first are 0 and those beyond the end are all ones: they stay where they are.
 //
 //   group    | s s+1 .. s+width-1 |  `width` (a power of two) neighbouring h-subsequences of gap `gap`; with gap 1 and
 //                                    width 1 a plain stretch

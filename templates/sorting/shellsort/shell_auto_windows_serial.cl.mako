@@ -7,7 +7,7 @@
 //   windows  | w0[0] w1[0] .. w7[0] | w0[1] w1[1] .. w7[1] | ..      LANES windows side by side, `rows` rows of them
 //
 // No element moves further than `halo`, so sorting a window puts the right elements into its core (the proof is in
-// docs/shellsort.rst). Elements before the first are 0 and those beyond the end are all ones: they stay where they are.
+// docs/explanation/shellsort.rst). Elements before the first are 0 and those beyond the end are all ones: they stay where they are.
 // Windows lie one in each lane, in memory that fits the cache: every gap from GAPS[first_gap] on then works on whole
 // vectors. Reads rows / core elements for each that it writes.
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;

@@ -1,0 +1,70 @@
+"""The site: ``sphinx-build -W -b html docs build/site``.
+
+The environment variable CLGEOM_REPOSITORY names the address of the repository; without it, no page links to one.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import clgeom  # noqa: E402
+
+project = "clgeom"
+author = copyright = "the clgeom authors"
+version = release = clgeom.__version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+exclude_patterns = ["images"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+nitpicky = False
+
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+suppress_warnings = ["config.cache"]
+
+html_theme = "furo"
+html_title = f"clgeom {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+pygments_style = "default"
+highlight_language = "none"
+
+repository = os.environ.get("CLGEOM_REPOSITORY", "").rstrip("/")
+if repository:
+    html_theme_options = {"source_repository": repository, "source_branch": "main", "source_directory": "docs/"}
+
+
+def write_commands(app):
+    """Write reference/generated/commands.rst: the help of every command and subcommand, as the terminal shows it."""
+    import click
+
+    from clgeom.commands.main import cli
+
+    def helps(command, name, parent=None):
+        context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
+        yield context.command_path, command.get_help(context)
+        for child in command.list_commands(context) if isinstance(command, click.Group) else ():
+            yield from helps(command.get_command(context, child), child, context)
+
+    parts = ["The command line\n================\n"]
+    for path, text in helps(cli, "clgeom"):
+        body = "\n".join(f"   {line}".rstrip() for line in text.splitlines())
+        parts.append(f"{path}\n{'-' * len(path)}\n\n.. code-block:: none\n\n{body}\n")
+    page = Path(app.srcdir, "reference", "generated", "commands.rst")
+    page.parent.mkdir(exist_ok=True)
+    content = "\n".join(parts)
+    if not page.exists() or page.read_text(encoding="utf-8") != content:
+        page.write_text(content, encoding="utf-8")
+
+
+def setup(app):
+    app.connect("builder-inited", write_commands)

@@ -1,0 +1,90 @@
+"""Bars: on a terminal only, after half a second, with the time left where work says how far it is."""
+
+import io
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import clgeom
+from clgeom.commands import terminal
+from clgeom.io.keys import read_numbers, write_numbers
+from clgeom.runtime.call import each, watched
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def on_a_terminal(monkeypatch):
+    """What a terminal would show. Called in a test: pytest replaces stderr between fixtures and tests."""
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(terminal, "BAR_AFTER_SECONDS", 0.01)
+    for name, value in (("TERM", "xterm"), ("COLUMNS", "100")):
+        monkeypatch.setenv(name, value)
+    for name in ("NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    return shown
+
+
+def wait_for(screen, words):
+    until = time.monotonic() + 20
+    while words not in screen.getvalue():
+        assert time.monotonic() < until, screen.getvalue()
+        time.sleep(0.02)
+
+
+def test_bar_has_the_time_that_passes_then_the_share_and_the_time_left(monkeypatch):
+    screen = on_a_terminal(monkeypatch)
+    with terminal.progress("sorting [a file]") as progress:
+        wait_for(screen, "0:00")
+        assert "sorting [a file]" in screen.getvalue() and "%" not in screen.getvalue()
+        progress(1, 4)
+        time.sleep(0.1)
+        progress(2, 4)
+        wait_for(screen, "50%")
+        wait_for(screen, " left")
+
+
+def test_bar_is_not_drawn_for_short_work_nor_without_a_terminal(monkeypatch):
+    screen = on_a_terminal(monkeypatch)
+    monkeypatch.setattr(terminal, "BAR_AFTER_SECONDS", 30)
+    with terminal.progress("sorting") as progress:
+        progress(1, 1)
+    with terminal.progress("sorting", hidden=True) as progress:
+        assert progress is None
+    assert "sorting" not in screen.getvalue()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with terminal.progress("sorting") as progress:
+        assert progress is None
+
+
+def test_each_reports_only_when_watched(session):
+    seen = []
+    assert list(each(session, range(3))) == [0, 1, 2]
+    with watched(lambda *share: seen.append(share)):
+        assert list(each(session, range(3))) == [0, 1, 2]
+        with watched(None):
+            list(each(session, range(2)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("variant", ("A", "F", "auto"))
+def test_shellsort_reports_each_phase(session, variant):
+    keys, seen = np.random.default_rng(1).permutation(5000).astype(np.int32), []
+    with watched(lambda *share: seen.append(share)):
+        result = clgeom.shellsort(keys, variant=variant, device=session)
+    assert (result.keys == np.arange(5000)).all()
+    assert seen == [(k + 1, len(result.phases)) for k in range(len(result.phases))]
+
+
+def test_numbers_report_reading_and_writing(tmp_path):
+    keys, seen = np.arange(150_000), []
+    write_numbers(tmp_path / "keys.csv", keys, progress=lambda *share: seen.append(share))
+    assert seen[-1] == (150_000, 150_000) and len(seen) == 3
+    seen.clear()
+    assert (read_numbers(tmp_path / "keys.csv", progress=lambda *share: seen.append(share)) == keys).all()
+    assert seen[-1][0] == seen[-1][1] == (tmp_path / "keys.csv").stat().st_size

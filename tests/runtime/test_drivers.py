@@ -1,0 +1,77 @@
+"""Drivers: the hint that fits a system, and Intel's CPU runtime from PyPI, which the loader must be shown."""
+
+import contextlib
+import os
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from clgeom.runtime import drivers
+
+
+@pytest.fixture
+def homes(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(drivers.site, "getuserbase", lambda: str(tmp_path / "user"))
+    for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Linux's loader")
+def test_intel_runtime_from_pypi_is_shown_to_the_loader(homes, monkeypatch):
+    library = homes / "lib" / "libintelocl.so"
+    library.parent.mkdir()
+    with drivers.intel_runtime_found():
+        assert "OCL_ICD_VENDORS" not in os.environ  # not installed: nothing changes
+    library.touch()
+    with drivers.intel_runtime_found():
+        folder = Path(os.environ["OCL_ICD_VENDORS"])
+        assert (folder / "intel-from-pip.icd").read_text().strip() == str(library)
+        assert {p.name for p in folder.iterdir()} >= {p.name for p in Path("/etc/OpenCL/vendors").glob("*.icd")}
+    assert "OCL_ICD_VENDORS" not in os.environ and not folder.exists()
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/the/callers/own")
+    with drivers.intel_runtime_found():
+        assert os.environ["OCL_ICD_VENDORS"] == "/the/callers/own"
+
+
+def test_intel_runtime_on_windows_is_named_by_its_library(homes, monkeypatch):
+    """The layout of the wheel for Windows, and the variable that the loader in pyopencl's wheel reads."""
+    searched = []
+
+    @contextlib.contextmanager
+    def add_dll_directory(path):
+        searched.append(path)
+        yield
+        searched.remove(path)
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "add_dll_directory", add_dll_directory, raising=False)
+    library = homes / "user" / "Library" / "bin" / "intelocl64.dll"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    with drivers.intel_runtime_found():
+        assert os.environ["OCL_ICD_FILENAMES"] == str(library) and searched == [str(library.parent)]
+    assert "OCL_ICD_FILENAMES" not in os.environ and not searched
+    monkeypatch.setenv("OCL_ICD_FILENAMES", "own.dll")
+    with drivers.intel_runtime_found():
+        assert os.environ["OCL_ICD_FILENAMES"] == "own.dll" and not searched
+
+
+@pytest.mark.parametrize(
+    "system, machine, said",
+    [
+        ("linux", "x86_64", "'pip install pocl-binary-distribution' adds a CPU device"),
+        ("linux", "aarch64", "pocl-opencl-icd"),
+        ("win32", "AMD64", "'pip install intel-opencl-rt'"),
+        ("darwin", "arm64", "conda-forge"),
+    ],
+)
+def test_hint_fits_the_system(monkeypatch, system, machine, said):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    hint = drivers.install_hint()
+    assert said in hint and hint[0] != " " and hint[-1] == "."
+    assert ("pocl-binary-distribution" in hint) == ((system, machine) == ("linux", "x86_64"))

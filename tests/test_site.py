@@ -1,0 +1,155 @@
+"""The site: built without a warning, with every public name, with links that lead somewhere; what PyPI shows."""
+
+import html.parser
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import clgeom
+from clgeom import dp, errors, radio
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if not {"generated", "_templates"} & set(page.parts)]
+
+pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")
+
+
+# Sources --------------------------------------------------------------------------------------------------------
+
+
+def listed():
+    """The names of the API reference, by module."""
+    module, names = None, {}
+    for line in (DOCS / "reference" / "api.rst").read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"\.\. currentmodule:: ([\w.]+)", line):
+            module = found[1]
+        elif found := re.match(r"   (\w+)$", line):
+            names.setdefault(module, []).append(found[1])
+    return names
+
+
+#: Public names that are data or modules, which the page speaks of in words, and one that is listed with the errors.
+IN_WORDS = {
+    "__version__",
+    "ClgeomError",
+    "conformance",
+    "dp",
+    "errors",
+    "radio",
+    "problems",
+    "LAYOUTS",
+    "PATTERNS",
+    "CATALOGUE",
+}
+
+
+@pytest.mark.parametrize("package", (clgeom, dp, dp.problems, radio), ids=lambda package: package.__name__)
+def test_reference_lists_every_public_name_once(package):
+    found = listed()[package.__name__]
+    assert sorted(found) == sorted(set(package.__all__) - IN_WORDS)
+
+
+def test_reference_lists_every_error():
+    public = [
+        name for name, value in vars(errors).items() if isinstance(value, type) and value.__module__ == errors.__name__
+    ]
+    assert sorted(listed()["clgeom.errors"]) == sorted(public)
+
+
+def test_addresses_of_others_are_on_one_page():
+    naming = {page.name for page in PAGES if re.search(r"https?://", page.read_text(encoding="utf-8"))}
+    assert naming == {"links.rst"}
+    for name in ("README.rst", "CONTRIBUTING.rst", "CHANGELOG.rst", "setup.cfg"):
+        assert "://" not in (ROOT / name).read_text(encoding="utf-8"), name
+
+
+# Distributions --------------------------------------------------------------------------------------------------
+
+
+def test_long_description_has_pictures_only_with_an_address():
+    convert = runpy.run_path(str(ROOT / "setup.py"))["long_description"]
+    readme = (ROOT / "README.rst").read_text(encoding="utf-8")
+    pictures = re.findall(r"image:: (\S+)", readme)
+    assert pictures and all((ROOT / picture).exists() for picture in pictures)
+    without, with_address = convert(readme, ""), convert(readme, "https://example.org/clgeom")
+    assert "image::" not in without and ":alt:" not in without
+    assert len(without.split("\n")) >= len(readme.split("\n")) - 4 * len(pictures), "nothing else is gone"
+    assert [f"https://example.org/clgeom/raw/HEAD/{picture}" for picture in pictures] == re.findall(
+        r"image:: (\S+)", with_address
+    )
+
+
+# The built site -------------------------------------------------------------------------------------------------
+
+
+class Links(html.parser.HTMLParser):
+    """The ids of a page, what it links to, and the pictures that it shows."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.alts = set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids.add(attrs.get("id"))
+        self.links += [attrs[name] for name in ("href", "src") if attrs.get(name)]
+        if tag == "img":
+            self.alts.append(attrs.get("alt"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("sphinx")
+    pytest.importorskip("numpydoc")
+    pytest.importorskip("furo")
+    out = tmp_path_factory.mktemp("site")
+    environment = {name: value for name, value in os.environ.items() if name != "CLGEOM_REPOSITORY"}
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", f"{out}/doctrees"]
+    ended = subprocess.run([*command, DOCS, out / "html"], env=environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return {page: Links(page.read_text(encoding="utf-8")) for page in (out / "html").rglob("*.html")}
+
+
+def test_site_has_a_page_for_every_source_and_name(site):
+    home = next(page.parent for page in site if page.name == "index.html" and page.with_name("tutorial.html").exists())
+    built = {page.relative_to(home).as_posix() for page in site}
+    assert {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES} <= built
+    for module, names in listed().items():
+        assert {f"reference/generated/{module}.{name}.html" for name in names} <= built
+
+
+def test_links_inside_the_site_lead_somewhere(site):
+    lost = []
+    for page, found in site.items():
+        for link in found.links:
+            path, _, fragment = link.partition("#")
+            if re.match(r"[a-z]+:|//", link) or link.startswith("data:"):
+                continue
+            target = page if not path else (page.parent / path.split("?")[0]).resolve()
+            if not target.exists() or (fragment and target in site and fragment not in site[target].ids):
+                lost.append((page.name, link))
+    assert sum(len(found.links) for found in site.values()) > 1000
+    assert not lost
+
+
+def test_links_to_others_are_those_of_the_page(site):
+    allowed = set(re.findall(r"https?://\S+", (DOCS / "links.rst").read_text(encoding="utf-8")))
+    allowed |= {
+        "https://www.sphinx-doc.org/",
+        "https://pradyunsg.me",
+        "https://github.com/pradyunsg/furo",
+    }  # the theme's
+    outside = {link for found in site.values() for link in found.links if re.match(r"https?:", link)}
+    assert outside <= allowed
+
+
+def test_pictures_have_words(site):
+    alts = [alt for found in site.values() for alt in found.alts]
+    assert len(alts) > 15 and all(alts)
