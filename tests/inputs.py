@@ -1,6 +1,7 @@
 """Objects of other libraries that hold points or values, made of NumPy arrays.
 
-`POINTS_OF` and `VALUES_OF` have, by name, a function of an array; the names are those of the table in docs/reference/inputs.rst.
+`POINTS_OF` and `VALUES_OF` have, by name, a function of an array; the names are those of the table in
+docs/reference/inputs.rst.
 """
 
 import numpy as np

@@ -51,13 +51,14 @@ def hull(files, columns, by, array, layer, crs, output, picture, trace, collinea
     """
     from clgeom.io.groups import HULLS_FORMATS
     from clgeom.io.hulls import HULL_FORMATS
-    from clgeom.io.outputs import DRIVERS, require_writer
+    from clgeom.io.vector import MAPS, check_features_output, is_map
 
     if by is not None and (picture or trace):
         raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
-    formats = [*(HULL_FORMATS if by is None else HULLS_FORMATS), *DRIVERS]
+    formats = [*(HULL_FORMATS if by is None else HULLS_FORMATS), *MAPS]
     _check_outputs(files, (output, formats), picture, trace)
-    require_writer(output)
+    if output is not None and is_map(output):
+        check_features_output(output)
     if crs is not None:
         from clgeom.geodesy import as_crs
 
@@ -90,7 +91,7 @@ def _system(output, cloud, crs):
     """Return the reference system of what is written: the option, else that of the file."""
     from clgeom.io.hulls import check_lonlat
     from clgeom.io.lonlat import WGS84, named_lonlat
-    from clgeom.io.outputs import is_map
+    from clgeom.io.vector import is_map
 
     crs = cloud.crs if crs is None else crs
     check_lonlat(output, cloud.names, crs)
@@ -109,8 +110,8 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
     from clgeom.commands.scaling import scaled_hull
     from clgeom.io.atomic import replacing
     from clgeom.io.hulls import encode_hull
-    from clgeom.io.outputs import is_map, table_of_hull, write_features
     from clgeom.io.points import saying_where
+    from clgeom.io.vector import is_map
     from clgeom.runtime.device import as_session
 
     if trace:
@@ -131,7 +132,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
     if trace:
         _save_trace(cloud.coordinates, trace, options["collinear"], options["nonfinite"], session)
     if output and is_map(output):
-        write_features(output, table_of_hull(found), crs)
+        found.to_file(output, crs=crs)
     elif output:
         with replacing(output) as out:
             out.write(content)
@@ -156,10 +157,10 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
 def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, options):
     """Compute, write and print a hull for each group of points."""
     from clgeom import convex_hulls_by_label
-    from clgeom.commands.scaling import scaled_batch
+    from clgeom.commands.scaling import named_batch, scaled_batch
     from clgeom.io.groups import write_hulls
-    from clgeom.io.outputs import is_map, table_of_hulls, write_features
     from clgeom.io.points import saying_where
+    from clgeom.io.vector import is_map
     from clgeom.runtime.device import as_session
 
     session, groups = as_session(device), cloud.groups
@@ -167,7 +168,7 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
         batch, work = terminal.worked(convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options)
     batch = scaled_batch(batch, cloud)
     if output and is_map(output):
-        write_features(output, table_of_hulls(batch, groups.names, groups.title), crs)
+        named_batch(batch, groups).to_file(output, crs=crs)
     elif output:
         write_hulls(batch, groups.names, groups.title, output, crs=crs)
     if as_json:

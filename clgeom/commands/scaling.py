@@ -1,4 +1,4 @@
-"""Hulls of the integers of a LAS or LAZ file, in the units of its reference system."""
+"""Hulls as files have them: integers of LAS and LAZ in the units of the reference system, names of groups."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def scaled_batch(batch, cloud):
     scaled = replace(batch, points=_coordinates(batch.points, cloud), areas=batch.areas * x * y, perimeters=perimeters)
     scaled.__dict__["dimensions"] = batch.dimensions  # of the integers: rounding may bend a segment
     return scaled
+
+
+def named_batch(batch, groups):
+    """Return the hulls with the names of their groups as labels."""
+    names = np.array(groups.names, object)
+    named = replace(batch, labels=names, label_column=names, label_name=groups.title)
+    named.__dict__["dimensions"] = batch.dimensions
+    return named
 
 
 def _coordinates(points, cloud):

@@ -23,6 +23,8 @@ from clgeom.runtime.messages import printable
 DRIVERS = {".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile"}
 GEOJSON, PARQUET = (".geojson", ".json"), ".parquet"
 FORMATS = (*DRIVERS, *GEOJSON, PARQUET)
+#: Formats that keep the coordinates in the reference system that they name.
+MAPS = (*DRIVERS, PARQUET)
 #: Names of Shapely's types of geometries, by number.
 KINDS = np.array(
     [
@@ -31,6 +33,11 @@ KINDS = np.array(
     ]
 )
 GEOMETRY = "geometry"
+
+
+def is_map(path) -> bool:
+    """Whether a file of this name is one of `MAPS`."""
+    return Path(path).suffix.lower() in MAPS
 
 
 def check_features_output(path) -> Path:

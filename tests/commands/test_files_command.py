@@ -156,7 +156,7 @@ def test_flat_groups_become_lines_and_points(here):
     done("hull", "flat.las", "--by", "classification", "-o", "hulls.gpkg", "--crs", "EPSG:25832")
     assert geopandas.read_file("hulls.gpkg").geom_type.tolist() == ["LineString", "Point", "Polygon"]
     said = refused("hull", "flat.las", "--by", "classification", "-o", "hulls.shp", "--crs", "EPSG:25832")
-    assert "holds one type of geometry. Got LineString, Point, Polygon; write .gpkg" in said
+    assert "holds geometries of one type. Got 1 LineString, 1 Point, 1 Polygon instead: write .gpkg" in said
 
 
 def test_maps_in_maps_out(here):
