@@ -7,6 +7,10 @@
 #define DP_APARTS(type, zero)                                                               \
     DP_APART(type, zero)                                                                    \
     DP_APART(type##2, ) DP_APART(type##3, ) DP_APART(type##4, ) DP_APART(type##8, ) DP_APART(type##16, )
+DP_APARTS(char, )
+DP_APARTS(uchar, )
+DP_APARTS(short, )
+DP_APARTS(ushort, )
 DP_APARTS(int, + (int)(get_work_dim() - 1))
 DP_APARTS(uint, )
 DP_APARTS(long, )
@@ -23,8 +27,8 @@ DP_APARTS(double, )
 // left to arguments with side effects.
 #define DP_MIN(x, y) dp_apart((y) < (x) ? (y) : (x))
 #define DP_MAX(x, y) dp_apart((x) < (y) ? (y) : (x))
-#define DP_CALLED_MIN(x, y) dp_apart(min(x, y))
-#define DP_CALLED_MAX(x, y) dp_apart(max(x, y))
+#define DP_CALLED_MIN(...) dp_apart(min(__VA_ARGS__))
+#define DP_CALLED_MAX(...) dp_apart(max(__VA_ARGS__))
 
 #define DP_MINMAX(type)                                                                     \
     inline type dp_min_##type(const type a, const type b) { return b < a ? b : a; }         \

@@ -11,6 +11,7 @@ from reference.dp_random import plainly as table_of
 from clgeom import dp
 from clgeom.dp.analysis.bounds import _part as range_of_node
 from clgeom.dp.analysis.bounds import indices_fit
+from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.codegen.traps import _is_constant
 from clgeom.dp.language import trace
 from clgeom.dp.language.nodes import evaluate, walk
@@ -360,3 +361,58 @@ def test_signs_in_nested_minima_and_maxima_in_c(session, first):
     cells = 7 * np.maximum.reduce([-x, a, b]) - np.minimum.reduce([b, a, -(x | 1)])
     cells[0] = np.maximum.reduce([-x, a, j])[0]
     np.testing.assert_array_equal(found, cells.cumsum(axis=0))
+
+
+# Calls of min and max in C -----------------------------------------------------------------------------------------
+
+HELPERS = """
+int next(int *k) { return *k += 1; }
+int low(int a, int b) { return max(min(a, b), -b); }
+"""
+
+
+@pytest.mark.parametrize("check", (False, "auto", True))
+@pytest.mark.parametrize(
+    "body, value",
+    [
+        ("int k = 0; int r = min(next(&k), 5); return 100 * k + r;", 101),
+        ("int x = 64; int r = max(x >>= 1, 0); return 100 * x + r;", 3232),
+        ("int x = 3; int r = min(5, x <<= 1); return 100 * x + r;", 605),
+        ("int x = 3; int r = max(min(x += 2, 9), x ^ x); return 100 * x + r;", 505),
+        ("return max /* of (both */ (min(4, 6), -(7)) + min // a line\n (1, 2);", 5),
+        ("int r = min((int[]){7, 2}[1], 5); return r;", 2),
+        ("const int w[2] = {5, 1}; return min(w[1], 2) + max(w[0], (int)sizeof(int));", 6),
+        ("int min = 4; return min + (max)(1, 2) + low(3, 8);", 9),
+        ("int a = 1, b = 2; return min(a, b) + max(max(max(max(max(max(max(max(a, b), 3), 4), 5), 6), 7), 8), 9);", 10),
+    ],
+)
+def test_calls_of_min_and_max_in_c(session, body, value, check):
+    """Arguments are evaluated once, whatever stands in them, and comments are left alone."""
+    equation = dp.Equation(body, pattern="RUD", helpers=HELPERS)
+    assert (dp.fill(equation, (2, 3), check=check, device=session).numpy() == value).all()
+
+
+def test_what_becomes_a_macro():
+    assert with_macros("min(a, max(b[i], c(i, j)))", ("c",)) == "DP_MIN(a, DP_MAX(b[i], c(i, j)))"
+    assert with_macros("min(f(a), b) + c(min, max(1, 2))") == "DP_CALLED_MIN(f(a), b) + c(min, DP_MAX(1, 2))"
+    assert with_macros('printf("min (%d)", k.max(1, 2)); /* min(a, b) */') == (
+        'printf("min (%d)", k.max(1, 2)); /* min(a, b) */'
+    )
+    assert with_macros("return min(a, b);", ("min",)) == "return min(a, b);"
+    assert (
+        with_macros("int max(int a, int b) { return min(a, b); }") == "int max(int a, int b) { return DP_MIN(a, b); }"
+    )
+    assert with_macros("max(1, 2)", (), "int max(int a, int b) { return a; }") == "max(1, 2)"
+    deep = "1"
+    for _ in range(40):
+        deep = f"min({deep}, 2)"
+    made = with_macros(deep)
+    assert made.count("DP_CALLED_MIN") == 34 and made.count("DP_MIN") == 6
+
+
+def test_recover_has_the_macros(session):
+    """Of traced equations, too."""
+    equation = dp.Equation(lambda M, i, j: i * 10 + j, pattern="RUD")
+    table = dp.fill(equation, (3, 4), device=session)
+    body = "int k = 0; out[0] = min(++k, 5); out[1] = max(min(M(1, 1), 90), -M(2, 3)); return k + 1;"
+    assert table.recover(body, 2).tolist() == [1, 11]

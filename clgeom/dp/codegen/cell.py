@@ -11,15 +11,13 @@
 
 from __future__ import annotations
 
-import re
-
 from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text, traps
+from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.parameters import arguments, declarations, taken
 from clgeom.dp.language.trace import CELL_TYPES, LIMITS, Expr, neutral
-from clgeom.dp.language.users_c import calls_are_pure
 
 INDICES = "const int i, const int j, const int n, const int m"
 
@@ -59,7 +57,7 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
     head = "inline int dp_recover(const int n, const int m, global out_t *out, const int out_size"
     head += f"{', global long *state' * resumed} DP_CONTEXT"
     head += f"{declarations(equation.parameters)})"
-    body = _with_tables(equation, text.marked("equation", body))
+    body = _with_tables(equation, text.marked("equation", body), users=True)
     return "\n".join([*_what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
 
 
@@ -78,7 +76,7 @@ def _what_kernels_pass(equation):
     return [
         f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')}",
         f"#define DP_ARGUMENTS {arguments(equation.parameters, 'dp_')}",
-        *([text.marked("helpers", equation.helpers)] if equation.helpers else []),
+        *([text.marked("helpers", with_macros(equation.helpers, (), equation.helpers))] if equation.helpers else []),
     ]
 
 
@@ -108,19 +106,18 @@ def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=Fa
         declared += ", uint *dp_decision"
         body = f"#define decision (*dp_decision)\n{body}\n#undef decision"
     head = f"inline cell_t {name}({INDICES} DP_CONTEXT{context}{declared})"
-    return f"{head}\n{{\n{_with_tables(equation, body, trapped)}\n}}"
+    return f"{head}\n{{\n{_with_tables(equation, body, trapped, users=not equation.traced)}\n}}"
 
 
-def _with_tables(equation, body, trapped=False):
+def _with_tables(equation, body, trapped=False, users=False):
     """Statements between macros for tables, so that ``c(i, j)`` is an element; calls of min and max become macros."""
     tables = [p.name for p in equation.parameters.values() if p.ndim == 2]
     x, y = "dp_x", "dp_y"
     if trapped:
         x, y = (f"dp_at({at}, {{0}}_{size}, dp_fault)" for at, size in ((x, "rows"), (y, "columns")))
     before = [f"#define {t}(dp_x, dp_y) {t}[(ulong)({x.format(t)}) * {t}_columns + ({y.format(t)})]" for t in tables]
-    if not equation.traced:
-        called = "DP_{}" if calls_are_pure(body) else "DP_CALLED_{}"
-        body = re.sub(r"\b(min|max)(?=\s*\()", lambda found: called.format(found.group().upper()), body)
+    if users:
+        body = with_macros(body, tables, equation.helpers)
     return "\n".join([*before, body, *(f"#undef {name}" for name in tables)])
 
 

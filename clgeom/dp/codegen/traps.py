@@ -24,13 +24,13 @@ QUOTIENTS = {"/": "dp_divide", "%": "dp_divide_rest", "/=": "dp_divide", "%=": "
 
 def check_arrays(source: str, helpers: str, parameters: dict) -> None:
     """Refuse uses of arrays that traps cannot see: anything but an index, or an argument of a helper function."""
-    tokens = _tokens(source)
-    words = [word for word, _, _ in tokens]
+    found = tokens(source)
+    words = [word for word, _, _ in found]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
-    functions = _defined(tokens_of(helpers))
+    functions = defined(tokens_of(helpers))
 
     def refuse(at, what):
-        number = source.count("\n", 0, tokens[at][1]) + 1
+        number = source.count("\n", 0, found[at][1]) + 1
         raise InvalidInput(f"Line {number} of an equation: {what}: {shown(source.splitlines()[number - 1])}")
 
     for at, word in enumerate(words):
@@ -54,9 +54,9 @@ def trapped(source: str, parameters: dict) -> str:
     a), dp_fault)``, with both operands in the type of the division, since floats may be divided by 0. Elements of
     tables, ``c(i, j)``, are a macro, which has its own trap.
     """
-    tokens = _tokens(source)
-    words = [word for word, _, _ in tokens]
-    spelled = [source[begin:end] for _, begin, end in tokens]
+    found = tokens(source)
+    words = [word for word, _, _ in found]
+    spelled = [source[begin:end] for _, begin, end in found]
     arrays = {p.name: p for p in parameters.values() if p.ndim}
     spans = []  # (first token, one past the last, text before, text after, token to replace, its replacement)
     for at, word in enumerate(words):
@@ -86,13 +86,13 @@ def trapped(source: str, parameters: dict) -> str:
         if at is not None:
             instead[at] = text
     made, end = [], 0
-    for (_, begin, next_end), *parts in zip(tokens, before, instead, after):
+    for (_, begin, next_end), *parts in zip(found, before, instead, after):
         made += [source[end:begin], *parts]
         end = next_end
     return "".join([*made, source[end:]])
 
 
-def _defined(words):
+def defined(words):
     """Names of the functions that these tokens define."""
     heads = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)
     return {words[at] for at in heads if words[closing(words, at + 1) + 1 :][:1] == ["{"]}
@@ -127,10 +127,10 @@ def _is_argument(words, at, functions):
 
 def tokens_of(source) -> list[str]:
     """The tokens of the code, without comments."""
-    return [word for word, _, _ in _tokens(source)]
+    return [word for word, _, _ in tokens(source)]
 
 
-def _tokens(source):
+def tokens(source):
     """(text, begin, end) of each token of the code; a literal is one token."""
     found, at = [], 0
     for hidden in [*NOT_CODE.finditer(source), None]:

@@ -153,13 +153,6 @@ def has_loop(source) -> bool:
     return bool(re.search(r"\b(for|while|do|goto)\b", uncommented(source)))
 
 
-def calls_are_pure(body) -> bool:
-    """Whether there are calls of min or max, none of which has an argument with a side effect such as ``k++``."""
-    pairs = list(_pairs(uncommented(body), "min|max"))
-    does = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)")
-    return bool(pairs) and all(pair and not any(map(does.search, pair)) for pair in pairs)
-
-
 def _pairs(bare, names):
     """The two arguments of every call of these functions; None where there are not two."""
     for match in re.finditer(rf"\b(?:{names})\b", bare):

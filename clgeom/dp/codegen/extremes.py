@@ -1,0 +1,86 @@
+"""Calls of min and max in a user's OpenCL C become the macros of dp/dp_math.h.
+
+``DP_MIN`` and ``DP_MAX`` write an argument twice, so they stand for calls whose arguments have no side effects. The
+other calls keep the built-in function, within ``DP_CALLED_MIN`` and ``DP_CALLED_MAX``. Comments, literals and line
+numbers stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from clgeom.dp.codegen.traps import ASSIGNMENT, CLOSING, closing, defined, tokens
+
+#: Levels of calls within calls that are written as macros: each level doubles the text.
+MOST_NESTED = 6
+#: Functions without side effects; those of traps note a fault once, however often they are called.
+PURE = re.compile(
+    r"M|D|min|max|dp_\w+|(?:convert|as)_\w+|sizeof|abs|abs_diff|clamp|select|mad24|mul24|mul_hi|mad_hi|hadd|rhadd|"
+    r"(?:add|sub|mad)_sat|rotate|clz|popcount|sign|mix|step|isnan|isinf|isfinite|any|all|bitselect|upsample|"
+    r"a?(?:cos|sin|tan)h?|f(?:abs|dim|ma|max|min|mod)|mad|sqrt|rsqrt|cbrt|exp2?|exp10|expm1|log|log2|log10|log1p|pow|"
+    r"pown|powr|floor|ceil|round|rint|trunc|hypot|copysign|ldexp|(?:native|half)_\w+"
+)
+KEYWORDS = ("return", "else", "case", "do")
+
+
+def with_macros(source: str, tables=(), helpers: str = "") -> str:
+    """The text with macros for calls of min and max.
+
+    Parameters
+    ----------
+    source : str
+    tables : collection of str
+        Names of tables, whose elements ``c(i, j)`` look like calls.
+    helpers : str
+        OpenCL C whose functions named min or max are left alone.
+    """
+    found = tokens(source)
+    words = [word for word, _, _ in found]
+    own = {*tables, *defined([word for word, _, _ in tokens(helpers)])}
+    made, end = [], 0
+    for at, (word, begin, stop) in enumerate(found):
+        if word in ("min", "max") and word not in own and _is_call(words, at):
+            inside = words[at + 2 : closing(words, at + 1)]
+            macro = "DP_" if _is_pure(inside, tables) and _levels(inside) < MOST_NESTED else "DP_CALLED_"
+            made += [source[end:begin], macro + word.upper()]
+            end = stop
+    return "".join([*made, source[end:]])
+
+
+def _is_call(words, at):
+    """Whether the name at this token is called: brackets follow, and no type or selection comes before."""
+    before = words[at - 1] if at else ""
+    declared = (before[:1].isalpha() or before[:1] == "_") and before not in KEYWORDS
+    return words[at + 1 : at + 2] == ["("] and not declared and before not in (".", "->")
+
+
+def _is_pure(inside, tables):
+    """Whether these tokens are two arguments of a macro, without side effects."""
+    opened, commas = [], 0
+    for at, word in enumerate(inside):
+        if word in ("++", "--", "{") or ASSIGNMENT.match(word):
+            return False
+        if word == "(" and at and re.match(r"[A-Za-z_]", inside[at - 1]):
+            if inside[at - 1] not in tables and not PURE.fullmatch(inside[at - 1]):
+                return False
+        if word in CLOSING:
+            opened.append(word)
+        elif word in CLOSING.values():
+            opened = opened[:-1]
+        elif word == ",":
+            commas += not opened
+            if opened and "(" not in opened:  # only round brackets hold an argument of a macro together
+                return False
+    return commas == 1
+
+
+def _levels(inside):
+    """How many calls of min and max are within each other here."""
+    opened, most = [], 0
+    for at, word in enumerate(inside):
+        if word == "(":
+            opened.append(at > 0 and inside[at - 1] in ("min", "max"))
+            most = max(most, sum(opened))
+        elif word == ")" and opened:
+            opened.pop()
+    return most
