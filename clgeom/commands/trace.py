@@ -92,10 +92,11 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     if _is_drawn(output):
         check_drawable(cloud)
     session = as_session(device)
+    with saying_where([file], [len(cloud)]) if file else _nothing():
+        _require_finite(cloud, f"{side}_hood")
     cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
     find = upper_hood if side == "upper" else lower_hood
-    with saying_where(file) if file else _nothing():
-        found = find(cloud, trace=True, collinear=collinear, device=session)
+    found = find(cloud, trace=True, collinear=collinear, device=session)
     title = f"Wagener's match-and-merge: the {side} hood of {len(cloud):,} points"
     if _is_drawn(output):
         _draw(merge_scenes(cloud, found.stages, found.merges, side=side), output, title, HULL_WORDS)
@@ -109,11 +110,21 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     )
 
 
+def _require_finite(points, caller):
+    """Raise `InvalidInput` for the first nonfinite point, in the order of the file."""
+    if not np.isfinite(points).all():
+        row, column = np.argwhere(~np.isfinite(points))[0]
+        raise InvalidInput(
+            f"The 'points' parameter of {caller} must be finite. "
+            f"Got {points[row, column]} at index [{row}, {column}] instead."
+        )
+
+
 def _points(file, columns, array):
     """Read the points of a file."""
-    from clgeom.io.points import read_named_points
+    from clgeom.io.points import read_cloud
 
-    return np.asarray(read_named_points(file, columns=columns, array=array)[0])
+    return read_cloud(file, columns=columns, array=array).coordinates
 
 
 def _hood_as_data(found, points):
