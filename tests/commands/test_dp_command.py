@@ -139,6 +139,36 @@ def test_fill_infers_the_pattern_and_reads_files(here):
 
 
 @pytest.mark.parametrize(
+    "kind, text, expected",
+    [
+        ("uint8[]", "255\n0\n", [255, 0]),
+        ("int32[]", "w\n-3\n2e3\n", [-3, 2000]),
+        ("int64[]", "9007199254740993\n-9223372036854775808\n", [2**53 + 1, -(1 << 63)]),
+        ("float32[]", "0.5\n2\n", [0.5, 2.0]),
+        ("float32[]", "0.5\n1e39\n", "The file 'w.csv' has a number beyond float32."),
+        ("int32[]", "w\n# one\n1\n2.5\n", "malformed in line 4: '2.5' is not a whole number"),
+        ("int32[]", "1\ninf\n", "malformed in line 2: 'inf' is not a whole number"),
+        ("uint8[]", "1\n256\n", "malformed in line 2: '256' is beyond uint8"),
+        ("int64[]", "9223372036854775808\n1\n", "malformed in line 1: '9223372036854775808' is beyond int64"),
+        ("int32[]", "1\nx\n", "malformed in line 2: 'x' is not a number"),
+    ],
+)
+def test_fill_reads_text_as_the_declared_type(here, kind, text, expected):
+    write("w.csv", text)
+    dtype = "float32" if kind.startswith("float") else "int64"
+    write(
+        "s.toml",
+        f'equation = "w[j]"\ndtype = "{dtype}"\npattern = "RUD"\nshape = [1, 2]\n'
+        f'[parameters.w]\ntype = "{kind}"\nfile = "w.csv"\n',
+    )
+    if isinstance(expected, str):
+        assert expected in refused("dp", "fill", "s.toml")
+    else:
+        done("dp", "fill", "s.toml", "-o", "table.npy")
+        assert np.load("table.npy").ravel().tolist() == expected
+
+
+@pytest.mark.parametrize(
     "change, message",
     [
         (("shape = [8, 7]", "shape = [8]"), "'shape' of 's.toml' must be two numbers"),
