@@ -365,6 +365,8 @@ def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
     """
     if kernel in _overrides.get():
         return _overrides.get()[kernel]
+    if kernel not in TABLE:
+        raise KeyError(f"the kernel {kernel} has no row in clgeom.runtime.tuning.TABLE")
     rows = TABLE[kernel]
     by_name = next((policy for key, policy in rows.items() if key in profile.name), None)
     policy = by_name or rows.get(profile.runtime) or rows.get(profile.kind) or rows["any"]

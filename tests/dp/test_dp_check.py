@@ -213,7 +213,7 @@ def test_indices_of_parameters_and_division(session):
 #: Statements in C that are wrong where j is 3, and what is said of them.
 WRONG_IN_C = {
     "return w[j];": "reads the parameter 'w' or 'c' at index 3, and its size there is 3",
-    "return w[w[(j + 2) % 3] - 5 - 4 * (j == 3)];": "reads the parameter 'w' or 'c' at index -2, and its size there is 3",
+    "return w[w[(j + 2) % 3] - 5 - (j == 3) * 4];": "reads the parameter 'w' or 'c' at index -2",
     "return c(1, j);": "reads the parameter 'w' or 'c' at index 3, and its size there is 3",
     "return c[c_columns + 2 * j - (j < 3) * j];": "reads the parameter 'c' at index 9, and its size there is 6",
     "return 7 / (3 - j);": "divides by zero",

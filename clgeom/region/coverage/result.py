@@ -364,7 +364,7 @@ class Group:
 class CoverageRegions(Sequence[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
 
-    Parameters
+    Attributes
     ----------
     maps, levels, parts : ndarray of int64
         For each region the index of its map, of its level in `given`, and of its part from left to right.
