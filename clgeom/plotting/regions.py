@@ -18,6 +18,7 @@ from clgeom.plotting.figures import (
     new_figure,
     save,
 )
+from clgeom.runtime.messages import counted
 
 
 def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=LINE, label=None):
@@ -55,8 +56,8 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
         style = {"marker": "o", "markersize": 5} if len(part) == 1 else {}
         ax.plot(*np.vstack([part, part[:1]]).T, color=colour, linewidth=1.2, zorder=4, label=label, **style)
         label = None
-    of = "" if count is None else f" of {count:,} points"
-    dress(ax, f"Adaptive region{of}: {len(corners):,} vertices" if title is None else title)
+    of = "" if count is None else f" of {counted(count, 'point', 'points')}"
+    dress(ax, f"Adaptive region{of}: {counted(len(corners), 'vertex', 'vertices')}" if title is None else title)
     return ax
 
 
