@@ -16,7 +16,7 @@ LAYERS = (
     ("optional",),
     ("runtime",),
     ("geodesy", "primitives"),
-    ("hull", "sorting", "region", "radio", "dp", "scale"),
+    ("hull", "sorting", "region", "radio", "dp"),
     ("conformance", "data", "io", "plotting"),
     ("selftest",),
     ("commands",),
@@ -73,6 +73,8 @@ def imports(path, name):
 def test_every_module_has_a_layer():
     unknown = sorted({name.split(".")[0] for name in MODULES} - set(LEVEL))
     assert not unknown, f"put {unknown} into LAYERS"
+    gone = sorted(set(LEVEL) - {name.split(".")[0] for name in MODULES})
+    assert not gone, f"take {gone} out of LAYERS"
     assert {"runtime", "primitives", "hull"} <= {name.split(".")[0] for name in MODULES}
 
 

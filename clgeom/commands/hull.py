@@ -6,6 +6,7 @@ import click
 
 from clgeom.commands import terminal
 from clgeom.commands.terminal import with_default
+from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 
@@ -92,7 +93,7 @@ def _hull_of_all(file, columns, array, crs, output, picture, trace, device, as_j
     terminal.print_facts(
         ("points", f"{found.n:,} ({points.dtype})"),
         ("device", terminal.device_words(session)),
-        ("hull", f"{len(found.vertices):,} vertices, dimension {found.dimension}"),
+        ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
         ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
@@ -128,7 +129,7 @@ def _hulls_by(by, file, columns, array, crs, output, device, as_json, options):
     terminal.print_facts(
         ("points", f"{len(points):,} ({points.dtype})"),
         ("device", terminal.device_words(session)),
-        ("hulls", f"{len(batch):,} by {title}, {len(batch.vertices):,} vertices"),
+        ("hulls", f"{len(batch):,} by {title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
         ("time", f"{terminal.duration(computing)} (reading the file: {terminal.duration(reading)})"),
         *((("wrote", output),) if output else ()),
     )

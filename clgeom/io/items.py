@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
-from clgeom.io.numbers import as_int_or_float
+from clgeom.io.numbers import EXACT, as_int_or_float
 from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
-from clgeom.runtime.messages import listed
+from clgeom.runtime.messages import listed, shown
 
 #: Names of columns that are found by default, best first; compared in lower case.
 VALUES = ("value", "values", "profit", "price", "v", "p")
@@ -42,7 +43,7 @@ class Items:
         return len(self.rows)
 
 
-def read_items(path, columns=None) -> Items:
+def read_items(path, columns=None, *, lightest=0) -> Items:
     """Return the items of a table of text, whose rules are in `clgeom.io.tables`.
 
     Parameters
@@ -51,13 +52,16 @@ def read_items(path, columns=None) -> Items:
     columns : pair of str, optional
         Which columns hold values and weights, by name or by number from 1. By default those with a name like value and
         weight; else, of two columns without a header, the first and the second.
+    lightest : int
+        The least weight allowed.
 
     Raises
     ------
     InvalidInput
-        The file cannot be read, has no items, or has no such columns; names the line of the first malformed row.
+        The file cannot be read, has no items, or has no such columns; names the line of the first malformed row, and
+        of the first value or weight that no item can have.
     """
-    layout, rows, numbers = None, [], ([], [])
+    layout, rows, numbers, checks = None, [], ([], []), (_wrong_value, lambda weight: _wrong_weight(weight, lightest))
 
     def choose(names, width):
         return [
@@ -70,18 +74,36 @@ def read_items(path, columns=None) -> Items:
     for block in read_blocks(path, choose):
         layout = block.layout
         for line, text, fields in block.rows():
-            for column, into in zip(layout.columns, numbers):
+            for column, into, check in zip(layout.columns, numbers, checks):
                 try:
                     into.append(as_int_or_float(fields[column]))
                 except ValueError:
                     what = what_is_wrong(fields[column], "a number") or "a number has too many digits"
                     raise malformed(path, line, what, text) from None
+                if what := check(into[-1]):
+                    raise malformed(path, line, f"{what}, '{shown(fields[column])}'", text)
             rows.append([decoded(field) for field in fields])
     if layout is None:
         raise InvalidInput(f"The file '{path}' has no items.")
     lower = [name.lower() for name in layout.names or ()]
     named = next((lower.index(name) for name in NAMES if name in lower), None)
     return Items(layout.names, rows, None if named is None else [row[named] for row in rows], *numbers)
+
+
+def _wrong_value(value) -> str:
+    """Return what is wrong with a value; "" for one that an item can have."""
+    if not math.isfinite(value):
+        return "the value must be finite"
+    return "the value must not be negative" if value < 0 else ""
+
+
+def _wrong_weight(weight, least) -> str:
+    """Return what is wrong with a weight; "" for one that an item can have."""
+    if isinstance(weight, float) and not weight.is_integer():
+        return "the weight must be a whole number"
+    if weight < least:
+        return f"the weight must be at least {least}"
+    return "the weight must be within 2**53" if weight > EXACT else ""
 
 
 def _column(path, names, width, wanted, what, known, default):

@@ -19,6 +19,7 @@ from clgeom.hull.result import polygon_area
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
+from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, DTypeLike
 
@@ -119,7 +120,7 @@ class Region:
 
     def __repr__(self) -> str:
         source = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
-        words = f"{len(self):,} vertices in {self.segments:,} segment{'s' * (self.segments != 1)}{source}"
+        words = f"{counted(len(self), 'vertex', 'vertices')} in {counted(self.segments, 'segment', 'segments')}{source}"
         if len(self) > SHOWN:
             return f"Region({words})"
         kinds = [min(len(part), 3) for part in self.parts]
