@@ -165,7 +165,7 @@ def _free(name, default):
     return name if isinstance(name, str) and name and name.lower() not in TAKEN else default
 
 
-def counted(*numbers) -> np.ma.MaskedArray:
+def column_of_counts(*numbers) -> np.ma.MaskedArray:
     """Counts as a column, masked where there are none."""
     missing = [number is None for number in numbers]
     return np.ma.MaskedArray([number or 0 for number in numbers], missing, np.int64)

@@ -167,6 +167,15 @@ def test_pages_have_python():
     assert counts["README.rst"] >= 5 and counts["dp.rst"] >= 6 and counts["coverage.rst"] >= 3
 
 
+#: A path of the checkout: from one of its folders, or of its hidden folders, on.
+PATH = re.compile(r"(?<![\w/.-])((?:clgeom|cl_src|templates|tests|docs|bench|examples|\.ci)/[\w/.-]*\w/?)")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.rst"], ids=lambda page: page.name)
+def test_paths_of_page_exist(page):
+    assert not [path for path in PATH.findall(page.read_text(encoding="utf-8")) if not (ROOT / path).exists()]
+
+
 # Glossary -------------------------------------------------------------------------------------------------------
 
 GLOSSARY = DOCS / "reference" / "glossary.rst"

@@ -1,5 +1,5 @@
 // arc/arc_vertices.h: what arc_emit writes. The includer has geometry/orient2d.h, arc/arc_segments.h, arc/arc_crossing.h,
-// POINT(points, id), the coordinates of a candidate, and PAPER: 1 for both corners where tangents cross, as published.
+// POINT(points, id), the coordinates of a candidate, and PUBLISHED: 1 for both corners where tangents cross, as published.
 
 // What all vertices are made from, and where they go: vertices from number `head` on, no more than `room` of them.
 typedef struct {
@@ -49,7 +49,7 @@ inline void item_store_corners(const emission_t *all, const part_t *part, uint f
 inline void item_store_reflex(const emission_t *all, const part_t *part, ulong i)
 {
     const point_t q = item_corner(part, part->q), p = item_corner(part, part->p);
-#if PAPER
+#if PUBLISHED
     item_store(all, part->at, q);
     item_store(all, part->at + 1, p);
 #else

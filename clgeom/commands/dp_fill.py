@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
-from clgeom.errors import EquationWarning, InvalidInput
+from clgeom.errors import DeviceLimit, EquationWarning, InvalidInput
 from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 
 
@@ -33,11 +33,11 @@ def fill_command(spec, keep, check, output, device, as_json):
     """Fill the table that SPEC (.toml) describes.
 
     An equation is code that is compiled and run with the rights of this process. Fill only specifications that you
-    trust.
+    trust. What is printed says whether an inferred pattern is proven.
 
     \b
     equation = "i == 0 || j == 0 ? 1 : M(i-1, j) + w[j] * M(i, j-1)"
-    pattern = "NOSE"                  # left out: inferred from the equation
+    pattern = "NOSE"                  # left out: inferred, by proof where possible, else by watching the equation
     dtype = "int64"
     shape = [4, 5]
     [parameters.w]
@@ -46,6 +46,7 @@ def fill_command(spec, keep, check, output, device, as_json):
     """
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.filling import fill
+    from clgeom.dp.table.table import LESS_MEMORY
     from clgeom.io.atomic import check_outputs
     from clgeom.runtime.device import as_session
 
@@ -67,9 +68,12 @@ def fill_command(spec, keep, check, output, device, as_json):
         _warned() as warned,
     ):
         watch = {} if progress is None else {"progress": lambda share: progress(share, 1.0)}
-        table, work = terminal.worked(
-            fill, equation, shape, values=parameters, **options, pattern=pattern, device=session, **watch
-        )
+        try:
+            table, work = terminal.worked(
+                fill, equation, shape, values=parameters, **options, pattern=pattern, device=session, **watch
+            )
+        except DeviceLimit as error:
+            raise DeviceLimit(str(error).replace(LESS_MEMORY, "--keep last or --keep corner needs less")) from error
     values = {
         "table": lambda: table.numpy(),
         "last": lambda: table.last,

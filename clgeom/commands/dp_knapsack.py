@@ -17,7 +17,7 @@ from clgeom.errors import InvalidInput
 @click.option("-o", "--output", metavar="OUT", help="Write the chosen rows: .csv.")
 @terminal.device_option
 @terminal.json_option
-@terminal.named_options()
+@terminal.named_options(values="column of values", weights="column of weights")
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     """Choose the items in FILE of the largest value within the capacity.
 
@@ -35,7 +35,7 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     if output and only:
         raise InvalidInput("The option --value leaves nothing to write; leave out -o.")
     check_outputs(file, (output, (".csv",)))
-    items = read_items(file, columns)
+    items = read_items(file, columns, lightest=int(repeat))
     names, session = items.names, as_session(device)
     found, work = terminal.worked(
         integer_knapsack if repeat else solve, items.values, items.weights, capacity, items=not only, device=session

@@ -6,6 +6,7 @@ import click
 
 from clgeom.commands import terminal
 from clgeom.commands.terminal import with_default
+from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 
@@ -144,7 +145,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         ("points", f"{found.n:,} ({cloud.points.dtype})"),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        ("hull", f"{len(found.vertices):,} vertices, dimension {found.dimension}"),
+        ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
         ("time", work.words(**{"reading the file": reading})),
@@ -183,7 +184,7 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
         ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        ("hulls", f"{len(batch):,} by {groups.title}, {len(batch.vertices):,} vertices"),
+        ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
         ("time", work.words(**{"reading the file": reading})),
         *((("wrote", output),) if output else ()),
     )

@@ -105,7 +105,7 @@ def _check(file, levels, output, picture, comparison, options):
     if _has_points(file):
         rasters_own = {f"--{name}": options[name] for name in RASTERS_OWN}
         rasters_own |= {"--no-parts": not options["parts"], "--compare": comparison}
-        rasters_own["--holes"] = options["holes"] is not None
+        rasters_own |= {"--holes": options["holes"] is not None, "--band": options["band"] != 1}
         given = [name for name, value in rasters_own.items() if value not in (None, False, 0)]
         if given:
             raise InvalidInput(f"The option {given[0]} is for rasters. Got the points of '{file}' instead.")
@@ -133,7 +133,7 @@ def _check(file, levels, output, picture, comparison, options):
     cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]
     if cut or comparison or options["metrics"]:
         require_shapely()
-    check_outputs(file, (output or None, FORMATS), (picture or None, PICTURES), (comparison or None, PICTURES))
+    check_outputs(file, (output, FORMATS), (picture, PICTURES), (comparison, PICTURES))
     if options["crs"] is not None:
         from clgeom.geodesy import as_crs
 

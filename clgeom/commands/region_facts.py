@@ -10,6 +10,7 @@ import numpy as np
 from clgeom.commands import terminal
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
+from clgeom.runtime.messages import counted
 
 #: For each heading of the table of metrics the name of the value and its format.
 METRICS = {
@@ -177,4 +178,4 @@ def written_words(name, written):
     if written is None:
         return name
     added = f", {written.added:,} of them along edges that are curves there" if written.added else ""
-    return f"{name} ({written.vertices:,} vertices{added})"
+    return f"{name} ({counted(written.vertices, 'vertex', 'vertices')}{added})"

@@ -16,7 +16,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
     from clgeom.io.atomic import replacing
-    from clgeom.io.features import encode_features
+    from clgeom.io.features import count_vertices, encode_features
     from clgeom.io.lonlat import named_lonlat
     from clgeom.io.points import place_of, read_cloud
     from clgeom.runtime.call import each, watched
@@ -49,6 +49,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
     features = [_feature(level, one, options) for level, one in made]
+    vertices = [count_vertices(feature.geometry) for feature in features]
     content = written = None
     if output:
         content, written = encode_features(features, output, crs=crs, lonlat=lonlat)
@@ -56,13 +57,12 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.regions import save_regions_plot
 
-        labels, counts = [feature.properties["label"] for feature in features], [one.n for _, one in made]
-        style = {"counts": counts, "labels": labels, "axes": axis_names(names)}
-        save_regions_plot([one.parts for _, one in made], picture, points=points, **style)
+        about = {"labels": [feature.properties["label"] for feature in features], "counts": [one.n for _, one in made]}
+        about |= {"vertices": vertices, "axes": axis_names(names)}
+        save_regions_plot([one.parts for _, one in made], picture, points=points, **about)
     if output:
         with replacing(output) as out:
             out.write(content)
-    vertices = [sum(map(len, one.parts)) if one.axis == "both" else len(one) for _, one in made]
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
         terminal.print_json({"device": session.profile.name, **work.facts(), "regions": facts})

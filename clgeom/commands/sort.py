@@ -11,6 +11,7 @@ from clgeom.commands import terminal
 from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
+from clgeom.runtime.messages import counted
 from clgeom.sorting.shellsort.gaps import SEQUENCES
 
 METHOD_HELP = "Radix sort, clgeom's Shellsort (shell-auto), or a variant of the Shellsort study (b and c sort partly)."
@@ -71,8 +72,8 @@ def sort(
     terminal.print_facts(
         ("keys", f"{len(keys):,} ({keys.dtype})"),
         ("device", terminal.device_words(session)),
-        ("method", f"{method}{'' if method == 'radix' else f', {len(result.gaps)} gaps'}"),
-        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole columns"),
+        ("method", method if method == "radix" else f"{method}, {counted(len(result.gaps), 'gap', 'gaps')}"),
+        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
         *((("range", f"{result.keys[0]} .. {result.keys[-1]}"),) if len(keys) and result.is_sorted else ()),
         ("time", work.words(**{"reading the file": reading})),
         *(("wrote", name) for name in (output, picture) if name),

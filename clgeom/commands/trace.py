@@ -83,6 +83,7 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     from clgeom import lower_hood, upper_hood
     from clgeom.io.points import saying_where
     from clgeom.plotting.merges import check_drawable, merge_scenes
+    from clgeom.runtime.arrays import as_device_points, refuse_nonfinite
     from clgeom.runtime.device import as_session
 
     _check_output(file, output)
@@ -92,8 +93,8 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     if _is_drawn(output):
         check_drawable(cloud)
     session = as_session(device)
-    with saying_where([file], [len(cloud)]) if file else _nothing():
-        _require_finite(cloud, f"{side}_hood")
+    with saying_where([file], [len(cloud)], drop=False) if file else _nothing():
+        refuse_nonfinite(as_device_points(session, cloud, caller=f"{side}_hood"), caller=f"{side}_hood")
     cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
     find = upper_hood if side == "upper" else lower_hood
     found = find(cloud, trace=True, collinear=collinear, device=session)
@@ -108,16 +109,6 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
         ("hood", f"{len(found):,} corners, {side}, {len(found.merges)} stages"),
         ("wrote", output),
     )
-
-
-def _require_finite(points, caller):
-    """Raise `InvalidInput` for the first nonfinite point, in the order of the file."""
-    if not np.isfinite(points).all():
-        row, column = np.argwhere(~np.isfinite(points))[0]
-        raise InvalidInput(
-            f"The 'points' parameter of {caller} must be finite. "
-            f"Got {points[row, column]} at index [{row}, {column}] instead."
-        )
 
 
 def _points(file, columns, array):

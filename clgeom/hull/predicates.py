@@ -17,6 +17,7 @@ from clgeom.runtime.arrays import (
     one_or_more_as_given,
     session_of,
 )
+from clgeom.runtime.call import unrecorded
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
@@ -72,7 +73,7 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
             f"The 'a', 'b' and 'c' parameters of orient2d must have equally many points of one type. Got {got} instead."
         )
     for name, array in arrays.items():
-        require_finite(array, caller="orient2d", name=name)
+        require_finite(array, caller="orient2d", name=name, drop=False)
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
     plan = orient2d_plan(session, arrays["a"])
@@ -162,7 +163,8 @@ def _passes_witnesses(session, dtype, params) -> bool:
     policy = select(session.profile, "hull/orient2d_signs", dtype, len(a))
     step = Step("hull/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params)
     expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
-    return run(session, Plan(step), **points).read(signs).tolist() == expected
+    with unrecorded():
+        return run(session, Plan(step), **points).read(signs).tolist() == expected
 
 
 def witnesses(dtype):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
 from clgeom.io.files import kind_of
-from clgeom.io.numbers import as_int_or_float
+from clgeom.io.numbers import EXACT, as_int_or_float
 from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
-from clgeom.runtime.messages import listed
+from clgeom.runtime.messages import listed, shown
 
 #: Names of columns that are found by default, best first; compared in lower case.
 VALUES = ("value", "values", "profit", "price", "v", "p")
@@ -43,7 +44,7 @@ class Items:
         return len(self.rows)
 
 
-def read_items(path, columns=None) -> Items:
+def read_items(path, columns=None, *, lightest=0) -> Items:
     """Return the items of a table: of text, whose rules are in `clgeom.io.tables`, or a Parquet or Arrow file.
 
     Parameters
@@ -52,12 +53,16 @@ def read_items(path, columns=None) -> Items:
     columns : pair of str, optional
         Which columns hold values and weights, by name or by number from 1. By default those with a name like value and
         weight; else, of two columns without a header, the first and the second.
+    lightest : int
+        The least weight allowed.
 
     Raises
     ------
     InvalidInput
-        The file cannot be read, has no items, or has no such columns; names the line of the first malformed row.
+        The file cannot be read, has no items, or has no such columns; names the line of the first malformed row, and
+        of the first value or weight that no item can have.
     """
+    checks = _wrong_value, lambda weight: _wrong_weight(weight, lightest)
 
     def choose(names, width):
         return [
@@ -68,7 +73,7 @@ def read_items(path, columns=None) -> Items:
         ]
 
     read = _of_arrow if kind_of(path, ("table", "arrow")) == "arrow" else _of_text
-    header, rows, numbers = read(path, choose)
+    header, rows, numbers = read(path, choose, checks)
     if not rows and header is None:
         raise InvalidInput(f"The file '{path}' has no items.")
     lower = [name.lower() for name in header or ()]
@@ -76,27 +81,50 @@ def read_items(path, columns=None) -> Items:
     return Items(header, rows, None if named is None else [row[named] for row in rows], *numbers)
 
 
-def _of_text(path, choose):
+def _of_text(path, choose, checks):
     """Return (header, rows, (values, weights)) of a table of text; header and rows are empty for an empty file."""
     layout, rows, numbers = None, [], ([], [])
     for block in read_blocks(path, choose):
         layout = block.layout
         for line, text, fields in block.rows():
-            for column, into in zip(layout.columns, numbers):
+            for column, into, check in zip(layout.columns, numbers, checks):
                 try:
                     into.append(as_int_or_float(fields[column]))
                 except ValueError:
                     what = what_is_wrong(fields[column], "a number") or "a number has too many digits"
                     raise malformed(path, line, what, text) from None
+                if what := check(into[-1]):
+                    raise malformed(path, line, f"{what}, '{shown(fields[column])}'", text)
             rows.append([decoded(field) for field in fields])
     return None if layout is None else layout.names, rows, numbers
 
 
-def _of_arrow(path, choose):
+def _of_arrow(path, choose, checks):
     """Return (header, rows, (values, weights)) of a Parquet or Arrow file."""
     from clgeom.io.columnar import read_rows
 
-    return read_rows(path, choose)
+    header, rows, numbers = read_rows(path, choose)
+    for row, pair in enumerate(zip(*numbers), 1):
+        for number, check in zip(pair, checks):
+            if what := check(number):
+                raise InvalidInput(f"The file '{path}', row {row}: {what}, '{number}'.")
+    return header, rows, numbers
+
+
+def _wrong_value(value) -> str:
+    """Return what is wrong with a value; "" for one that an item can have."""
+    if not math.isfinite(value):
+        return "the value must be finite"
+    return "the value must not be negative" if value < 0 else ""
+
+
+def _wrong_weight(weight, least) -> str:
+    """Return what is wrong with a weight; "" for one that an item can have."""
+    if isinstance(weight, float) and not weight.is_integer():
+        return "the weight must be a whole number"
+    if weight < least:
+        return f"the weight must be at least {least}"
+    return "the weight must be within 2**53" if weight > EXACT else ""
 
 
 def _column(path, names, width, wanted, what, known, default):

@@ -136,7 +136,7 @@ def _read_numpy(path, columns, by, value, array) -> Cloud:
 
 
 @contextlib.contextmanager
-def saying_where(paths, counts):
+def saying_where(paths, counts, *, drop=True):
     """Let errors about a nonfinite point name its file and line.
 
     Parameters
@@ -145,6 +145,8 @@ def saying_where(paths, counts):
         The files, whose points are one after the other.
     counts : sequence of int
         Number of points of each file.
+    drop : bool
+        Whether the command can leave such points out.
     """
     try:
         yield
@@ -156,8 +158,8 @@ def saying_where(paths, counts):
         path, row = paths[file], error.row - int(ends[file]) + counts[file]
         place = place_of(path, row, error.column)
         raise InvalidInput(
-            f"The points in '{path}' must be finite. Got {error.value} {place} instead "
-            "(--nonfinite drop leaves such points out)."
+            f"The points in '{path}' must be finite. Got {error.value} {place} instead"
+            f"{' (--nonfinite drop leaves such points out)' if drop else ''}."
         ) from error
 
 

@@ -290,10 +290,8 @@ def _array_name(path, archive, wanted):
 
 
 def _one_map(path, values, band):
-    if values.ndim == 3:
-        if not 1 <= band <= len(values):
-            raise InvalidInput(f"The array in '{path}' has the maps 1 to {len(values)}. Got {band} instead.")
-        return values[band - 1]
-    if values.ndim != 2:
+    if values.ndim not in (2, 3):
         raise InvalidInput(f"The array in '{path}' must have two dimensions. Got shape {values.shape} instead.")
-    return values
+    if not 1 <= band <= _maps(values):
+        raise InvalidInput(f"The array in '{path}' has the maps 1 to {_maps(values)}. Got {band} instead.")
+    return values[band - 1] if values.ndim == 3 else values

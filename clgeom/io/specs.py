@@ -12,7 +12,9 @@ import numpy as np
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import load_array
 from clgeom.io.atomic import replacing
-from clgeom.io.tables import read_blocks
+from clgeom.io.numbers import as_int_or_float
+from clgeom.io.tables import malformed, read_blocks, what_is_wrong
+from clgeom.runtime.messages import shown
 
 KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
 #: Parts of a table that may be kept.
@@ -108,17 +110,60 @@ def _value(path, name, given):
     if sources[0] == "text":
         return np.frombuffer(source.encode("utf-32-le"), np.uint32)
     file = Path(path).parent / source
-    return load_array(file) if file.suffix.lower() == ".npy" else read_matrix(file)
+    if file.suffix.lower() == ".npy":
+        return load_array(file)
+    return read_matrix(file, _type(given["type"]))
 
 
-def read_matrix(path) -> np.ndarray:
-    """Return all numbers of a table as float64: shape (rows, columns), or (n,) for a single row or column.
+def _type(spelled) -> np.dtype:
+    """Return the type of the numbers of a parameter, such as "int32[]"; float64 for what is no type of numbers."""
+    try:
+        dtype = np.dtype(str(spelled).replace(" ", "").partition("[")[0])
+    except (TypeError, ValueError, SyntaxError):  # the equation refuses it
+        return np.dtype(np.float64)
+    return dtype if dtype.kind in "iuf" else np.dtype(np.float64)
 
-    The rules of the table are in `clgeom.io.tables`.
+
+def read_matrix(path, dtype=np.float64) -> np.ndarray:
+    """Return all numbers of a table: shape (rows, columns), or (n,) for a single row or column.
+
+    Integers are exact, floats are rounded to `dtype`. The rules of the table are in `clgeom.io.tables`.
     """
-    parts = [block.floats() for block in read_blocks(path, lambda names, width: range(width))]
-    values = np.concatenate(parts) if parts else np.empty((0, 1))
+    dtype = np.dtype(dtype)
+    read = _floats if dtype.kind == "f" else _integers
+    blocks = read_blocks(path, lambda names, width: range(width))
+    parts = [read(path, block, dtype) for block in blocks]
+    values = np.concatenate(parts) if parts else np.empty((0, 1), dtype)
     return values if min(values.shape) > 1 else values.reshape(-1)
+
+
+def _floats(path, block, dtype) -> np.ndarray:
+    """Return the numbers of a block rounded to this type; `InvalidInput` if a finite one is beyond it."""
+    values = block.floats()
+    with np.errstate(over="ignore"):
+        rounded = values.astype(dtype)
+    if (np.isinf(rounded) & np.isfinite(values)).any():
+        raise InvalidInput(f"The file '{path}' has a number beyond {dtype.name}.")
+    return rounded
+
+
+def _integers(path, block, dtype) -> np.ndarray:
+    """Return the numbers of a block as integers of this type; `InvalidInput` names the first line that has another."""
+    limits, rows = np.iinfo(dtype), []
+    for line, text, fields in block.rows():
+        rows.append([])
+        for field in fields:
+            try:
+                number = as_int_or_float(field)
+            except ValueError:
+                what = what_is_wrong(field, "a number") or "a number has too many digits"
+                raise malformed(path, line, what, text) from None
+            if isinstance(number, float) and not number.is_integer():
+                raise malformed(path, line, f"'{shown(field)}' is not a whole number", text)
+            if not limits.min <= number <= limits.max:
+                raise malformed(path, line, f"'{shown(field)}' is beyond {dtype.name}", text)
+            rows[-1].append(int(number))
+    return np.array(rows, dtype).reshape(-1, len(block.layout.columns))
 
 
 def _read_toml(path) -> dict:

@@ -22,6 +22,7 @@ from clgeom.plotting.figures import (
     new_figure,
     save,
 )
+from clgeom.runtime.messages import counted
 
 
 def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=None, title=None, axes=("x", "y")):
@@ -63,8 +64,8 @@ def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=
         ax.plot(*ring.T, color=LINE, linewidth=1.4, marker="o", markersize=dots, **edge, zorder=4)
     if labels is not None and len(corners):
         _label(ax, corners, labels, low, high)
-    of = "" if count is None else f" of {count:,} points"
-    dress(ax, f"Convex hull: {len(corners):,} vertices{of}" if title is None else title, axes)
+    of = "" if count is None else f" of {counted(count, 'point', 'points')}"
+    dress(ax, f"Convex hull: {counted(len(corners), 'vertex', 'vertices')}{of}" if title is None else title, axes)
     return ax
 
 

@@ -18,9 +18,12 @@ from clgeom.plotting.figures import (
     new_figure,
     save,
 )
+from clgeom.runtime.messages import counted
 
 
-def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=LINE, label=None, axes=("x", "y")):
+def plot_region(
+    parts, ax=None, *, count=None, vertices=None, points=None, title=None, colour=LINE, label=None, axes=("x", "y")
+):
     """Draw an adaptive region, and its points if they are given, into Matplotlib axes.
 
     Parameters
@@ -31,6 +34,8 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
         Where to draw; new axes of pyplot's by default.
     count : int, optional
         Number of points of the region, for the title.
+    vertices : int, optional
+        Number of vertices, for the title; by default of those drawn.
     points : array_like, shape (n, 2), optional
         The points of the region. Many points are drawn as a density image.
     title : str, optional
@@ -57,12 +62,13 @@ def plot_region(parts, ax=None, *, count=None, points=None, title=None, colour=L
         style = {"marker": "o", "markersize": 5} if len(part) == 1 else {}
         ax.plot(*np.vstack([part, part[:1]]).T, color=colour, linewidth=1.2, zorder=4, label=label, **style)
         label = None
-    of = "" if count is None else f" of {count:,} points"
-    dress(ax, f"Adaptive region{of}: {len(corners):,} vertices" if title is None else title, axes)
+    of = "" if count is None else f" of {counted(count, 'point', 'points')}"
+    vertices = len(corners) if vertices is None else vertices
+    dress(ax, f"Adaptive region{of}: {counted(vertices, 'vertex', 'vertices')}" if title is None else title, axes)
     return ax
 
 
-def save_regions_plot(regions, path, *, counts=None, points=None, labels=None, axes=("x", "y")) -> None:
+def save_regions_plot(regions, path, *, counts=None, vertices=None, points=None, labels=None, axes=("x", "y")) -> None:
     """Draw adaptive regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
     Several regions have a colour each, and a legend of their labels.
@@ -74,6 +80,8 @@ def save_regions_plot(regions, path, *, counts=None, points=None, labels=None, a
     path : path-like
     counts : sequence of int, optional
         Number of points of each region.
+    vertices : sequence of int, optional
+        Number of vertices of each region.
     points : array_like, shape (n, 2), optional
     labels : sequence of str, optional
     axes : tuple of 2 str
@@ -83,7 +91,8 @@ def save_regions_plot(regions, path, *, counts=None, points=None, labels=None, a
     figure = new_figure(figure_size(corners) if parts else (8, 6))
     ax = figure.add_subplot()
     if len(regions) == 1:
-        plot_region(regions[0], ax, count=None if counts is None else counts[0], points=points, axes=axes)
+        count, corner_count = (None if numbers is None else numbers[0] for numbers in (counts, vertices))
+        plot_region(regions[0], ax, count=count, vertices=corner_count, points=points, axes=axes)
     else:
         for k, (region, label) in enumerate(zip(regions, labels)):
             plot_region(region, ax, colour=LEVEL_LINES[k % len(LEVEL_LINES)], label=label, axes=axes)

@@ -73,13 +73,16 @@ def _better(axes, first, second):
     return merged
 
 
-def require_finite(points, *, caller: str, name: str = "points") -> None:
-    """Raise `InvalidInput` that names the first NaN or infinity of a DeviceArray, if there is one."""
+def require_finite(points, *, caller: str, name: str = "points", drop: bool = True) -> None:
+    """Raise `InvalidInput` that names the first NaN or infinity of a DeviceArray, if there is one.
+
+    `drop`: the caller takes nonfinite='drop', which the message then advises.
+    """
     if points.dtype.kind != "f" or points.n == 0:
         return
     few = points.host is not None and points.n < FEW
     if not (np.isfinite(points.host).all() if few else extremes(points, ((1, 0),))[1]):
-        refuse_nonfinite(points, caller=caller, name=name)
+        refuse_nonfinite(points, caller=caller, name=name, drop=drop)
 
 
 def extremes_plan(profile, points, axes):

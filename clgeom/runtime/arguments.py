@@ -1,4 +1,4 @@
-"""Checks of simple arguments of public functions: choices, integers, masks, with one form of message.
+"""Checks of simple arguments of public functions: choices, integers, booleans, masks, with one form of message.
 
 `clgeom.runtime.arrays` checks points and arrays.
 """
@@ -28,6 +28,13 @@ def integer(value, name: str, *, caller: str, least: int = 1, most: int | None =
         upto = "" if most is None else f" to {most:,}"
         raise wrong(name, caller, f"an integer from {least:,}{upto}", short(value))
     return int(value)
+
+
+def boolean(value, name: str, *, caller: str) -> bool:
+    """The value as a bool, if it is True, False, 1 or 0."""
+    if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
+        raise wrong(name, caller, "True or False", short(value))
+    return bool(value)
 
 
 def unmasked(values, name: str, *, caller: str) -> None:

@@ -278,21 +278,25 @@ def leave_out(points, *, nonfinite: str, caller: str):
     return array, kept
 
 
-def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points"):
-    """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one."""
+def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True):
+    """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one.
+
+    `drop`: the caller takes nonfinite='drop', which the message then advises.
+    """
     for chunk in array.chunks:
         values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise _not_finite(values[row], array.first + chunk.start + row, caller=caller, name=name)
+            raise _not_finite(values[row], array.first + chunk.start + row, caller=caller, name=name, drop=drop)
 
 
-def _not_finite(point, row, *, caller, name="points"):
+def _not_finite(point, row, *, caller, name="points", drop=True):
     column = int(np.argmin(np.isfinite(point)))
+    advice = " (nonfinite='drop' leaves such points out)" if drop else ""
     error = InvalidInput(
-        f"The '{name}' parameter of {caller} must be finite. Got {point[column]} at index [{row}, {column}] instead "
-        "(nonfinite='drop' leaves such points out)."
+        f"The '{name}' parameter of {caller} must be finite. "
+        f"Got {point[column]} at index [{row}, {column}] instead{advice}."
     )
     # for commands, which know the file
     error.row, error.column, error.value = int(row), column, point[column]
@@ -389,6 +393,8 @@ def pinned_empty(
             f"The 'shape' and 'dtype' parameters of pinned_empty must be those of a NumPy array. "
             f"Got {shape!r} and {dtype!r} instead."
         ) from error
+    if like.dtype.hasobject:  # memory that is not initialised holds no references
+        raise InvalidInput(f"The 'dtype' parameter of pinned_empty must hold no Python objects. Got {dtype!r} instead.")
     return map_pinned(devices.as_session(device), like.shape, like.dtype)
 
 

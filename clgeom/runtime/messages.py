@@ -30,6 +30,11 @@ def first_error(log: str) -> str:
     return shown(PLACE.sub("", said), 300)
 
 
+def counted(number: int, one: str, more: str) -> str:
+    """A number and what it counts: "1 vertex", "1,000 vertices"."""
+    return f"{number:,} {one if number == 1 else more}"
+
+
 def listed(names) -> str:
     """Names after commas, the first few of many."""
     more = f", ... ({len(names):,} in all)" if len(names) > LISTED else ""

@@ -2,8 +2,8 @@
 
 A plan is a list of steps; a step is one kernel launch::
 
-    boxes = Scratch("boxes", np.float32, 4 * groups)
-    plan = Plan(Step("primitives/extent_partial", policy, args=("points", np.uint64(n), boxes), groups=groups))
+    sums = Scratch("sums", np.uint32, groups)
+    plan = Plan(Step("primitives/scan_totals", policy, args=("values[0]", np.uint64(n), sums), groups=groups))
 
 `clgeom.runtime.launch.run` runs them.
 """

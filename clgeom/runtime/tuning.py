@@ -227,9 +227,9 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
-    # Shellsort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 float32, whole call: 256 columns at once 0.15 s, 128
-    # 0.15, 64 0.16, 32 0.21; windows of 16384 to 65536 rows and 1 to 4 groups a unit all 0.16. The study's kernels: one
-    # item of a CPU plays all of a group's, which are then no barriers apart.
+    # Shellsort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 float32, whole call: 256 h-subsequences at once 0.15 s,
+    # 128 0.15, 64 0.16, 32 0.21; windows of 16384 to 65536 rows and 1 to 4 groups a unit all 0.16. The study's kernels:
+    # one item of a CPU plays all of a group's, which are then no barriers apart.
     "sorting/shellsort/shell_codes": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=4),
@@ -365,6 +365,8 @@ def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
     """
     if kernel in _overrides.get():
         return _overrides.get()[kernel]
+    if kernel not in TABLE:
+        raise KeyError(f"the kernel {kernel} has no row in clgeom.runtime.tuning.TABLE")
     rows = TABLE[kernel]
     by_name = next((policy for key, policy in rows.items() if key in profile.name), None)
     policy = by_name or rows.get(profile.runtime) or rows.get(profile.kind) or rows["any"]

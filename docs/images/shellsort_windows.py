@@ -51,7 +51,7 @@ def axes_square(x, y, colour):
 
 
 def windows(axes):
-    """Columns of a gap, one window of four of them, its core and its halos."""
+    """The h-subsequences of a gap as columns, one window of four of them, its core and its halos."""
     from matplotlib.patches import FancyArrowPatch, Rectangle
 
     columns, rows = 14, 26
@@ -75,7 +75,7 @@ def windows(axes):
     axes.set_xlim(-0.5, 17.5)
     axes.set_ylim(rows + 0.5, -0.5)
     title = (
-        "A window of neighbouring columns. What belongs into the core comes\n"
+        "A window of neighbouring h-subsequences. What belongs into the core comes\n"
         "from at most D rows away: it is in the window."
     )
     axes.set_title(title, fontsize=9, loc="left", color=INK)

@@ -107,14 +107,31 @@ def test_knapsack_is_refused(here):
     assert "malformed in line 3: 'x' is not a number" in refused("dp", "knapsack", "bad.csv", "--capacity", "3")
     assert "malformed in line 2: 2 fields are expected" in refused("dp", "knapsack", "short.csv", "--capacity", "3")
     assert "has no column for the values" in refused("dp", "knapsack", "other.csv", "--capacity", "3")
-    assert "'weights' parameter of knapsack must be whole numbers" in refused(
-        "dp", "knapsack", "half.csv", "--capacity", "3"
-    )
+    said = "malformed in line 2: the weight must be a whole number, '2.5' ('1,2.5')"
+    assert said in refused("dp", "knapsack", "half.csv", "--capacity", "3")
     assert "The option --capacity must be" in refused("dp", "knapsack", "items.csv", "--capacity", "-1")
     assert "no column 'price'. It has: name, weight, value." in refused(
         "dp", "knapsack", "items.csv", "--capacity", "3", "--columns", "value,price"
     )
     assert "Missing option '--capacity'" in refused("dp", "knapsack", "items.csv")
+
+
+@pytest.mark.parametrize(
+    "row, repeat, message",
+    [
+        ("-1,2", False, "malformed in line 4: the value must not be negative, '-1' ('-1,2')"),
+        ("inf,2", False, "malformed in line 4: the value must be finite, 'inf'"),
+        ("1,nan", False, "malformed in line 4: the weight must be a whole number, 'nan'"),
+        ("1,-2", False, "malformed in line 4: the weight must be at least 0, '-2'"),
+        ("1,0", True, "malformed in line 4: the weight must be at least 1, '0'"),
+        ("1,9007199254740993", False, "malformed in line 4: the weight must be within 2**53"),
+        ("9223372036854775807,1", True, "The column of values is too large: the best value may not fit 64 bits."),
+    ],
+)
+def test_knapsack_names_the_line(here, row, repeat, message):
+    write("items.csv", f"value,weight\n1,1\n# next\n{row}\n")
+    said = refused("dp", "knapsack", "items.csv", "--capacity", "3", *["--repeat"] * repeat)
+    assert message in said and "integer_knapsack" not in said
 
 
 def test_fill(here):
@@ -136,6 +153,36 @@ def test_fill_infers_the_pattern_and_reads_files(here):
     )
     facts = json.loads(done("dp", "fill", "s.toml", "--json"))
     assert facts["pattern"] == "RUD" and facts["inferred"] and facts["corner"] == 7.5
+
+
+@pytest.mark.parametrize(
+    "kind, text, expected",
+    [
+        ("uint8[]", "255\n0\n", [255, 0]),
+        ("int32[]", "w\n-3\n2e3\n", [-3, 2000]),
+        ("int64[]", "9007199254740993\n-9223372036854775808\n", [2**53 + 1, -(1 << 63)]),
+        ("float32[]", "0.5\n2\n", [0.5, 2.0]),
+        ("float32[]", "0.5\n1e39\n", "The file 'w.csv' has a number beyond float32."),
+        ("int32[]", "w\n# one\n1\n2.5\n", "malformed in line 4: '2.5' is not a whole number"),
+        ("int32[]", "1\ninf\n", "malformed in line 2: 'inf' is not a whole number"),
+        ("uint8[]", "1\n256\n", "malformed in line 2: '256' is beyond uint8"),
+        ("int64[]", "9223372036854775808\n1\n", "malformed in line 1: '9223372036854775808' is beyond int64"),
+        ("int32[]", "1\nx\n", "malformed in line 2: 'x' is not a number"),
+    ],
+)
+def test_fill_reads_text_as_the_declared_type(here, kind, text, expected):
+    write("w.csv", text)
+    dtype = "float32" if kind.startswith("float") else "int64"
+    write(
+        "s.toml",
+        f'equation = "w[j]"\ndtype = "{dtype}"\npattern = "RUD"\nshape = [1, 2]\n'
+        f'[parameters.w]\ntype = "{kind}"\nfile = "w.csv"\n',
+    )
+    if isinstance(expected, str):
+        assert expected in refused("dp", "fill", "s.toml")
+    else:
+        done("dp", "fill", "s.toml", "-o", "table.npy")
+        assert np.load("table.npy").ravel().tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -179,9 +226,15 @@ def test_fill_is_refused_for_what_is_deep_or_huge(here):
     assert "malformed in line 2: '2222" in refused("dp", "knapsack", "items.csv", "--capacity", "3")
 
 
+def test_fill_of_a_table_that_is_too_large(here):
+    write("s.toml", 'equation = "i == 0 ? j : M(i-1, j)"\npattern = "RUD"\nshape = [2000000, 2000000]\n')
+    said = refused("dp", "fill", "s.toml", "--no-check")
+    assert said.endswith(": --keep last or --keep corner needs less.\n") and "keep=" not in said
+
+
 def test_fill_checks_and_warns(here, capfd):
     write("s.toml", SPEC.replace("shape = [8, 7]", "shape = [8, 8]"))
-    assert "reads a parameter at index 6, and its size there is 6" in refused("dp", "fill", "s.toml")
+    assert "reads the parameter 'b' at index 6, and its size there is 6" in refused("dp", "fill", "s.toml")
     guessed = 'equation = "i == 0 ? 2147483647 : M(i-1, (j * 7) % m) + 1"\nshape = [2, 3]\n'
     write("guessed.toml", guessed)
     text = done("dp", "fill", "guessed.toml", "--no-check")

@@ -194,6 +194,26 @@ def test_nested_levels_and_bands():
     assert "do not go together" in refused("hill.npz", "--level", 60, "--bands", "--nested", "-o", "a.wkt")
 
 
+@pytest.mark.parametrize("options", [(), ("--segments", 4, "--simplify", 0.1), ("--axis", "both")])
+def test_points_have_one_number_of_vertices(options, monkeypatch):
+    """The table, JSON, what was written and the picture's title count the rings' vertices, each once."""
+    pytest.importorskip("matplotlib")
+    from clgeom.plotting import regions
+
+    titles = []
+    dress = regions.dress
+    monkeypatch.setattr(regions, "dress", lambda ax, title: [titles.append(title), dress(ax, title)])
+    np.savetxt("points.csv", np.random.default_rng(1).random((300, 2)), delimiter=",", header="x,y", comments="")
+    text = done("points.csv", *options, "-o", "out.wkt", "--plot", "out.png")
+    shape = shapely.from_wkt(Path("out.wkt").read_text().strip())
+    polygons = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon"]
+    closing = sum(1 + len(part.interiors) for part in polygons)
+    count = len(shapely.get_coordinates(shape)) - closing
+    assert f"({count} vertices)" in text and text.splitlines()[-1].split()[2] == str(count)
+    assert titles == [f"Adaptive region of 300 points: {count} vertices"]
+    assert json.loads(done("points.csv", *options, "--json"))["regions"][0]["vertices"] == count
+
+
 # Bad input ---------------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +241,12 @@ def test_nested_levels_and_bands():
         (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),
         (("hill.npy", "--level", 1, "--plot", "out.bmp"), "must end in one of .pdf, .png, .svg"),
         (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz files"),
+        (("hill.npy", "--level", 1, "--band", 2), "The array in 'hill.npy' has the maps 1 to 1. Got 2 instead."),
+        (("unplaced.npz", "--level", 1, "--band", 0), "has the maps 1 to 1. Got 0 instead."),
+        (("points.csv", "--band", 2), "The option --band is for rasters. Got the points of 'points.csv' instead."),
+        (("hill.npy", "--level", 1, "-o", ""), "The output '' must end in one of .geojson"),
+        (("points.csv", "-o", ""), "The output '' must end in one of .geojson"),
+        (("hill.npy", "--level", 1, "--plot", ""), "The output '' must end in one of"),
         (("hill.npy", "--level", 1, "--crs", "EPSG:1"), "must be a coordinate reference system"),
         (("far.npz", "--level", 1, "-o", "out.geojson"), "name it (--crs EPSG:32632)"),
         (("flat.npy", "--level", 1), "must have two dimensions. Got shape (5,)"),

@@ -195,15 +195,15 @@ def test_indices_of_parameters_and_division(session):
 
     assert fill().numpy().tolist() == [[5, 6, 7], [1, 1, 1], [3, 3, 3]]
     with pytest.raises(
-        InvalidInput, match=r"Cell \(0, 2\) of cell reads a parameter at index 2, and its size there is 2"
+        InvalidInput, match=r"Cell \(0, 2\) of cell reads the parameter 'w' at index 2, and its size there is 2"
     ):
         fill(w=[5, 6])
     with pytest.raises(
-        InvalidInput, match=r"Cell \(0, 0\) of cell reads a parameter at index 0, and its size there is 0"
+        InvalidInput, match=r"Cell \(0, 0\) of cell reads the parameter 'w' at index 0, and its size there is 0"
     ):
         fill(w=[])
     with pytest.raises(
-        InvalidInput, match=r"Cell \(1, 2\) of cell reads a parameter at index 2, and its size there is 2"
+        InvalidInput, match=r"Cell \(1, 2\) of cell reads the parameter 'c' at index 2, and its size there is 2"
     ):
         fill(c=np.ones((3, 2), int))
     with pytest.raises(InvalidInput, match=r"Cell \(2, 0\) of cell divides by zero"):
@@ -212,10 +212,10 @@ def test_indices_of_parameters_and_division(session):
 
 #: Statements in C that are wrong where j is 3, and what is said of them.
 WRONG_IN_C = {
-    "return w[j];": "reads a parameter at index 3, and its size there is 3",
-    "return w[w[(j + 2) % 3] - (j == 3 ? 9 : 5)];": "reads a parameter at index -2, and its size there is 3",
-    "return c(1, j);": "reads a parameter at index 3, and its size there is 3",
-    "return c[c_columns + 2 * j - (j < 3) * j];": "reads a parameter at index 9, and its size there is 6",
+    "return w[j];": "reads the parameter 'w' or 'c' at index 3, and its size there is 3",
+    "return w[w[(j + 2) % 3] - 5 - (j == 3) * 4];": "reads the parameter 'w' or 'c' at index -2",
+    "return c(1, j);": "reads the parameter 'w' or 'c' at index 3, and its size there is 3",
+    "return c[c_columns + 2 * j - (j < 3) * j];": "reads the parameter 'c' at index 9, and its size there is 6",
     "return 7 / (3 - j);": "divides by zero",
     "return 7 % (uchar)(3 - j);": "divides by zero",
     "long x = 5; x /= 3L - j; return x;": "divides by zero",

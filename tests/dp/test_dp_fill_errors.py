@@ -70,6 +70,9 @@ def test_no_float64(session):
     (
         ("i == 0 ? 1 :\n  M(i - 1, q)", "line 2 of the equation: M(i - 1, q)"),
         ("int a = 3;\nint b = a + ;\nreturn b;", "line 2 of the equation: int b = a + ;"),
+        ("i +", "line 1 of the equation: i +"),
+        ("i == 0 ? 1 :\n  M(i - 1, j) +", "line 2 of the equation: M(i - 1, j) +"),
+        ("int a = 3;\nreturn a +", "line 2 of the equation: return a +"),
         ("return nothing(i);", "line 1 of the equation: return nothing(i);"),
     ),
 )

@@ -242,6 +242,14 @@ def test_convex_hull_profile(session):
     assert timed.phases[2].bytes_moved == points.nbytes
 
 
+def test_the_first_call_of_a_session_has_the_phases_of_the_second(session):
+    """The trial of the predicates, once a session, is no part of a call."""
+    fresh = Session(session.device)
+    points = cloud("disc", 20_000, np.float32)
+    first, second = (convex_hull(points, device=fresh).phases for _ in range(2))
+    assert [phase.name for phase in first] == [phase.name for phase in second]
+
+
 @pytest.mark.fp64
 def test_convex_hull_two_threads_at_once(session):
     clouds_ = [cloud(name, n, dtype) for name in ("normal", "grid") for n in (200, 6000) for dtype in DTYPES]

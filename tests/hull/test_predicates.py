@@ -275,7 +275,9 @@ def test_orient2d_nonfinite(session, at, bad):
     given = dict(zip("abc", triples("square", 50, np.float32)))
     given[at] = given[at].copy()
     given[at][[40, 30], [0, 1]] = bad
-    with pytest.raises(InvalidInput, match=rf"The '{at}' parameter of orient2d must be finite. Got .* index \[30, 1\]"):
+    with pytest.raises(
+        InvalidInput, match=rf"The '{at}' parameter of orient2d must be finite. Got .* index \[30, 1\] instead\.$"
+    ):
         orient2d(**given, device=session)
 
 

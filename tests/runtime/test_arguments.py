@@ -41,6 +41,12 @@ CALLS = {
     "localize texts": (lambda: clgeom.localize(["a", "b"]), "regions", "regions or geometries. Got str"),
     "pinned_empty": (lambda: clgeom.pinned_empty((2.5, 2)), "dtype", "of a NumPy array. Got (2.5, 2)"),
     "pinned_empty of a type": (lambda: clgeom.pinned_empty(3, "x"), "dtype", "of a NumPy array. Got 3 and 'x'"),
+    "pinned_empty of objects": (lambda: clgeom.pinned_empty(3, object), "dtype", "no Python objects. Got <class"),
+    "pinned_empty of records of objects": (
+        lambda: clgeom.pinned_empty(3, [("x", "f4"), ("name", "O")]),
+        "dtype",
+        "no Python objects",
+    ),
     "distance_map": (lambda: radio.distance_map((2, 2), 1), "position", "two finite numbers. Got 1"),
     "orientation_map": (
         lambda: radio.orientation_map((2, 2), (0, 0), [1, 2, 3]),

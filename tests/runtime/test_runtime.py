@@ -111,6 +111,11 @@ def test_every_kernel_has_a_safe_default():
         assert callable(rows["any"]) or isinstance(rows["any"], Policy)
 
 
+def test_select_names_a_kernel_without_a_row():
+    with pytest.raises(KeyError, match="the kernel primitives/nothing has no row in clgeom.runtime.tuning.TABLE"):
+        tuning.select(profile(), "primitives/nothing")
+
+
 def test_select_goes_from_the_particular_to_the_general(monkeypatch):
     names = {"Imaginary 9000": 2, "nvidia": 4, "gpu": 8, "any": 16}
     nvidia = profile(name="H1", vendor="NVIDIA Corporation")

@@ -371,21 +371,34 @@ def marked(part: str, users: str) -> str:
 
 
 def users_line(source: str, log: str) -> tuple[str, int] | None:
-    """(part, line in it) of the first error in a compiler's log that lies in a user's text."""
+    """(part, line in it) of the first error in a compiler's log that lies in a user's text.
+
+    An error where the text does not end as it must, such as ``i +``, is reported in the line after it, and lies in its
+    last line.
+    """
     lines, parts = source.splitlines(), {}
     for number, line in enumerate(lines, 1):
         if line.startswith("// --- the user's "):
-            parts[line.removeprefix("// --- the user's ")] = [number, len(lines)]
+            parts[line.removeprefix("// --- the user's ")] = [number, len(lines), len(lines)]
         elif line.startswith("// --- end of the user's "):
-            parts[line.removeprefix("// --- end of the user's ")][1] = number
+            part = line.removeprefix("// --- end of the user's ")
+            ended = part == "helpers" and lines[number - 2].rstrip().endswith(("}", ";"))
+            parts[part][1:] = number, number if ended else _next_code(lines, number)
     for said in log.splitlines():
         if "error" not in said.lower():
             continue
         for number in map(int, re.findall(r"(?:^|[:(\s])(\d+)(?=[:,)])", said)):
-            for part, (begin, end) in parts.items():
-                if begin < number < end:
-                    return part, number - begin
+            for part, (begin, end, after) in parts.items():
+                if begin < number <= after:
+                    return part, min(number, end - 1) - begin
     return None
+
+
+def _next_code(lines, number) -> int:
+    """The number of the first line after this one that has code and no directive."""
+    while number < len(lines) and (not lines[number].strip() or lines[number].startswith("#")):
+        number += 1
+    return number + 1
 
 
 def indent(lines):

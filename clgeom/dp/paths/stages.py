@@ -337,6 +337,16 @@ def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
     return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high), groups)
 
 
+def _of_size(job: Job, size) -> str:
+    """The parameter of this size in words, or the parameters, of which a read out of range was one."""
+    names = []
+    for p in job.equation.parameters.values():
+        sizes = np.shape(job.values[p.name])
+        if size in sizes or (len(sizes) == 2 and size == sizes[0] * sizes[1]):  # in C a table is one array, too
+            names.append(repr(p.name))
+    return f"the parameter {' or '.join(names)}" if names else "a parameter"
+
+
 def fault(job: Job, cell, kind, a, b):
     """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
     name, pattern = job.equation.name, job.pattern
@@ -352,7 +362,7 @@ def fault(job: Job, cell, kind, a, b):
     elif kind == OVERFLOW:
         error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
     elif kind == INDEX:
-        error = InvalidInput(f"{where} reads a parameter at index {a}, and its size there is {b}.")
+        error = InvalidInput(f"{where} reads {_of_size(job, b)} at index {a}, and its size there is {b}.")
     elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
     elif kind == QUOTIENT:

@@ -27,6 +27,8 @@ from clgeom.runtime.typing import DTypeLike, NDArray
 RESUMED = 4
 #: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
+#: Advice where a table is too large; commands write it with their own options.
+LESS_MEMORY = "keep='last', 'corner' or 'decisions' needs less"
 
 
 @dataclass(frozen=True)
@@ -175,11 +177,10 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
     n, m = shape
     dtype, profile = np.dtype(dtype), session.profile
     cells = n * m
-    hint = "keep='last', 'corner' or 'decisions' needs less"
     if cells * dtype.itemsize > profile.global_mem_bytes:
         raise DeviceLimit(
             f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} has "
-            f"{profile.global_mem_bytes:,}: {hint}."
+            f"{profile.global_mem_bytes:,}: {LESS_MEMORY}."
         )
     shift = (profile.max_alloc_bytes // dtype.itemsize).bit_length() - 1
     if cells * dtype.itemsize <= profile.max_alloc_bytes:
@@ -189,12 +190,12 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
     if len(sizes) > MOST_CHUNKS:
         raise DeviceLimit(
             f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} allows "
-            f"{MOST_CHUNKS} buffers of {profile.max_alloc_bytes:,}: {hint}."
+            f"{MOST_CHUNKS} buffers of {profile.max_alloc_bytes:,}: {LESS_MEMORY}."
         )
     try:
         buffers = tuple(allocate(session, count * dtype.itemsize) for count in sizes)
     except DeviceLimit as error:
-        raise DeviceLimit(f"{error} ({hint}.)") from error
+        raise DeviceLimit(f"{error} ({LESS_MEMORY}.)") from error
     if zero:
         for buffer, count in zip(buffers, sizes):
             launch.fill(session, buffer, dtype.type(0), count)

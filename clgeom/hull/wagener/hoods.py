@@ -261,13 +261,16 @@ def first_out_of_order(points):
     return int(least.min()), bool(nonfinite.any())
 
 
-def require_order(points, *, caller):
-    """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order."""
+def require_order(points, *, caller, drop=False):
+    """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order.
+
+    `drop`: as for `refuse_nonfinite`.
+    """
     first, last = None, None
     for chunk, part in zip(points.chunks, points.split()):
         least, nonfinite = first_out_of_order(part)
         if nonfinite:
-            refuse_nonfinite(points, caller=caller)
+            refuse_nonfinite(points, caller=caller, drop=drop)
         if len(points.chunks) > 1:  # the first point of a chunk is compared with the last one before
             rows = part.to_host()
             before, last = last, rows[-1].tolist()

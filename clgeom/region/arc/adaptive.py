@@ -210,7 +210,7 @@ def _outline_along(points, segments, axis, assume_sorted, options):
         **bound,
     )
     if outline.disordered:
-        require_order(points, caller=CALLER)
+        require_order(points, caller=CALLER, drop=True)
     return outline
 
 
@@ -238,7 +238,7 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
     if dtype.kind == "f" and not np.isfinite(rows).all():
         refuse_nonfinite(points, caller=CALLER)
     if assume_sorted:
-        require_order(points, caller=CALLER)
+        require_order(points, caller=CALLER, drop=True)
     if axis == "y":
         rows = rows[:, ::-1]
     if not assume_sorted:

@@ -19,7 +19,7 @@ from clgeom.runtime.tuning import overridden
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
-JOINS = ("tangent", "paper")
+JOINS = ("tangent", "published")
 #: Most segments whose vertices are read with the head. On a GPU a second read takes as long as reading 64 KiB.
 AT_ONCE, AT_ONCE_OF_CPU = 1 << 11, 1 << 16
 #: Most plans that a session keeps.
@@ -97,8 +97,8 @@ def chains_of(
     regions : int
     cuts : {"count", "width"}
         Whether segments hold equally many candidates or are equally wide.
-    join : {"tangent", "paper"}
-        The vertices where tangents cross. "tangent": the crossing. "paper": both contacts, as published.
+    join : {"tangent", "published"}
+        The vertices where tangents cross. "tangent": the crossing. "published": both contacts, as published.
     kernel : {"auto", "naive", "local"}
         The kernel that computes the segments' hulls. All give the same hulls.
     **buffers

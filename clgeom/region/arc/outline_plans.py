@@ -119,7 +119,7 @@ def outline_plan(
             return Plan(no_flag) + made[0], made[1]
     memory = Memory(cut, corners, ranges, links, flag, pending)
     hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, check, kernel)
-    reflex_vertices = np.uint32(2 if join == "paper" else 1)
+    reflex_vertices = np.uint32(2 if join == "published" else 1)
     if all_segments <= FEW:
         policy, chunks = _shape(device, "region/arc/arc_offsets", dtype, 3 * all_segments + 1)
         sums, chunk = Scratch("outline_sums", np.uint32, chunks), policy.tile
@@ -147,7 +147,7 @@ def outline_plan(
         None,
         (*(() if given else (cut,)), corners, links, offsets, sums, flag),
         (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, sums, np.uint32(chunk), flag),
-        {**params, "paper": join == "paper"},
+        {**params, "published": join == "published"},
         all_segments,
         dtype,
         items=2 * all_segments,
@@ -239,7 +239,7 @@ def _fused_plan(device, candidates, segments, flag, params, join, head, room):
             np.uint32(alone),
             np.uint32(span),
         )
-        made = {**params, "paper": join == "paper", "exact": exact}
+        made = {**params, "published": join == "published", "exact": exact}
         every = alone or not exact
         moved = (candidates.m + 3 * segments) * candidates.point_bytes if every else 4 * tiles
         return Step("region/arc/arc_outline_local", policy, args, ceil_div(tiles, span), made, moved)

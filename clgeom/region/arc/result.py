@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.exchange import Exchange, counted
+from clgeom.exchange import Exchange, column_of_counts
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
+from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, DTypeLike
 
@@ -124,7 +125,7 @@ class Region(Exchange):
 
     def __repr__(self) -> str:
         source = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
-        words = f"{len(self):,} vertices in {self.segments:,} segment{'s' * (self.segments != 1)}{source}"
+        words = f"{counted(len(self), 'vertex', 'vertices')} in {counted(self.segments, 'segment', 'segments')}{source}"
         if len(self) > SHOWN:
             return f"Region({words})"
         kinds = [min(len(part), 3) for part in self.parts]
@@ -244,7 +245,11 @@ class Region(Exchange):
         return require_shapely().geometry.shape(self.__geo_interface__)
 
     def _columns(self):
-        return {"points": counted(self.n), "segments": np.array([self.segments]), "area": np.array([self.area])}
+        return {
+            "points": column_of_counts(self.n),
+            "segments": np.array([self.segments]),
+            "area": np.array([self.area]),
+        }
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the region with Matplotlib. Returns the axes."""
@@ -303,7 +308,11 @@ class CrossRegion(Exchange):
         return self._shape
 
     def _columns(self):
-        return {"points": counted(self.n), "segments": np.array([sum(self.segments)]), "area": np.array([self.area])}
+        return {
+            "points": column_of_counts(self.n),
+            "segments": np.array([sum(self.segments)]),
+            "area": np.array([self.area]),
+        }
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:

@@ -90,7 +90,7 @@ def published_walk(
         assume_sorted=assume_sorted,
         device=device,
         profile=profile,
-        join="paper",
+        join="published",
         made=Walk,
     )
 

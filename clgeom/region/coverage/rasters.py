@@ -229,9 +229,11 @@ def as_levels(levels, direction, nodata, raster_type, *, caller) -> Levels:
     one_of(direction, (">=", "<="), "direction", caller=caller)
     unmasked(levels, "levels", caller=caller)
     try:
-        given = np.atleast_1d(np.asarray(values_of(levels, caller=caller, name="levels"), np.float64))
+        given = np.empty(0)
+        if levels is not None:
+            given = np.atleast_1d(np.asarray(values_of(levels, caller=caller, name="levels"), np.float64))
     except (ValueError, TypeError):
-        given = np.empty((0, 0))
+        given = np.empty(0)
     if given.ndim != 1 or len(given) == 0:
         raise InvalidInput(f"The 'levels' parameter of {caller} must be one or more numbers. Got {levels!r} instead.")
     if not np.isfinite(given).all():

@@ -21,7 +21,7 @@ from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.result import CoverageRegions, as_grid
-from clgeom.runtime.arguments import integer, one_of
+from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.call import each, recording
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
@@ -113,6 +113,7 @@ def coverage_regions(
     segments = integer(segments, "segments", caller=CALLER)
     one_of(cuts, CUTS, "cuts", caller=CALLER)
     one_of(axis, ("x", "both"), "axis", caller=CALLER)
+    parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
     stack = as_stack(raster, device, caller=CALLER)
     chosen = as_levels(levels, direction, nodata, stack.dtype, caller=CALLER)
     grid = as_grid(transform, crs, (stack.rows, stack.columns), caller=CALLER)

@@ -20,6 +20,7 @@ from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.runs import Runs
 from clgeom.region.coverage.tables import columns_of
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
@@ -163,12 +164,12 @@ class CoverageRegion(Exchange):
         holes = f", {len(self.holes)} hole{'s' * (len(self.holes) > 1)}" if self.holes else ""
         if not self:
             return f"CoverageRegion({where}empty, {self.direction} {self.level:g})"
-        counted = f"{self.segments:,} segment{'s' * (self.segments != 1)}"
+        segments = counted(self.segments, "segment", "segments") if self.axis == "x" else ""
         if self.axis == "both":
-            counted = "{} x {} segments".format(*self.outline.segments)
+            segments = "{} x {} segments".format(*self.outline.segments)
         return (
-            f"CoverageRegion({where}{self.direction} {self.level:g}, {len(self):,} vertices in {counted}"
-            f"{holes}, area {self.area:.6g})"
+            f"CoverageRegion({where}{self.direction} {self.level:g}, {counted(len(self), 'vertex', 'vertices')} in "
+            f"{segments}{holes}, area {self.area:.6g})"
         )
 
     def __len__(self) -> int:
@@ -370,7 +371,7 @@ class Group:
 class CoverageRegions(Exchange, Sequence[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
 
-    Parameters
+    Attributes
     ----------
     maps, levels, parts : ndarray of int64
         For each region the index of its map, of its level in `given`, and of its part from left to right.

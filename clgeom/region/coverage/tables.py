@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.exchange import counted
+from clgeom.exchange import column_of_counts
 
 
 def columns_of(regions):
@@ -15,6 +15,6 @@ def columns_of(regions):
         "direction": np.array([region.direction for region in regions], object),
         "map": np.array([region.map for region in regions], np.int64),
         "part": np.array([region.part for region in regions], np.int64),
-        "cells": counted(*(region.cells for region in regions)),
+        "cells": column_of_counts(*(region.cells for region in regions)),
         "area": np.array([region.area for region in regions], np.float64),
     }

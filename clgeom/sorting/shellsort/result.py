@@ -7,6 +7,7 @@ from typing import Any, Generic
 
 from clgeom.markup import card, table
 from clgeom.runtime.arrays import fetched, is_device_array
+from clgeom.runtime.messages import counted
 from clgeom.runtime.typing import ArrayT, NDArray
 
 
@@ -132,6 +133,6 @@ class ShellsortResult(Generic[ArrayT]):
         took = "" if self.seconds is None else f", {self.seconds * 1e3:.3g} ms"
         return (
             f"ShellsortResult({len(self.keys):,} keys of {self.keys.dtype}, variant {self.variant!r}, "
-            f"{len(self.gaps)} gaps ({shown}), {len(self.phases)} phases, "
+            f"{counted(len(self.gaps), 'gap', 'gaps')} ({shown}), {len(self.phases)} phases, "
             f"{'sorted' if self.is_sorted else 'not sorted'}{took})"
         )

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, paper=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="real='float', filtered=True, published=False, variant='group', wg_size=64, items_per_thread=1"/>\
 // arc_emit: the vertices of all outlines: lower sides, region after region from left to right, then upper sides.
 //
 //   offsets   [ first vertex of segment 0, lower side | 1 | .. | upper side .. | segments not empty before it | .. ]
@@ -11,7 +11,7 @@
 // left out, and all of them where flag is set: links may lead anywhere then. Reads links and corners, writes each vertex once.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
-#define PAPER ${int(paper)}
+#define PUBLISHED ${int(published)}
 #include "geometry/orient2d.h"
 #include "arc/arc_segments.h"
 #include "arc/arc_crossing.h"

@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, exact=True, check=False, paper=False, variant='group', wg_size=128, items_per_thread=4"/>\
+<%page args="real='float', filtered=True, exact=True, check=False, published=False, variant='group', wg_size=128, items_per_thread=4"/>\
 // arc_outline_local: the outline of short segments of one region, from candidates to vertices, in local memory.
 //
 //   candidates | segment 0 | segment 1 | .. | segment OWN | ..       a tile of OWN segments to a group, with the last
@@ -73,7 +73,7 @@ inline void item_tangents(const shared_t shared, uint lid, uint2 size, uint *p, 
 }
 
 // Vertices of the tile, lower ones, then upper ones, where its candidates were: of each segment the corners from q to p, or
-// where p is left of q, at a reflex vertex, the crossing of its tangents${" (as published, both corners)" if paper else ""}. Returns
+// where p is left of q, at a reflex vertex, the crossing of its tangents${" (as published, both corners)" if published else ""}. Returns
 // how many are lower ones, how many there are, and how many segments.
 inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uint *p, int *doubt)
 {
@@ -81,7 +81,7 @@ inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uin
     for (uint side = 0; side < 2; ++side) {
         q[side] = shared.touched_q[side * WG_SIZE + lid];
         reflex[side] = has && q[side] > p[side];
-        vertices[side] = !has ? 0 : !reflex[side] ? (p[side] - q[side]) / WG_SIZE + 1 : ${2 if paper else 1};
+        vertices[side] = !has ? 0 : !reflex[side] ? (p[side] - q[side]) / WG_SIZE + 1 : ${2 if published else 1};
     }
     // 16 bits each: lower vertices, upper ones, reflex ones, segments
     ulong sum;
@@ -91,7 +91,7 @@ inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uin
     local point_t *outline = shared.candidates;                    // read by now
     for (uint side = 0; side < 2; ++side) {
         uint to = side ? all_lower + (before >> 16 & 0xffff) : before & 0xffff;
-% if paper:
+% if published:
         if (reflex[side]) {
             outline[to] = shared.hulls[q[side]];
             outline[to + 1] = shared.hulls[p[side]];
@@ -105,7 +105,7 @@ inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uin
         for (uint k = q[side]; has && k <= p[side]; k += WG_SIZE)
             outline[to++] = shared.hulls[k];
     }
-% if not paper:
+% if not published:
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint v = lid; v < (sum >> 32 & 0xffff); v += WG_SIZE) {
         const uint item = shared.reflexes[v];
