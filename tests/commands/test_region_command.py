@@ -202,7 +202,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
 
     titles = []
     dress = regions.dress
-    monkeypatch.setattr(regions, "dress", lambda ax, title: [titles.append(title), dress(ax, title)])
+    monkeypatch.setattr(regions, "dress", lambda ax, title, axes: [titles.append(title), dress(ax, title, axes)])
     np.savetxt("points.csv", np.random.default_rng(1).random((300, 2)), delimiter=",", header="x,y", comments="")
     text = done("points.csv", *options, "-o", "out.wkt", "--plot", "out.png")
     shape = shapely.from_wkt(Path("out.wkt").read_text().strip())
