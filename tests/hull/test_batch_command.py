@@ -77,7 +77,7 @@ def test_hull_by_column_of_numpy_files(cities):
 
 def test_hull_by_refuses(cities):
     assert "has no column 'nation'. It has: name, lon" in refused(cities, "cities.csv", "--by", "nation")
-    assert "must end in one of .csv, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.wkt")
+    assert "must end in one of .csv, .fgb, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.wkt")
     assert "is the input file" in refused(cities, "cities.csv", "--by", "zone", "-o", "cities.csv")
     assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--plot", "out.png")
     (cities / "gap.csv").write_text("x,y,g\n0,0,a\n1,1,\n")

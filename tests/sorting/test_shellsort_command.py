@@ -64,7 +64,7 @@ def test_command_prints_json_and_draws(command):
     "arguments, words",
     [
         (("none.npy",), "cannot be read"),
-        (("keys.json",), "must end in"),
+        (("keys.foo",), "must end in"),
         (("bad.csv",), "name one (--column)"),
         (("bad.csv", "--column", "2"), "line 3: 'x' is not a number"),
         (("bad.csv", "--column", "w"), "no column 'w'"),
