@@ -27,8 +27,8 @@ DP_APARTS(double, )
 // left to arguments with side effects.
 #define DP_MIN(x, y) dp_apart((y) < (x) ? (y) : (x))
 #define DP_MAX(x, y) dp_apart((x) < (y) ? (y) : (x))
-#define DP_CALLED_MIN(...) dp_apart(min(__VA_ARGS__))
-#define DP_CALLED_MAX(...) dp_apart(max(__VA_ARGS__))
+#define DP_CALLED_MIN(x, y) dp_apart(min(x, y))
+#define DP_CALLED_MAX(x, y) dp_apart(max(x, y))
 
 #define DP_MINMAX(type)                                                                     \
     inline type dp_min_##type(const type a, const type b) { return b < a ? b : a; }         \

@@ -174,9 +174,11 @@ def test_texts_for_kernels():
 )
 def test_lines_of_compilers_logs(log):
     """As PoCL, NVIDIA, and others write them."""
-    source = "a\nb\n" + marked("equation", "x\ny\nz") + "\nend"
+    source = "a\nb\n" + marked("equation", "x\ny\nz") + "\nend\nmore"
     assert users_line(source, log) == ("equation", 2)
-    assert users_line(source, log.replace("5", "8")) is None and users_line(source, "Aborted.") is None
+    assert users_line(source, log.replace("5", "8")) == ("equation", 3)  # what comes right after it
+    beyond = log.replace("5", "90").replace(":8:", ":80:")
+    assert users_line(source, beyond) is None and users_line(source, "Aborted.") is None
 
 
 @pytest.mark.parametrize(

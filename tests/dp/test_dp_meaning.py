@@ -403,6 +403,10 @@ def test_what_becomes_a_macro():
         with_macros("int max(int a, int b) { return min(a, b); }") == "int max(int a, int b) { return DP_MIN(a, b); }"
     )
     assert with_macros("max(1, 2)", (), "int max(int a, int b) { return a; }") == "max(1, 2)"
+    assert (
+        with_macros("min((int[]){7, 2}[j], 5) + min(w[0, 1], (1, 2))")
+        == "min((int[]){7, 2}[j], 5) + min(w[0, 1], (1, 2))"
+    )
     deep = "1"
     for _ in range(40):
         deep = f"min({deep}, 2)"

@@ -1,8 +1,8 @@
 """Calls of min and max in a user's OpenCL C become the macros of dp/dp_math.h.
 
 ``DP_MIN`` and ``DP_MAX`` write an argument twice, so they stand for calls whose arguments have no side effects. The
-other calls keep the built-in function, within ``DP_CALLED_MIN`` and ``DP_CALLED_MAX``. Comments, literals and line
-numbers stay as they are.
+other calls keep the built-in function, within ``DP_CALLED_MIN`` and ``DP_CALLED_MAX``; a call whose arguments no macro
+takes, ``min((int[]){7, 2}[j], 5)``, stays as it is. Comments, literals and line numbers do so, too.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def with_macros(source: str, tables=(), helpers: str = "") -> str:
     for at, (word, begin, stop) in enumerate(found):
         if word in ("min", "max") and word not in own and _is_call(words, at):
             inside = words[at + 2 : closing(words, at + 1)]
-            macro = "DP_" if _is_pure(inside, tables) and _levels(inside) < MOST_NESTED else "DP_CALLED_"
-            made += [source[end:begin], macro + word.upper()]
-            end = stop
+            if _are_two(inside):
+                macro = "DP_" if _is_pure(inside, tables) and _levels(inside) < MOST_NESTED else "DP_CALLED_"
+                made += [source[end:begin], macro + word.upper()]
+                end = stop
     return "".join([*made, source[end:]])
 
 
@@ -54,24 +55,28 @@ def _is_call(words, at):
     return words[at + 1 : at + 2] == ["("] and not declared and before not in (".", "->")
 
 
-def _is_pure(inside, tables):
-    """Whether these tokens are two arguments of a macro, without side effects."""
+def _are_two(inside):
+    """Whether these tokens are two arguments of a macro: only round brackets hold commas together."""
     opened, commas = [], 0
-    for at, word in enumerate(inside):
-        if word in ("++", "--", "{") or ASSIGNMENT.match(word):
-            return False
-        if word == "(" and at and re.match(r"[A-Za-z_]", inside[at - 1]):
-            if inside[at - 1] not in tables and not PURE.fullmatch(inside[at - 1]):
-                return False
+    for word in inside:
         if word in CLOSING:
             opened.append(word)
         elif word in CLOSING.values():
             opened = opened[:-1]
-        elif word == ",":
-            commas += not opened
-            if opened and "(" not in opened:  # only round brackets hold an argument of a macro together
-                return False
+        elif word == "," and "(" not in opened:
+            commas += 1 if not opened else 2
     return commas == 1
+
+
+def _is_pure(inside, tables):
+    """Whether these tokens have no side effects."""
+    for at, word in enumerate(inside):
+        if word in ("++", "--", "{") or ASSIGNMENT.match(word):
+            return False
+        called = word == "(" and at and re.match(r"[A-Za-z_]", inside[at - 1])
+        if called and inside[at - 1] not in tables and not PURE.fullmatch(inside[at - 1]):
+            return False
+    return True
 
 
 def _levels(inside):
