@@ -1,7 +1,7 @@
 // dp/dp_math.h: arithmetic of traced equations. The first written of equals wins; whole division is Python's.
 
 // Compilers of some devices drop the sign of a negated int within two nested minima or maxima (the quirk "lost_minus" in
-// device.py). There, dp_apart adds a zero that they do not know. Launches have one dimension.
+// device.py). On them dp_apart adds 0 in a form that the compiler cannot fold: launches have one dimension.
 #ifdef CLGEOM_LOST_MINUS
 #define DP_APART(type, zero) __attribute__((overloadable)) inline type dp_apart(const type a) { return a zero; }
 #define DP_APARTS(type, zero)                                                               \
@@ -23,8 +23,8 @@ DP_APARTS(double, )
 #define dp_apart(a) (a)
 #endif
 
-// min and max of equations in C. Some compilers for CPUs call the built-in functions, one value at a time: those are
-// left to arguments with side effects.
+// min and max of equations in C. DP_MIN and DP_MAX are expressions, since some compilers for CPUs do not vectorise calls
+// of the built-in functions. DP_CALLED_* call these, for arguments with side effects.
 #define DP_MIN(x, y) dp_apart((y) < (x) ? (y) : (x))
 #define DP_MAX(x, y) dp_apart((x) < (y) ? (y) : (x))
 #define DP_CALLED_MIN(x, y) dp_apart(min(x, y))

@@ -368,6 +368,7 @@ def test_signs_in_nested_minima_and_maxima_in_c(session, first):
 HELPERS = """
 int next(int *k) { return *k += 1; }
 int low(int a, int b) { return max(min(a, b), -b); }
+int native_twice(int *k) { return *k *= 2; }
 """
 
 
@@ -377,6 +378,7 @@ int low(int a, int b) { return max(min(a, b), -b); }
     [
         ("int k = 0; int r = min(next(&k), 5); return 100 * k + r;", 101),
         ("int x = 64; int r = max(x >>= 1, 0); return 100 * x + r;", 3232),
+        ("int k = 3; int r = max(native_twice(&k), 0); return 100 * k + r;", 606),
         ("int x = 3; int r = min(5, x <<= 1); return 100 * x + r;", 605),
         ("int x = 3; int r = max(min(x += 2, 9), x ^ x); return 100 * x + r;", 505),
         ("return max /* of (both */ (min(4, 6), -(7)) + min // a line\n (1, 2);", 5),

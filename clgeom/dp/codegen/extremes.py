@@ -2,7 +2,7 @@
 
 ``DP_MIN`` and ``DP_MAX`` write an argument twice, so they stand for calls whose arguments have no side effects. The
 other calls keep the built-in function, within ``DP_CALLED_MIN`` and ``DP_CALLED_MAX``; a call whose arguments no macro
-takes, ``min((int[]){7, 2}[j], 5)``, stays as it is. Comments, literals and line numbers do so, too.
+takes, such as ``min((int[]){7, 2}[j], 5)``, is not changed. Comments, literals and line numbers are not, either.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from clgeom.dp.codegen.traps import ASSIGNMENT, CLOSING, closing, defined, token
 
 #: Levels of calls within calls that are written as macros: each level doubles the text.
 MOST_NESTED = 6
-#: Functions without side effects; those of traps note a fault once, however often they are called.
+#: Functions without side effects. Traps (dp_*) note only the first fault of a cell, so calling them twice does no harm.
 PURE = re.compile(
     r"M|D|min|max|dp_\w+|(?:convert|as)_\w+|sizeof|abs|abs_diff|clamp|select|mad24|mul24|mul_hi|mad_hi|hadd|rhadd|"
     r"(?:add|sub|mad)_sat|rotate|clz|popcount|sign|mix|step|isnan|isinf|isfinite|any|all|bitselect|upsample|"
@@ -32,17 +32,18 @@ def with_macros(source: str, tables=(), helpers: str = "") -> str:
     tables : collection of str
         Names of tables, whose elements ``c(i, j)`` look like calls.
     helpers : str
-        OpenCL C whose functions named min or max are left alone.
+        OpenCL C. Its functions may have side effects; those named min or max are left alone.
     """
     found = tokens(source)
     words = [word for word, _, _ in found]
-    own = {*tables, *defined([word for word, _, _ in tokens(helpers)])}
+    functions = defined([word for word, _, _ in tokens(helpers)])
     made, end = [], 0
     for at, (word, begin, stop) in enumerate(found):
-        if word in ("min", "max") and word not in own and _is_call(words, at):
+        if word in ("min", "max") and word not in functions and word not in tables and _is_call(words, at):
             inside = words[at + 2 : closing(words, at + 1)]
             if _are_two(inside):
-                macro = "DP_" if _is_pure(inside, tables) and _levels(inside) < MOST_NESTED else "DP_CALLED_"
+                pure = functions.isdisjoint(inside) and _is_pure(inside, tables)
+                macro = "DP_" if pure and _levels(inside) < MOST_NESTED else "DP_CALLED_"
                 made += [source[end:begin], macro + word.upper()]
                 end = stop
     return "".join([*made, source[end:]])
