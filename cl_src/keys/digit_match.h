@@ -7,8 +7,8 @@
 //   digits of the team   7 3 7 7 0 3 ..      digit match of lane 3: lanes 0, 2, 3 -> 1101b
 //   rank                 0 0 1 2 0 1 ..      = digits counted before + lower lanes of the match
 //
-// team_rank(digit, counts, masks, lane): counts[RADIX] are the team's digits so far, 0 at first, and are raised by
-// the highest lane of the match; masks[RADIX] is the team's scratch memory of the local version, 0 before and after.
+// team_rank(digit, counts, masks, lane): counts[RADIX] are the team's digits so far, or where the next of each goes, and
+// are raised by the highest lane of the match; masks[RADIX] is the team's scratch memory of the local version, 0 before and after.
 // Every work-item of the group calls it equally often.
 
 #if defined(CLGEOM_MATCH_local)
@@ -34,6 +34,19 @@ inline uint team_rank(uint digit, volatile local uint *counts, volatile local ui
 #define CLGEOM_MATCH_MASKS 0
 
 inline void team_sync(void) { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
+
+// Inclusive scan of a value of each lane.
+inline uint team_scan(uint sum, uint lane)
+{
+#pragma unroll
+    for (uint reach = 1; reach < LANES; reach *= 2) {
+        uint before;
+        asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(before) : "r"(sum), "r"(reach));
+        if (lane >= reach)
+            sum += before;
+    }
+    return sum;
+}
 
 inline uint team_match(uint digit)
 {

@@ -33,8 +33,6 @@ inline uint radix_digit(key_t bits, key_t flip, uint shift, uint mask)
 }
 
 #if CLGEOM_STORE == CLGEOM_STORE_ordered
-#define CLGEOM_BITS_T(width) CLGEOM_BITS_T_(width)   // expands `width` first
-#define CLGEOM_BITS_T_(width) bits##width##_t
 typedef CLGEOM_BITS_T(CLGEOM_STORED_BITS) stored_t;
 inline stored_t stored(key_t bits, key_t flip, uint drop) { return (stored_t)(ordered_key(bits, flip) >> drop); }
 #elif CLGEOM_STORE == CLGEOM_STORE_keys

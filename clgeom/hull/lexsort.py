@@ -10,7 +10,7 @@ from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.passes import digit_windows, means_of, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 
 #: Fewest points for which a survey of the varying bits of the keys pays before sorting.
@@ -146,7 +146,7 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
             keep_keys=keep_keys,
             windows=windows,
             special=False,
-            digit_match=digit_match_of(session),
+            means=means_of(session),
             prefix=prefix,
         )
     sorted_keys = Scratch(f"{prefix}_sorted", keys.dtype, n) if keep_keys else None

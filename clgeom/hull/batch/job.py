@@ -20,7 +20,7 @@ from clgeom.runtime.launch import allocate, as_array, fill, in_place, read, run,
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan
+from clgeom.sorting.radix.passes import digit_windows, means_of, radix_plan
 
 HULLS, EMIT, SIZES = "hull/batch/batch_hulls", "hull/batch/batch_emit", "hull/batch/batch_sizes"
 CUT, PIECES_OF, CROWDED = "hull/batch/batch_cut", "hull/batch/batch_pieces", "hull/batch/batch_crowded"
@@ -177,7 +177,7 @@ class Job:
             payload="index",
             keep_keys=False,
             windows=digit_windows(15),
-            digit_match=digit_match_of(self.session),
+            means=means_of(self.session),
             prefix="batch",
         )
         result = run(self.session, plan, classes=self.classes)

@@ -1,11 +1,14 @@
 """Plans of a radix sort of keys on the device, pass by pass. Pure: making a plan needs no device.
 
-Least significant digit first, reduce-then-scan, OpenCL 1.2; no work-group waits for another::
+Least significant digit first, OpenCL 1.2::
 
     keys ──radix_survey──> which bits vary            one read; constant digits are skipped
          ┌ radix_count    digits per group and digit  ┐
-         │ radix_spine    where each of them begins   │ once per digit of 8 bits
+         │ radix_spine    where each of them begins   │ once per digit of 8 bits: reduce-then-scan
          └ radix_scatter  moves keys and payloads     ┘
+
+No work-group waits for another. Where a chained scan was measured to be faster, the passes are those of
+`clgeom.sorting.radix.onesweep`, a launch each.
 
 Keys are sorted by their ordered keys, unsigned integers (``cl_src/keys/key_order.h``) in which -0.0 equals +0.0 and all
 NaNs are equal and last; the original bits move. If the caller needs no sorted keys, the passes store ordered keys
@@ -97,7 +100,7 @@ def radix_plan(
     descending=False,
     windows=None,
     special=True,
-    digit_match="local",
+    means=None,
     prefix="radix",
 ):
     """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
@@ -122,8 +125,8 @@ def radix_plan(
         (shift, bits) of the digits to sort by, lowest first, from `digit_windows`; all by default.
     special : bool
         False when it is known that no float key is -0.0 or NaN, so that digits can be turned back into keys.
-    digit_match : {"local", "ballot", "match"}
-        See `digit_match_of`. Never changes the result.
+    means : Means, optional
+        See `means_of`; by default those that every device has. Never changes the result.
     prefix : str
         Prefix of the names of scratch memory; plans that run together need different ones.
 
@@ -155,15 +158,18 @@ def radix_plan(
         # the same memory with the narrow type, for passes before the last: only the last one widens
         room = payload_out.nbytes // payload_spare.dtype.itemsize
         payload_narrow = replace(payload_out, dtype=number, count=room)
-    passes = _passes(order, windows or ((0, 0),), keep_keys, special)
-    steps, source = [], (keys, payload)
+    windows, means = windows or ((0, 0),), means or Means()
+    passes, moves, source = _passes(order, windows, keep_keys, special), [], (keys, payload)
     for left, one in zip(reversed(range(len(passes))), passes):
         if left % 2:
             target = keys_spare, payload_spare
         else:
             target = keys_out, payload_narrow if left else payload_out
-        steps += _launches(profile, n, order, one, source, target, digit_match, prefix)
+        moves.append((one, source, target))
         source = target
+    steps = _chained(profile, keys, n, order, windows, moves, means, prefix) if means.scan == "chain" else None
+    if steps is None:
+        steps = [step for move in moves for step in _launches(profile, n, order, *move, means, prefix)]
     return Plan(*steps), keys_out if keep_keys else None, payload_out
 
 
@@ -212,29 +218,25 @@ def _passes(order, windows, keep_keys, special) -> list[_Pass]:
     return passes
 
 
-def _launches(profile, n, order, one, source, target, digit_match, prefix) -> list[Step]:
+def _launches(profile, n, order, one, source, target, means, prefix) -> list[Step]:
     """The three launches of a pass, from one (keys, payload) pair of buffers to another."""
-    (keys, payload), (keys_to, payload_to) = source, target
-    stored = np.dtype(f"uint{one.bits}")
-    moved = payload_parameters(payload, payload_to)
-    count = select(profile, "sorting/radix/radix_count", stored, n)
-    spine = select(profile, "sorting/radix/radix_spine", stored, n)
-    scatter = _scatter_policy(profile, stored, n, max(one.bits, moved["payload_bits"] if payload_to else 0))
+    keys, move = source[0], _Move(order, one, source, target)
+    count = select(profile, "sorting/radix/radix_count", move.read, n)
+    spine = select(profile, "sorting/radix/radix_spine", move.read, n)
+    scatter = select(profile, "sorting/radix/radix_scatter", move.read, n)
+    if scatter.variant != "serial":
+        scatter = tile_policy(profile, scatter, move.widest_bits)
     groups, share = shares(scatter, n, profile)
     counts = Scratch(f"{prefix}_counts_of_{groups}", np.uint32, RADIX * groups)
     totals = Scratch(f"{prefix}_totals", np.uint32, RADIX)
     size, digit = (np.uint32(n), np.uint32(share)), (np.uint32(one.shift), np.uint32((1 << one.width) - 1))
-    reading = {"key_bits": one.bits, "radix_bits": RADIX_BITS}
-    stores, back, carries = one.store != "none", one.store == "keys", moved["payload"] == "carry"
-    bits = one.bits + stores * one.stored_bits + carries * moved["payload_bits"]
-    bits += moved["payload_out_bits"] if payload_to else 0
     return [
         Step(
             "sorting/radix/radix_count",
             count,
-            (keys, *size, stored.type(one.flip), *digit, counts),
+            (keys, *size, move.read.type(one.flip), *digit, counts),
             groups,
-            {**reading, "key_float": int(one.floating)},
+            {"key_bits": one.bits, "radix_bits": RADIX_BITS, "key_float": int(one.floating)},
             bytes_moved=n * one.bits // 8,
         ),
         Step(
@@ -247,31 +249,103 @@ def _launches(profile, n, order, one, source, target, digit_match, prefix) -> li
         Step(
             "sorting/radix/radix_scatter",
             scatter,
-            (
-                keys,
-                *([payload] if carries else []),
-                *size,
-                stored.type(order.flip if back else one.flip),
-                *digit,
-                np.uint32(one.drop),
-                counts,
-                totals,
-                *([keys_to] if stores else []),
-                *([payload_to] if payload_to else []),
-            ),
+            (*move.inputs, *size, *move.digit, counts, totals, *move.outputs),
             groups,
-            {
-                **reading,
-                **moved,
-                "key_float": int(one.floating or back),
-                "load": "ordered" if back else "keys",
-                "store": one.store,
-                "stored_bits": one.stored_bits,
-                "digit_match": "local" if scatter.wg_size < 32 else digit_match,
-            },
-            bytes_moved=n * bits // 8,
+            move.parameters(scatter, means),
+            bytes_moved=n * move.bits // 8,
         ),
     ]
+
+
+def _chained(profile, keys, n, order, windows, moves, means, prefix) -> list[Step] | None:
+    """The launches of all passes where each is one; None where these cannot be."""
+    kernel, count = "sorting/radix/radix_onesweep", len(moves)
+    copies = min(8, 1 << (min(profile.local_mem_bytes, 32 << 10) // (4 * RADIX * count)).bit_length() - 1)
+    if n > MOST_CHAINED or not copies:
+        return None
+    shapes = []
+    for one, source, target in moves:
+        move = _Move(order, one, source, target)
+        shapes.append((move, tile_policy(profile, select(profile, kernel, move.read, n), move.widest_bits)))
+    cells = RADIX * max(ceil_div(n, policy.tile) for _, policy in shapes)
+    chain = Scratch(f"{prefix}_chain_of_{cells}_{count}", np.uint32, count * (RADIX + 1) + 2 * cells)
+    clear = Step.over(
+        profile,
+        "primitives/clear_words",
+        (chain, np.uint64(chain.count - cells)),
+        chain.count - cells,
+        bytes_moved=4 * (chain.count - cells),
+    )
+    digits = select(profile, "sorting/radix/radix_digits", order.dtype, n)
+    groups, share = shares(digits, n, profile)
+    shifts, masks = (
+        np.uint64(sum(one << 8 * at for at, one in enumerate(row)))
+        for row in zip(*((shift, (1 << width) - 1) for shift, width in windows))
+    )
+    counted = Step(
+        "sorting/radix/radix_digits",
+        digits,
+        (keys, np.uint32(n), np.uint32(share), order.flip, shifts, masks, chain),
+        groups,
+        {**order.options(), "passes": count, "copies": copies, "radix_bits": RADIX_BITS},
+        bytes_moved=n * order.dtype.itemsize,
+    )
+    return [
+        clear,
+        counted,
+        *(
+            Step(
+                kernel,
+                policy,
+                (
+                    *move.inputs,
+                    np.uint32(n),
+                    *move.digit,
+                    *(chain, np.uint32(at), np.uint32(count), np.uint32(cells)),
+                    *move.outputs,
+                ),
+                ceil_div(n, policy.tile),
+                move.parameters(policy, means) | {"looks": means.looks, "silent": means.silent},
+                bytes_moved=n * move.bits // 8,
+            )
+            for at, (move, policy) in enumerate(shapes)
+        ),
+    ]
+
+
+class _Move:
+    """What a pass moves: from one (keys, payload) pair of buffers to another, for the arguments of its kernel."""
+
+    def __init__(self, order, one, source, target):
+        (keys, payload), (keys_to, payload_to) = source, target
+        self.one, self.read = one, np.dtype(f"uint{one.bits}")
+        self.payload = payload_parameters(payload, payload_to)
+        stores, self.back, carries = one.store != "none", one.store == "keys", self.payload["payload"] == "carry"
+        flip = order.flip if self.back else one.flip
+        self.digit = (
+            self.read.type(flip),
+            np.uint32(one.shift),
+            np.uint32((1 << one.width) - 1),
+            np.uint32(one.drop),
+        )
+        self.inputs = (keys, payload) if carries else (keys,)
+        self.outputs = (*([keys_to] if stores else []), *([payload_to] if payload_to else []))
+        self.widest_bits = max(one.bits, self.payload["payload_bits"] if payload_to else 0)
+        self.bits = one.bits + stores * one.stored_bits + carries * self.payload["payload_bits"]
+        self.bits += self.payload["payload_out_bits"] if payload_to else 0
+
+    def parameters(self, policy, means) -> dict:
+        """Template parameters of the kernel that moves."""
+        return {
+            "key_bits": self.one.bits,
+            "radix_bits": RADIX_BITS,
+            **self.payload,
+            "key_float": int(self.one.floating or self.back),
+            "load": "ordered" if self.back else "keys",
+            "store": self.one.store,
+            "stored_bits": self.one.stored_bits,
+            "digit_match": "local" if policy.wg_size < 32 else means.digit_match,
+        }
 
 
 def payload_parameters(payload, payload_to) -> dict:
@@ -291,20 +365,17 @@ def shares(policy, n, profile):
     return ceil_div(n, share), share
 
 
-def _scatter_policy(profile, dtype, n, widest_bits):
-    """The scatter's policy for keys or payloads of so many bits.
+def tile_policy(profile, policy, widest_bits):
+    """The policy of a kernel that orders tiles in local memory, for keys or payloads of so many bits.
 
     The table's items have 4 bytes. A work-item takes fewer wider items, and fewer where local memory is small.
     """
 
     def too_large(p):
         teams = max(p.wg_size // 32, 1)
-        needed = max(teams * RADIX * 8, p.tile * widest_bits // 8) + 4 * RADIX * 4
+        needed = max(teams * RADIX * 8, p.tile * widest_bits // 8) + 5 * RADIX * 4 + 16
         return needed > profile.local_mem_bytes
 
-    policy = select(profile, "sorting/radix/radix_scatter", dtype, n)
-    if policy.variant == "serial":
-        return policy
     policy = replace(policy, items_per_thread=max(policy.items_per_thread * 32 // max(widest_bits, 32), 1))
     while too_large(policy) and policy.items_per_thread > 1:
         policy = replace(policy, items_per_thread=policy.items_per_thread // 2)
@@ -313,14 +384,44 @@ def _scatter_policy(profile, dtype, n, widest_bits):
     return policy
 
 
-# How work-items find equal digits ---------------------------------------------------------------------------------
+# What passes are made of -------------------------------------------------------------------------------------------
 
 
-def digit_match_of(session) -> str:
-    """How work-items of a team find equal digits: "ballot" where PTX votes compile, else "local"."""
+@dataclass(frozen=True)
+class Means:
+    """What the passes of a device are made of; no choice changes a result.
+
+    Parameters
+    ----------
+    digit_match : {"local", "ballot", "match"}
+        How work-items of a team find equal digits (``cl_src/keys/digit_match.h``).
+    scan : {"reduce", "chain"}
+        "reduce": three launches a pass, reduce-then-scan. "chain": one, a chained scan (``cl_src/keys/radix_chain.h``).
+    looks : int, at least 1
+        How often a group looks at the word of a tile that has told nothing, before it counts the tile's digits itself.
+    silent : int
+        In tests every how many tiles one tells nothing, as if its group had stalled; 0 for none.
+    """
+
+    digit_match: str = "local"
+    scan: str = "reduce"
+    looks: int = 256
+    silent: int = 0
+
+
+#: Runtimes for whose devices a chained scan was measured to be faster.
+CHAINED = ("nvidia",)
+#: Most keys of a chained scan: its counts have 30 bits.
+MOST_CHAINED = (1 << 30) - 1
+
+
+def means_of(session) -> Means:
+    """The means of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
     if select(session.profile, "sorting/radix/radix_scatter").variant == "serial" or session.shuffle != "ptx":
-        return "local"
-    return _ballot_or_local(session)
+        return Means()
+    match = _ballot_or_local(session)
+    chained = match == "ballot" and session.profile.runtime in CHAINED
+    return Means(match, "chain" if chained else "reduce")
 
 
 @functools.lru_cache(maxsize=64)

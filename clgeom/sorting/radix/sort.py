@@ -23,7 +23,7 @@ from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDAr
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.passes import digit_match_of, digit_windows, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.passes import digit_windows, means_of, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
@@ -290,7 +290,7 @@ def _run(call, moved, buffers):
     plan, found = survey_plan(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
-    windows, digit_match = digit_windows(varying), digit_match_of(session)
+    windows, means = digit_windows(varying), means_of(session)
     if segments is None:
         plan, _, _ = radix_plan(
             device,
@@ -300,13 +300,13 @@ def _run(call, moved, buffers):
             descending=order.descending,
             windows=windows if descents else (),
             special=special,
-            digit_match=digit_match,
+            means=means,
             keep_keys=moved["keys_out"] is not None,
             **moved,
         )
     else:
         plan = large_segments_plan(
-            device, keys, n, order, windows=windows, segments=segments, digit_match=digit_match, **moved
+            device, keys, n, order, windows=windows, segments=segments, means=means, **moved
         )
     return run(session, plan, **buffers)
 

@@ -29,19 +29,12 @@
 #define TILE (WG_SIZE * ITEMS)
 #define CLGEOM_MATCH_${digit_match} 1
 #include "keys/digit_match.h"
-#include "group/scan.h"
-GROUP_SCAN(group_scan_sums, local, uint, GROUP_SUM)
 #include "keys/radix_tile.h"
-% if payload:
-typedef bits${payload_bits}_t payload_t;
-typedef bits${payload_out_bits}_t payload_out_t;
-typedef ${"payload_t" if payload == "carry" else "uint"} held_t;   // a payload in local memory
-% endif
-
-// One piece of local memory, first for the teams' counts (and masks), then for the tile's keys, then for its payloads.
-#define ARENA_COUNTS (TEAMS * RADIX * (CLGEOM_MATCH_MASKS ? 8 : 4))
-#define ARENA_KEYS (TILE * ${max(key_bits, payload_bits if payload == "carry" else 32 if payload else 0) // 8})
-#define ARENA_BYTES (ARENA_COUNTS > ARENA_KEYS ? ARENA_COUNTS : ARENA_KEYS)
+#define CLGEOM_STORES ${int(store != "none")}
+#define CLGEOM_PAYLOAD CLGEOM_PAYLOAD_${payload or "none"}
+#define CLGEOM_PAYLOAD_BITS ${payload_bits}
+#define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
+#include "keys/radix_move.h"
 
 // next[d]: where the group's first key of digit d goes.
 inline void first_indices(local uint *next, local uint *cells, global const uint *counts, global const uint *totals,
@@ -49,51 +42,20 @@ inline void first_indices(local uint *next, local uint *cells, global const uint
 {
     for (uint d = lid; d < RADIX; d += WG_SIZE)
         cells[d] = totals[d];
-    const uint at = group_scan_sums(cells, RADIX, lid);
+    const uint at = scan_digits(cells, lid);
     for (uint d = lid; d < RADIX; d += WG_SIZE)
         next[d] = (d ? cells[at + d - 1] : 0) + counts[d * get_num_groups(0) + get_group_id(0)];
 }
 
-// to[k]: where item k * WG_SIZE + lid of the ordered tile goes.
-inline void scatter_keys(local const key_t *tile_keys, uint count, key_t flip, uint shift, uint mask,
-                         local const uint *from_tile, uint *to, uint lid\
-% if store != "none":
-, uint drop, global stored_t *keys_out\
-% endif
-)
+// from_tile[d]: what to add to an index in the tile for that in the output. next[d] moves on by the tile's keys.
+inline void next_indices(local const uint *starts, local uint *next, local uint *from_tile, uint lid)
 {
-    EACH_ITEM(k) {
-        const uint i = k * WG_SIZE + lid;
-        const key_t bits = tile_keys[i];
-        to[k] = from_tile[radix_digit(bits, flip, shift, mask)] + i;
-% if store != "none":
-        if (i < count)
-            keys_out[to[k]] = stored(bits, flip, drop);
-% endif
+    for (uint d = lid; d < RADIX; d += WG_SIZE) {
+        from_tile[d] = next[d] - starts[d];
+        next[d] += (d + 1 < RADIX ? starts[d + 1] : TILE) - starts[d];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-% if payload:
-// Payloads take the way of their keys: index[k] in local memory, then to[k].
-inline void scatter_payload(${"global const payload_t *payload" if payload == "carry" else "uint base"}, uint count,
-                            const uint *index, const uint *to, local held_t *tile_payload,
-                            global payload_out_t *out, uint lid)
-{
-    EACH_ITEM(k) {
-        const uint i = item_index(lid, k);
-        tile_payload[index[k]] = ${"i < count ? payload[i] : (payload_t)0" if payload == "carry" else "base + i"};
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    EACH_ITEM(k) {
-        const uint i = k * WG_SIZE + lid;
-        if (i < count)
-            out[to[k]] = tile_payload[i];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-% endif
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void radix_scatter(global const key_t *keys,
 % if payload == "carry":
@@ -115,22 +77,24 @@ void radix_scatter(global const key_t *keys,
     volatile local uint *team_counts = (volatile local uint *)arena;
     volatile local uint *team_masks = team_counts + (CLGEOM_MATCH_MASKS ? TEAMS * RADIX : 0);
     local key_t *tile_keys = (local key_t *)arena;
-    local uint next[RADIX], from_tile[RADIX], cells[2 * RADIX];
+    local uint next[RADIX], starts[RADIX], from_tile[RADIX], cells[2 * RADIX];
 
     first_indices(next, cells, counts, totals, lid);
     for (uint base = begin; base < end; base += TILE) {
         const uint count = min(end - base, (uint)TILE);
         key_t mine[ITEMS];
         uint index[ITEMS], to[ITEMS];
-        load_keys(keys + base, count, mine, lid);
-        rank_keys(mine, count, flip, shift, mask, team_counts, team_masks, index, lid);
-        scan_digits(team_counts, cells, next, from_tile, lid);
-        order_keys(mine, index, team_counts, tile_keys, lid);
-        scatter_keys(tile_keys, count, flip, shift, mask, from_tile, to, lid\
-${"" if store == "none" else ", drop, keys_out"});
+        load_keys(keys + base, count, flip, mine, lid);
+        count_digits(mine, flip, shift, mask, team_counts, lid);
+        total_digits(team_counts, cells, lid);
+        start_digits(team_counts, cells, starts, lid);
+        next_indices(starts, next, from_tile, lid);
+        order_keys(mine, flip, shift, mask, team_counts, team_masks, index, tile_keys, lid);
+        scatter_keys(tile_keys, count, flip, shift, mask, from_tile, to, drop,
+                     ${"0" if store == "none" else "keys_out"}, lid);
 % if payload:
-        scatter_payload(${"payload + base" if payload == "carry" else "base"}, count, index, to,
-                        (local held_t *)arena, payload_out, lid);
+        scatter_payload(${"payload" if payload == "carry" else "0"}, base, count, index, to, (local held_t *)arena,
+                        payload_out, lid);
 % endif
     }
 }
