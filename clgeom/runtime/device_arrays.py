@@ -66,12 +66,16 @@ def fetched(array) -> np.ndarray:
 
 
 def complete(session, array) -> None:
-    """Wait for the array's own queue, unless that is the session's queue."""
+    """Let what the session's queue runs next come after all that fills the array: its own queue, and its events."""
+    import pyopencl as cl
+
     with failures(session.device, "fill the array that was given"):
+        events = list(array.events)
         if array.queue is not None and array.queue != session.queue:
-            array.queue.finish()
-        for event in array.events:
-            event.wait()
+            events.append(cl.enqueue_marker(array.queue))
+            array.queue.flush()
+        if events:
+            cl.enqueue_barrier(session.queue, wait_for=events)
 
 
 def buffer_of(array):

@@ -277,6 +277,19 @@ def finish(session, queue=None) -> None:
         (queue or session.queue).finish()
 
 
+def precede(session, queue) -> None:
+    """Let what another queue runs next come after the session's commands; without a queue, wait for them."""
+    import pyopencl as cl
+
+    if queue is None:
+        finish(session)
+    elif queue != session.queue:
+        with failures(session.device, "end what was launched"):
+            marker = cl.enqueue_marker(session.queue)
+            session.queue.flush()  # else the other queue might wait for commands that never begin
+            cl.enqueue_barrier(queue, wait_for=[marker])
+
+
 def settle(queue) -> None:
     """Wait for the queue after an error, so that nothing still runs when the caller goes on."""
     import pyopencl as cl
@@ -289,10 +302,13 @@ def settle(queue) -> None:
 
 
 def as_array(session, buffer, shape, dtype, *, queue=None):
-    """A pool buffer as an array for the caller: complete, and on the caller's queue if one is given."""
+    """A pool buffer as an array for the caller, on the caller's queue: what that runs next comes after our commands.
+
+    Without a queue the array is complete, and on the session's queue.
+    """
     import pyopencl.array as cl_array
 
-    finish(session)
+    precede(session, queue)
     queue = queue or session.queue
     session.pool.hold(buffer, queue)
     return cl_array.Array(queue, shape, dtype, data=buffer)

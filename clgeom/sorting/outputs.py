@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.device_arrays import complete, is_device_array, share_memory
-from clgeom.runtime.launch import allocate, as_array, copy, finish, in_place, read, show_host
+from clgeom.runtime.launch import allocate, as_array, copy, in_place, precede, read, show_host
 
 #: Most candidates that `numpy.shares_memory` tries for overlapping entries.
 MOST_WORK = 1_000_000
@@ -31,7 +31,7 @@ class Output:
         self.on_device = is_device_array(sources[0])
         self.host = self.buffer = None
         if self.on_device:
-            self.queue = next((s.queue for s in sources if s.queue is not None), session.queue)
+            self.queues = [s.queue for s in sources]
             if out is not None:
                 complete(session, out)
             usable = out is not None and not out.offset and not any(share_memory(out, s) for s in sources)
@@ -59,11 +59,14 @@ class Output:
         return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
 
     def _on_device(self):
+        for queue in dict.fromkeys(self.queues):  # the sources may change only after the commands that read them
+            precede(self.session, queue)
         if self.out is None:
-            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=self.queue)
+            queue = next(filter(None, self.queues), self.session.queue)
+            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=queue)
         if self.n and self.buffer is not self.out.base_data:
             copy(self.session, self.buffer, self.out.base_data, self.out.nbytes, at=self.out.offset)
-        finish(self.session)  # the array's own queue may be another
+        precede(self.session, self.out.queue)
         return self.out
 
 

@@ -10,6 +10,7 @@ Other algorithms on the device also use the plans of these modules.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -19,6 +20,7 @@ from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Phase, Scratch
+from clgeom.runtime.tuning import overridden
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
@@ -26,6 +28,8 @@ from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.passes import digit_windows, means_of, radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
+#: From so many keys on, a survey of the keys, which the host waits for, costs less than passes that change nothing.
+SURVEYED_FROM = 1 << 20
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
 
@@ -287,28 +291,48 @@ def _run(call, moved, buffers):
             device, keys, n, order, significant=call.significant, segments=segments, longest=longest, **moved
         )
         return run(session, plan, **buffers)
+    means = means_of(session)
+    if segments is None and means.scan == "chain" and n < SURVEYED_FROM:
+        return run(session, _whole_plan(device, keys, n, order, call.significant, means, tuple(moved.items())), **buffers)
     plan, found = survey_plan(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
-    windows, means = digit_windows(varying), means_of(session)
+    windows = digit_windows(varying)
     if segments is None:
-        plan, _, _ = radix_plan(
-            device,
-            keys,
-            n,
-            order.dtype,
-            descending=order.descending,
-            windows=windows if descents else (),
-            special=special,
-            means=means,
-            keep_keys=moved["keys_out"] is not None,
-            **moved,
-        )
+        plan = _keys_plan(device, keys, n, order, windows if descents else (), special, means, moved)
     else:
-        plan = large_segments_plan(
-            device, keys, n, order, windows=windows, segments=segments, means=means, **moved
-        )
+        plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
     return run(session, plan, **buffers)
+
+
+def _keys_plan(device, keys, n, order, windows, special, means, moved):
+    """Plan that sorts all keys by these digits."""
+    plan, _, _ = radix_plan(
+        device,
+        keys,
+        n,
+        order.dtype,
+        descending=order.descending,
+        windows=windows,
+        special=special,
+        means=means,
+        keep_keys=moved["keys_out"] is not None,
+        **moved,
+    )
+    return plan
+
+
+def _whole_plan(device, keys, n, order, significant, means, moved):
+    """Plan that sorts all keys by all digits, without a survey; made once for each size."""
+    make = _keys_plan_of if overridden() else _remembered_plan
+    return make(device, keys, n, order, int(significant), means, moved)
+
+
+def _keys_plan_of(device, keys, n, order, significant, means, moved):
+    return _keys_plan(device, keys, n, order, digit_windows(significant), True, means, dict(moved))
+
+
+_remembered_plan = functools.lru_cache(maxsize=256)(_keys_plan_of)
 
 
 # In chunks --------------------------------------------------------------------------------------------------------
