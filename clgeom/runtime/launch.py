@@ -301,15 +301,16 @@ def settle(queue) -> None:
 # Arrays of pyopencl ---------------------------------------------------------------------------------------------
 
 
-def as_array(session, buffer, shape, dtype, *, queue=None):
-    """A pool buffer as an array for the caller, on the caller's queue: what that runs next comes after our commands.
+def as_array(session, buffer, shape, dtype, *, queue=None, wait=True):
+    """A pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
 
-    Without a queue the array is complete, and on the session's queue.
+    It need not `wait` where no command reads memory of the host, which might go before it runs: what the caller's queue
+    runs next comes after our commands.
     """
     import pyopencl.array as cl_array
 
-    precede(session, queue)
     queue = queue or session.queue
+    precede(session, None if wait else queue)
     session.pool.hold(buffer, queue)
     return cl_array.Array(queue, shape, dtype, data=buffer)
 

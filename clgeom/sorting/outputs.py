@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.device_arrays import complete, is_device_array, share_memory
-from clgeom.runtime.launch import allocate, as_array, copy, in_place, precede, read, show_host
+from clgeom.runtime.launch import allocate, as_array, copy, finish, in_place, precede, read, show_host
 
 #: Most candidates that `numpy.shares_memory` tries for overlapping entries.
 MOST_WORK = 1_000_000
@@ -24,10 +24,13 @@ class Output:
     out : ndarray or pyopencl.array.Array, optional
         Array for the results: on the device if the sources are, else on the host, there in any byte order. Kernels
         write to it directly if it shares no memory with the sources, on CPU devices also to NumPy arrays.
+    wait : bool
+        Whether results on the device must be complete before they are given to the caller, since kernels read memory of
+        the host. Else queues wait for each other.
     """
 
-    def __init__(self, session, dtype, n, sources, out=None):
-        self.session, self.dtype, self.n, self.out = session, np.dtype(dtype), n, out
+    def __init__(self, session, dtype, n, sources, out=None, *, wait=True):
+        self.session, self.dtype, self.n, self.out, self.wait = session, np.dtype(dtype), n, out, wait
         self.on_device = is_device_array(sources[0])
         self.host = self.buffer = None
         if self.on_device:
@@ -59,11 +62,13 @@ class Output:
         return into(self.out, read(self.session, self.buffer, self.dtype, self.n))
 
     def _on_device(self):
+        if self.wait:
+            finish(self.session)
         for queue in dict.fromkeys(self.queues):  # the sources may change only after the commands that read them
             precede(self.session, queue)
         if self.out is None:
             queue = next(filter(None, self.queues), self.session.queue)
-            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=queue)
+            return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=queue, wait=False)
         if self.n and self.buffer is not self.out.base_data:
             copy(self.session, self.buffer, self.out.base_data, self.out.nbytes, at=self.out.offset)
         precede(self.session, self.out.queue)

@@ -254,10 +254,10 @@ def _outputs(call):
     if call.values is not None:
         sources.append(call.values)
     if call.caller != "argsort":
-        keys_out = Output(call.session, call.order.dtype, call.n, sources, call.outs[0])
+        keys_out = Output(call.session, call.order.dtype, call.n, sources, call.outs[0], wait=call.offsets is not None)
     if call.payload_type is not None:
         out = None if call.picks else call.outs[1]
-        payload_out = Output(call.session, call.payload_type, call.n, sources, out)
+        payload_out = Output(call.session, call.payload_type, call.n, sources, out, wait=call.offsets is not None)
     return keys_out, payload_out
 
 
