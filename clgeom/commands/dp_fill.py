@@ -46,7 +46,6 @@ def fill_command(spec, keep, check, output, device, as_json):
     """
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.filling import fill
-    from clgeom.dp.table.table import LESS_MEMORY
     from clgeom.io.atomic import check_outputs
     from clgeom.runtime.device import as_session
 
@@ -73,7 +72,9 @@ def fill_command(spec, keep, check, output, device, as_json):
                 fill, equation, shape, values=parameters, **options, pattern=pattern, device=session, **watch
             )
         except DeviceLimit as error:
-            raise DeviceLimit(str(error).replace(LESS_MEMORY, "--keep last or --keep corner needs less")) from error
+            if not error.remedy:
+                raise
+            raise DeviceLimit(error.facts, "--keep last or --keep corner needs less") from error
     values = {
         "table": lambda: table.numpy(),
         "last": lambda: table.last,
