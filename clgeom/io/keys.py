@@ -16,7 +16,7 @@ from clgeom.io.tables import line_of_row, read_blocks
 from clgeom.runtime.messages import listed
 
 OUTPUTS = (".npy", ".csv", ".txt")
-#: Numbers that are written at once.
+#: Numbers that are written at a time.
 AT_ONCE = 1 << 16
 
 
@@ -138,8 +138,8 @@ def _of_array(path, values, column) -> np.ndarray:
 def write_numbers(path, keys, *, progress=None) -> None:
     """Write numbers to a .npy file, or one a line to a .csv or .txt file; whole or not at all.
 
-    With every bit: text has as many digits as tell each number of its type from the others. NaN is "nan" there.
-    ``progress(written, in_all)`` is called now and then, if given.
+    No bit is lost: text has as many digits as distinguish all numbers of the type. NaN is "nan". ``progress(written,
+    in_all)`` is called now and then, if given.
     """
     with replacing(path) as file:
         if Path(path).suffix.lower() == ".npy":
