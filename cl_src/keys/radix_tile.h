@@ -1,14 +1,14 @@
-// keys/radix_tile.h: a tile of a radix pass: its keys in order by one digit in local memory, equal digits as they came.
+// keys/radix_tile.h: a tile of a radix pass: a stable sort of its keys by one digit in local memory.
 //
 //   load_keys     a team of LANES work-items takes LANES * ITEMS keys in a row, item k of lane l is key k * LANES + l
-//   rank_keys     the counts of every team and digit, and each key's rank within its own (keys/digit_match.h)
-//   scan_digits   over (digit, team): where they begin in the tile
-//   order_keys    keys to their indices in local memory
+//   rank_keys     counts for every team and digit, and the rank of each key among its own (keys/digit_match.h)
+//   scan_digits   scans the counts over (digit, team): the first index of each in the tile
+//   order_keys    moves keys to their indices in local memory
 //
 // After keys/radix_digit.h and keys/digit_match.h. The includer has WG_SIZE, ITEMS of a work-item, LANES, TEAMS, RADIX, and
 // group_scan_sums(cells, count, lid), a GROUP_SCAN of local uints. Every work-item of the group calls all of these.
 
-// Arrays of ITEMS stay in registers only where their loops are unrolled; with barriers inside that costs more.
+// Arrays of ITEMS stay in registers only if their loops are unrolled. Unrolling loops with barriers costs more than it saves.
 #if CLGEOM_MATCH_MASKS
 #define EACH_ITEM(k) for (uint k = 0; k < ITEMS; ++k)
 #else
@@ -42,8 +42,8 @@ inline void rank_keys(const key_t *mine, uint count, key_t flip, uint shift, uin
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// The teams' counts become where they begin in the tile. from_tile[d]: what to add to an index in the tile for that in
-// the output; next[d] moves on by the tile's keys.
+// Replaces the counts of the teams by their first indices in the tile. from_tile[d] is the difference between an index in
+// the output and in the tile; next[d] advances by the tile's keys.
 inline void scan_digits(volatile local uint *team_counts, local uint *cells, local uint *next, local uint *from_tile,
                         uint lid)
 {
@@ -68,7 +68,7 @@ inline void scan_digits(volatile local uint *team_counts, local uint *cells, loc
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// index[k], digit << 16 | rank until now, becomes the index in the ordered tile. tile_keys may be the memory of the
+// Replaces index[k], which is digit << 16 | rank, by the index in the ordered tile. tile_keys may be the memory of the
 // counts.
 inline void order_keys(const key_t *mine, uint *index, volatile local const uint *team_counts, local key_t *tile_keys,
                        uint lid)

@@ -1,6 +1,6 @@
 <%page args="key_bits=32, key_float=0, load='keys', store='same', stored_bits=32, payload='', payload_bits=32, payload_out_bits=32, digit_match='local', radix_bits=8, variant='group', wg_size=256, items_per_thread=16"/>\
-// radix_scatter: every key, and its payload, to its index by one digit; equal digits stay in order (third launch of a
-// radix pass).
+// radix_scatter: moves every key and its payload to its index by one digit; equal digits keep their order (third launch of
+// a radix pass).
 //
 //   keys    | share of group 0: tile, tile .. | share of group 1 | .. |
 //   counts  [ digit 0: group 0, group 1 .. | digit 1: .. ]   as radix_spine leaves them
@@ -8,7 +8,7 @@
 //
 // A tile is ordered by digit in local memory first (keys/radix_tile.h), so that the writes of a digit are neighbours.
 //
-// load    keys: as they came; ordered: ordered keys stored by an earlier pass
+// load    keys: unchanged keys; ordered: ordered keys stored by an earlier pass
 // store   same: as loaded; ordered: the ordered key from bit `drop` on, in stored_bits; keys: of the ordered keys; none
 // payload '': none; index: the key's number; carry: moved with the key
 // Reads n keys and payloads, writes as many.
@@ -43,7 +43,7 @@ typedef ${"payload_t" if payload == "carry" else "uint"} held_t;   // a payload 
 #define ARENA_KEYS (TILE * ${max(key_bits, payload_bits if payload == "carry" else 32 if payload else 0) // 8})
 #define ARENA_BYTES (ARENA_COUNTS > ARENA_KEYS ? ARENA_COUNTS : ARENA_KEYS)
 
-// next[d]: where the group's first key of digit d goes.
+// next[d]: the destination of the group's first key of digit d.
 inline void first_indices(local uint *next, local uint *cells, global const uint *counts, global const uint *totals,
                           uint lid)
 {
@@ -54,7 +54,7 @@ inline void first_indices(local uint *next, local uint *cells, global const uint
         next[d] = (d ? cells[at + d - 1] : 0) + counts[d * get_num_groups(0) + get_group_id(0)];
 }
 
-// to[k]: where item k * WG_SIZE + lid of the ordered tile goes.
+// to[k]: the destination of item k * WG_SIZE + lid of the ordered tile.
 inline void scatter_keys(local const key_t *tile_keys, uint count, key_t flip, uint shift, uint mask,
                          local const uint *from_tile, uint *to, uint lid\
 % if store != "none":
@@ -75,7 +75,7 @@ inline void scatter_keys(local const key_t *tile_keys, uint count, key_t flip, u
 }
 
 % if payload:
-// Payloads take the way of their keys: index[k] in local memory, then to[k].
+// Payloads move as their keys do: to index[k] in local memory, then to to[k].
 inline void scatter_payload(${"global const payload_t *payload" if payload == "carry" else "uint base"}, uint count,
                             const uint *index, const uint *to, local held_t *tile_payload,
                             global payload_out_t *out, uint lid)
