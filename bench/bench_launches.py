@@ -40,7 +40,7 @@ def keys(n, dtype=np.float32):
 
 def dp_calls():
     """Calls for the tables of bench_dp.py, and for the problems whose cells take longest."""
-    from clgeom.dp.problems import chains, knapsacks, ways
+    from clgeom.dp.problems import chains, knapsacks, schedules
 
     letters = [rng.integers(0, 4, 8000).astype(np.uint8).tobytes() for _ in range(2)]
     yield "dp.problems.lcs, 8,000 x 8,000", lambda device: dp.problems.lcs(*letters, device=device)
@@ -65,7 +65,7 @@ def dp_calls():
     yield "dp.problems.matrix_chain, 2,000", lambda device: chains.matrix_chain(sides, device=device)
     yield (
         "dp.fill(LAS_VEGAS, 4 x 40,001)",
-        lambda device: dp.fill(ways.LAS_VEGAS, (4, 40_001), p=0.4, keep="decisions", device=device),
+        lambda device: dp.fill(schedules.LAS_VEGAS, (4, 40_001), p=0.4, keep="decisions", device=device),
     )
 
 
