@@ -15,8 +15,8 @@ the device.
     table, corner    dp.fill of values: the whole table kept, or its answer only
     decisions        dp.fill of the choices for the solution
     stages           dp.fill by one launch for each stage: the design of the study
-    hand, ..         handwritten kernels for one problem, by the same algorithm (dp_by_hand.cl): with the whole table; with
-                     its last row, "hand row"; with the choices for the solution, "hand decisions"
+    hand, ..         handwritten kernels for one problem, by the same algorithm (dp_by_hand.cl): with the whole table;
+                     with its last row, "hand row"; with the choices for the solution, "hand decisions"
     device, host     the fill and the traceback: from choices on the device, or from a copy of the table on the host
     numba            loops on one core
 """

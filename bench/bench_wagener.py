@@ -5,8 +5,8 @@
 
 Points are on the device and in order, and results stay there: nothing is sorted, filtered, copied or gathered. On a
 circle all points are corners. The hoods are verified by exact tests before the timing. The chain is compiled and
-serial, runs on the host, and uses rounded arithmetic. Times are medians of interleaved calls in milliseconds; MB moved and
-GB/s (by the device's clock) are those of the merges by runs.
+serial, runs on the host, and uses rounded arithmetic. Times are medians of interleaved calls in milliseconds; MB moved
+and GB/s (by the device's clock) are those of the merges by runs.
 """
 
 from __future__ import annotations

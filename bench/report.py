@@ -20,7 +20,7 @@ RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
 #: Markers of lines and kernels, in addition to their colour.
 MARKERS = "osD^vP*X<>d"
 
-#: Records in the order of the page: title, what the columns are, columns.
+#: Records in the order of the page: title, meaning of the columns, columns.
 HULL = (
     "dtype",
     "cloud",

@@ -1,5 +1,5 @@
 // dp/dp_split_runs.h: the splits between two tiles, by one work-item: a product of matrices with "the better of" and +, rows
-// of a tile in vectors. The includer has TILE, LEFT, RIGHT and what dp/dp_split.h needs.
+// of a tile in vectors. The includer has TILE, LEFT, RIGHT and the names for dp/dp_split.h.
 
 // Columns are below 2^30. A compiler that knows this omits the tests for column numbers that wrap around, which would
 // precede each loop: loops are a few vectors long.

@@ -1,6 +1,6 @@
 // dp/dp_tile_steps.h: the steps of a tile in which no block is at an edge of the table. After dp/dp_tile.h.
 //
-// The includer has STEPS, and FLUSH where a group gathers what it stores (dp/dp_tile_flush.h).
+// The includer has STEPS, and FLUSH if a group gathers its stores (dp/dp_tile_flush.h).
 
 // In steps enter <= s < leave all items have whole blocks, none of them in the first row or column, or in the last row if
 // `last` keeps that. Both are multiples of FLUSH, and STEPS if there are no such steps.

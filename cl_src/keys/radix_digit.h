@@ -4,7 +4,7 @@
 //
 //   CLGEOM_LOAD_ORDERED   1 where an earlier pass stored ordered keys; 0, the default, for unchanged keys
 //   CLGEOM_STORE          CLGEOM_STORE_same: a key as it was loaded; _ordered: its ordered key without the `drop` lowest
-//                         bits, as a bits<CLGEOM_STORED_BITS>_t; _keys: the key that a stored ordered key stands for
+//                         bits, as a bits<CLGEOM_STORED_BITS>_t; _keys: the key of a stored ordered key
 #include "keys/bits.h"
 #ifndef CLGEOM_LOAD_ORDERED
 #define CLGEOM_LOAD_ORDERED 0

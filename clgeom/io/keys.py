@@ -40,13 +40,13 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None) ->
     Returns
     -------
     ndarray, shape (n,)
-        As stored for files that are no text. For text of whole numbers int64, or uint64 if they need it; float64 for
+        For files other than text as stored. For text of whole numbers int64, or uint64 if they need it; float64 for
         other text.
 
     Raises
     ------
     InvalidInput
-        For text that is no table of numbers, or has a whole number that the type of its column does not hold.
+        For text that is not a table of numbers, or has a whole number that the type of its column does not hold.
     """
     kind = kind_of(path)
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):

@@ -53,7 +53,7 @@ def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     Parameters
     ----------
     geometry : dict
-        GeoJSON-like, of any type but Feature: what ``__geo_interface__`` gives. Polygons are valid.
+        GeoJSON-like, of any type except Feature, as ``__geo_interface__`` returns it. Polygons are valid.
     crs : object or None
         Its coordinate reference system, as anything that pyproj takes. None if it is in longitude and latitude.
     caller : str

@@ -116,7 +116,7 @@ def _value(path, name, given):
 
 
 def _type(spelled) -> np.dtype:
-    """Return the type of the numbers of a parameter, such as "int32[]"; float64 for what is no type of numbers."""
+    """Return the type of the numbers of a parameter, such as "int32[]"; float64 for any other text."""
     try:
         dtype = np.dtype(str(spelled).replace(" ", "").partition("[")[0])
     except (TypeError, ValueError, SyntaxError):  # the equation raises the error

@@ -21,7 +21,9 @@ RIGHT = Look("Q, the right hood", BLUE, width=2.4, dash="7 5")
 LEFT_CORNER, RIGHT_CORNER = Look("", RED, "circle", 3.2), Look("", BLUE, "square", 3.2)
 LEFT_SAMPLE = Look("samples of P", DARK_RED, "circle", 6.5, 2, filled=False)
 RIGHT_SAMPLE = Look("samples of Q", DARK_BLUE, "square", 6, 2, filled=False)
-BRACKET = Look("bracket: from a corner of P to what may be touched of Q", AMBER, width=0.8, opacity=0.18, area=True)
+BRACKET = Look(
+    "bracket: from a corner of P to corners of Q that it may touch", AMBER, width=0.8, opacity=0.18, area=True
+)
 TANGENT = Look("tangent of a sample", INK, width=1.1)
 TOUCH = Look("corner of Q that it touches", INK, "diamond", 4.5)
 SPAN = Look("bracket of p", AMBER, width=11, opacity=0.55)

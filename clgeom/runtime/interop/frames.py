@@ -37,7 +37,7 @@ def pandas_points(value, parameter: Parameter):
 
 
 def pandas_values(value, parameter: Parameter):
-    """The numbers of a series; None for what ``numpy.asarray`` is to read."""
+    """The numbers of a series; None for a value that ``numpy.asarray`` can read."""
     if is_instance(value, "pandas", "DataFrame"):
         return None
     array = _pandas_array(value)
@@ -120,7 +120,7 @@ def polars_points(value, parameter: Parameter):
 
 
 def polars_values(value, parameter: Parameter):
-    """The numbers of a series; None for what ``numpy.asarray`` is to read."""
+    """The numbers of a series; None for a value that ``numpy.asarray`` can read."""
     import polars as pl
 
     _refuse_lazy(value, parameter)

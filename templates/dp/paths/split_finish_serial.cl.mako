@@ -73,7 +73,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
     const int width = min(TILE, m - j0), inside = j0 - LEFT;   // from this k on the left operand is in the tile
     cell_t product_best[TILE * TILE];
     int product_at[TILE * TILE];
-    if (product && parts == 0)      // not worth a launch of its own
+    if (product && parts == 0)      // too little work for its own launch
         item_splits(product_best, product_at, i0, j0, k_first, k_last, n, m, table, pitch DP_ARGUMENTS);
     for (int i = min(i0 + TILE, n) - 1; i >= i0; --i) {
         cell_t best[TILE];

@@ -1,5 +1,5 @@
 <%page args="real='float', filtered=True, keep_collinear=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, nonfinite=7"/>\
-// tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, whatever their order.
+// tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, in any order.
 //
 //   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}
 //            work-group 0 makes the lower hood, work-group 1 the upper one, in local memory:
@@ -8,7 +8,7 @@
 //   hull     records (x, y, id): counts in the first ${header}, then corners from left to right, lower and upper by turns
 //
 // Counts are 0 if there are too many points or corners, or if a point is NaN or infinite, in which case the third number
-// is set: NaN has no place in the order. Reads each point once${", and corners again with what follows of the list" if picked else ""}. Cost: O(n log^2 n) comparisons in local memory.
+// is set: NaN has no place in the order. Reads each point once${", and corners again with the rest of the list" if picked else ""}. Cost: O(n log^2 n) comparisons in local memory.
 <%
     tile = wg_size * items_per_thread
     hood_items = min(wg_size, 1 << (max(tile // 4, 1).bit_length() - 1))     # a power of two; strips of 4 points or more

@@ -103,7 +103,7 @@ inline void push_records(global const real_t *points, uint first, uint last, con
             continue;
         real_t before = best;
         int none = s == 0;
-        uint falling = 0;                  // bits of what is beyond all after it
+        uint falling = 0;                  // bits of strips that are beyond all after them
         if (falls) {
             int alone = s + 1 == strips;
             real_t beyond = alone ? 0 : s == peak ? after[peak + 1] : after[s + 1];
