@@ -317,23 +317,13 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
     serial = naive.variant == "serial"
     long = candidates.m > (4 if serial and kernel == "auto" else 1) * SHORT * segments
 
+    sides, hulls_of = (candidates.lower, candidates.upper), (memory.corners, memory.ranges, memory.links)
+    segment_args = (*sides, m, memory.cut, number, each, *hulls_of)
+
     def tangents(own=0, fit=0):
         policy, groups = _shape(device, "region/arc/arc_tangents", candidates.dtype, 2 * segments)
         groups = min(groups, BUSY * device.compute_units) if own else groups  # few are left
-        args = (
-            candidates.lower,
-            candidates.upper,
-            m,
-            memory.cut,
-            number,
-            each,
-            memory.corners,
-            memory.ranges,
-            memory.links,
-            np.uint32(own),
-            np.uint32(fit),
-            memory.pending,
-        )
+        args = (*segment_args, np.uint32(own), np.uint32(fit), memory.pending)
         moved = 0 if own else segments * 2 * (8 + 16 + 8 * (candidates.point_bytes + 4))
         return Plan(Step("region/arc/arc_tangents", policy, args, groups, params, bytes_moved=moved))
 
@@ -342,19 +332,8 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
         policy = select(device, "region/arc/arc_tangents_wide", candidates.dtype, candidates.m)
         if policy.variant == "serial" or segments > FEW:
             return hulls + tangents()
-        args = (
-            candidates.lower,
-            candidates.upper,
-            m,
-            memory.cut,
-            number,
-            each,
-            memory.corners,
-            memory.ranges,
-            memory.links,
-        )
         moved = segments * 2 * (8 + 16 + 16 * (candidates.point_bytes + 4))
-        wide = Step("region/arc/arc_tangents_wide", policy, args, 2 * segments, params, bytes_moved=moved)
+        wide = Step("region/arc/arc_tangents_wide", policy, segment_args, 2 * segments, params, bytes_moved=moved)
         return hulls + Plan(wide)
     if kernel == "naive" or long or (kernel == "auto" and serial):
         policy, groups = _shape(device, "region/arc/arc_hulls", candidates.dtype, 2 * segments)
@@ -364,28 +343,10 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
         return Plan(hulls) + tangents()
     policy = select(device, "region/arc/arc_hulls_local", candidates.dtype, candidates.m)
     own = max(policy.wg_size - 1, 1)
-    args = (
-        candidates.lower,
-        candidates.upper,
-        m,
-        memory.cut,
-        number,
-        each,
-        memory.corners,
-        memory.ranges,
-        memory.links,
-        memory.flag,
-        memory.pending,
-    )
+    args = (*segment_args, memory.flag, memory.pending)
     checked["shared"] = candidates.shared
-    hulls = Step(
-        "region/arc/arc_hulls_local",
-        policy,
-        args,
-        ceil_div(segments, own),
-        checked,
-        bytes_moved=moved + 32 * segments,
-    )
+    groups, moved = ceil_div(segments, own), moved + 32 * segments
+    hulls = Step("region/arc/arc_hulls_local", policy, args, groups, checked, bytes_moved=moved)
     return Plan(hulls) + tangents(own, policy.tile if policy.wg_size > 1 else 0)
 
 
