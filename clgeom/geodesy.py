@@ -244,7 +244,7 @@ class Mapping:
     def no_curve(self):
         """The error for a boundary that crosses a discontinuity of the system."""
         return InvalidInput(
-            f"{self.caller} is not possible: the boundary is no curve on the earth, for it crosses where "
+            f"{self.caller} is not possible: the boundary is no curve on the earth, because it crosses a line where "
             f"{shown(self.system.name)} is cut."
         )
 

@@ -118,7 +118,7 @@ def _as_labels(labels, noise, caller, name):
     try:
         array = np.asarray(values_of(labels, caller=caller, name=name))
     except (ValueError, TypeError) as error:
-        raise _BadLabels(f"what is no array ({error})") from error
+        raise _BadLabels(f"an object that is not an array ({error})") from error
     if array.ndim == 1 and array.dtype.kind in "USO" and isinstance(labels, (list, tuple)):
         return _of_objects(list(labels), np.dtype(object), noise)  # NumPy would convert numbers among text to text
     if array.size == 0 and array.ndim == 1 and not hasattr(labels, "dtype"):
