@@ -3,10 +3,10 @@
     python bench/bench_batch.py --json bench/results/batch-pocl.json
     python bench/bench_batch.py --device nvidia --on-device --json bench/results/batch-h200.json
 
-"clgeom" is the median of whole calls from NumPy arrays, "resident" from points and offsets that are on the device, both
-in milliseconds. Rivals go through the first groups only, as many as --rival-hulls says, with their own objects made
-beforehand; all times "us/.." are per hull, and the ratios compare those. "sizes" are the points of a group: all 64;
-zipf: as 1 / rank, shuffled, with as many points in all.
+"clgeom" is the median of whole calls from NumPy arrays, "resident" that from points and offsets on the device, both in
+milliseconds. Rivals get only the first groups, --rival-hulls of them, with their own objects made before the timing.
+Times "us/.." are per hull, and ratios compare these. "sizes" is the number of points of a group, such as 64; with
+"zipf" sizes are proportional to 1 / rank, shuffled, with the same number of points in all.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def offsets_of(sizes, hulls, n):
 
 
 def rivals(groups, dtype):
-    """Callables over all the groups given, by package, for those that are here."""
+    """Callables over all the groups, by package, for the installed packages."""
     found = {}
     try:
         import shapely
@@ -76,7 +76,7 @@ def rivals(groups, dtype):
 
 
 def verify(points, offsets, batch, sample):
-    """Sampled hulls have the certificate of the tests' oracle; every area is that of the vertices."""
+    """Check that the oracle of the tests certifies sampled hulls, and that every area is that of the vertices."""
     from reference.hull import certify
 
     for i in sample:
@@ -150,9 +150,9 @@ def main():
     parser.add_argument("--dtypes", default="float64,float32")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--rival-hulls", type=int, default=2000, help="how many groups the rivals are given")
+    parser.add_argument("--rival-hulls", type=int, default=2000, help="number of groups for the rivals")
     parser.add_argument("--on-device", action="store_true", help="also time points that are on the device already")
-    parser.add_argument("--phases", action="store_true", help="print what each phase took")
+    parser.add_argument("--phases", action="store_true", help="print the time of each phase")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Convex hulls of clgeom, SciPy, Shapely and OpenCV on the adversarial families: who returns the exact corners.
+"""Convex hulls of clgeom, SciPy, Shapely and OpenCV on the adversarial families: which results are exact.
 
 python bench/bench_conformance.py                  # the table on the terminal
 python bench/bench_conformance.py --write          # and docs/reference/conformance.rst anew

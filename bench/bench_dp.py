@@ -1,4 +1,4 @@
-"""The four case studies of dynamic programming: the framework, a launch per stage, kernels by hand, and rivals.
+"""The four case studies of dynamic programming: the framework, one launch per stage, handwritten kernels, and rivals.
 
     python bench/bench_dp.py --json bench/results/dp-pocl.json
     python bench/bench_dp.py --device nvidia --sizes 1,4,16,64,256,1024,4096 --chains 0.25,1,4,16,64,256 \\
@@ -12,12 +12,12 @@ Sizes are of the table, in millions of cells, which is square but for the knapsa
 verified before a time is taken; times are medians of interleaved calls, in ms, of whole calls that leave the table on
 the device.
 
-    table, corner    dp.fill of values: the table kept, or its answer alone
-    decisions        dp.fill of what the solution needs
-    stages           dp.fill by one launch a stage: the design of the study
-    hand, ..         kernels for this problem alone, by the same algorithm (dp_by_hand.cl): the table kept; its last row
-                     alone, "hand row"; what the solution needs, "hand decisions"
-    device, host     the fill and the traceback: by choices on the device, or in a copy of the table on the host
+    table, corner    dp.fill of values: the whole table kept, or its answer only
+    decisions        dp.fill of the choices for the solution
+    stages           dp.fill by one launch for each stage: the design of the study
+    hand, ..         handwritten kernels for one problem, by the same algorithm (dp_by_hand.cl): with the whole table;
+                     with its last row, "hand row"; with the choices for the solution, "hand decisions"
+    device, host     the fill and the traceback: from choices on the device, or from a copy of the table on the host
     numba            loops on one core
 """
 
@@ -49,9 +49,9 @@ TITLES = {
     "knapsack": "0/1 knapsack, 1,000 items",
     "matrix_chain": "Matrix chain multiplication",
 }
-#: Cells beyond which a candidate is left out: it would take too long. ``--most`` changes them.
+#: Cells beyond which a candidate is left out because it would take too long. ``--most`` changes them.
 MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6}
-#: The order in which candidates are called in turn.
+#: The order of calls of candidates.
 ORDER = (
     "numba",
     "stages",
@@ -110,7 +110,7 @@ def loops():
     @numba.njit
     def matrix_chain(d):
         n = len(d) - 1
-        table, mirror = np.zeros((n, n), np.int32), np.zeros((n, n), np.int32)  # both reads run along rows
+        table, mirror = np.zeros((n, n), np.int32), np.zeros((n, n), np.int32)  # both reads are contiguous
         for gap in range(1, n):
             for i in range(n - gap):
                 j = i + gap
@@ -140,14 +140,14 @@ def lcs_alone(M, i, j, a, b):
     return where((i > 0) & (j > 0), longer, 0)
 
 
-#: As those of clgeom.dp.problems, without decisions: what the study and the kernels by hand compute.
+#: The equations of clgeom.dp.problems without decisions, as the study and the handwritten kernels compute them.
 KNAPSACK = Equation(values_alone, parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD", name="knapsack")
 CHAIN = Equation(chain_alone, parameters={"d": "int32[]"}, pattern="SONE", name="matrix_chain")
 LCS = Equation(lcs_alone, parameters={"a": "int32[]", "b": "int32[]"}, pattern="NOSE", name="lcs")
 
 
 def measure(session, case, cells, options):
-    """A row of the record: the table's shape, and milliseconds of every candidate."""
+    """A row of the record: the table's shape, and the milliseconds of every candidate."""
     rng = np.random.default_rng([3, cells])
     hand, numba = ByHand(session), loops().get(case)
     side = round(cells**0.5)
@@ -198,7 +198,7 @@ def measure(session, case, cells, options):
         if cells > most.get(name + suffix, most.get(name, np.inf)):
             del candidates[name]
     path = verify(session, case, candidates, shape, given)
-    # those that are compared follow each other, and none of them comes right after loops that fill the caches
+    # candidates that are compared are neighbours, and none of them follows loops that fill the caches
     order = [name for name in ORDER if name in candidates]
     times = common.interleaved({name: candidates[name] for name in order}, options.repeat, options.budget)
     times = {name: 1e3 * times[name] for name in candidates}
@@ -213,7 +213,7 @@ def measure(session, case, cells, options):
 
 
 def verify(session, case, candidates, shape, given):
-    """Every candidate's answer, against Numba's table or the stages'; the path that the fill took."""
+    """Compare every candidate's answer with the table of Numba or of stages. Return the path of the fill."""
     table = candidates["table"]()
     reference = candidates["numba"]() if "numba" in candidates else None
     if reference is None and "stages" in candidates:
@@ -234,7 +234,7 @@ def verify(session, case, candidates, shape, given):
             at = found[0], shape[1] - 1
         elif case == "lcs" and name == "hand":
             at = found[0], (shape[0] - 2) * found[1] + shape[1] - 2
-        elif case == "lcs":  # the row is that of padded rows, which only repeat the last one
+        elif case == "lcs":  # padded rows repeat the last row
             at = found[2], shape[1] - 2
         else:
             at = found[0], found[2] * found[1] + shape[1] - 1
@@ -258,7 +258,7 @@ def check_solution(case, found, value, given, name):
 
 
 def traceback_lcs(table, a, b):
-    """The steps back from the last cell, on the host, from values alone."""
+    """The traceback from the last cell, on the host, from values only."""
     i, j, steps = len(a), len(b), []
     while i and j:
         if a[i - 1] == b[j - 1]:
@@ -320,7 +320,7 @@ def pairs(session, n, options):
         import parasail
 
         score, letters = parasail.matrix_create("ABCD", 0, -1), [t.decode() for t in texts]
-        if n <= 1 << 15:  # a gap costs 1, a change 1: the edit distance, negative
+        if n <= 1 << 15:  # a gap and a change cost 1: the negative edit distance
             candidates["parasail edit"] = lambda: -parasail.nw_striped_32(*letters, 1, 1, score).score
     answers = {name: call() for name, call in candidates.items()}
     for kind in ("lcs", "edit"):
@@ -365,7 +365,7 @@ def ortools_knapsack(session, options):
 
 
 def draw(path, folder):
-    """The study's plots from a record: for each case time, and speed relative to Numba's loop, over the table."""
+    """Draw the study's plots from a record: for each case time, and speed relative to Numba's loop, by table size."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -421,10 +421,10 @@ def main():
     parser.add_argument(
         "--most", default="", help="NAME=CELLS, comma-separated: tables beyond which a candidate is left out"
     )
-    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no other size after so many")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="start no further size after this time")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=6.0, help="seconds after which a candidate rests")
+    parser.add_argument("--budget", type=float, default=6.0, help="seconds after which a candidate is called no more")
     parser.add_argument("--json")
     parser.add_argument("--plots", metavar="RECORD", help="draw a record's plots into docs/images, measure nothing")
     options = parser.parse_args()

@@ -2,11 +2,11 @@
 
     python bench/bench_files.py --json bench/results/files-pocl.json
 
-Of each file three callables take turns: ours, from the path to an array of points of shape (n, 2); the package's own
-reader, which ends with its own columns ("own": pyarrow.csv, pyarrow.parquet, laspy); and the package's reader with the
-columns put side by side, which gives the same array as ours ("own + points"). Median seconds and the ratio to ours.
-The package reads the same columns as we do. For CSV also what we do without PyArrow ("rules").
-All give the same numbers, bit for bit, which is verified before it is timed. Files are in the page cache.
+Three callables read each file in turn: clgeom's, which returns an array of points of shape (n, 2) ("ours"); the
+package's own reader, which returns its own columns ("own": pyarrow.csv, pyarrow.parquet, laspy); and that reader with
+its columns stacked to the same array ("own + points"). The record has median seconds and their ratios to ours. The
+package reads the same columns. For CSV there is also clgeom's reader without PyArrow ("rules").
+All return the same numbers, bit for bit, which is verified before the timing. Files are in the page cache.
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@
     python bench/bench_hull.py --device nvidia --published
     python bench/bench_hull.py --orders 1e6
 
-Every figure is a median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points that are on the
-device already ("resident"). Rivals that are not installed, or that would take too long, are left out ("-"). With
---from-host "copy" is what it takes to bring the array to the device and do nothing, "pinned" is a call with points in
-page-locked memory. --published sets our times beside those of GPU heaphull's paper, --orders the sieve beside the
-octagon filter for orders and coordinates that a sieve made of a sample likes least.
+Every figure is the median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points on the device
+("resident"). Rivals that are not installed, or that would take too long, are left out ("-"). With --from-host "copy" is
+the time of copying the array to the device, and "pinned" that of a call with points in page-locked memory. --published
+compares our times with those of GPU heaphull's paper. --orders compares the sieve with the octagon filter for orders
+and coordinates that are adverse to a sieve made from a sample.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def cloud(name, n, dtype):
 
 
 def rivals(points, limit):
-    """Callables by package, for those that are here."""
+    """Callables by package, for the installed packages."""
     found = {}
     if len(points) > limit:
         return found
@@ -100,12 +100,12 @@ def rivals(points, limit):
 
 
 def verify(session, points, hull, found):
-    """The hull has the certificate of the tests' oracle; rivals find the same area within their own precision."""
+    """Check that the oracle of the tests certifies the hull, and that rivals find its area within their precision."""
     from reference.hull import certify
 
     if len(points) <= 2_000_000:
         certify(points, hull.vertices)
-    else:  # another way to the same hull
+    else:  # the same hull by another method
         other = clgeom.convex_hull(points, filter="octagon", device=session)
         np.testing.assert_array_equal(hull.vertices, other.vertices)
     if "scipy" in found:
@@ -126,7 +126,7 @@ def main():
     parser.add_argument("--from-host", action="store_true", help="also time page-locked points, and plain copies")
     parser.add_argument("--published", action="store_true", help="the published tables with our column, and no others")
     parser.add_argument("--orders", type=float, metavar="N", help="adversarial orders of N points, and no others")
-    parser.add_argument("--phases", action="store_true", help="print what each phase took and moved")
+    parser.add_argument("--phases", action="store_true", help="print the time and bytes of each phase")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
 
@@ -135,7 +135,7 @@ def main():
     rows = []
     for row in rows_of(session, options):
         rows.append(row)
-        if options.json:  # at once, for runs may be stopped
+        if options.json:  # after each size, because runs may be stopped
             common.write_json(
                 options.json,
                 " ".join(["python", *sys.argv]),
@@ -201,7 +201,7 @@ def row_of(session, name, n, dtype, options):
     return row
 
 
-#: What --from-host adds: the call from page-locked memory, and copies alone.
+#: Columns of --from-host: the call from page-locked memory, and copies only.
 HOST = ("copy", "pinned", "pinned copy")
 
 
@@ -224,7 +224,7 @@ def from_host(session, points):
 
 
 def argsort_by_cupy(n):
-    """CuPy's argsort of as many 64-bit keys, where it is installed."""
+    """The time of CuPy's argsort of n 64-bit keys, if CuPy is installed."""
     try:
         import cupy
     except ImportError:
@@ -239,7 +239,7 @@ def argsort_by_cupy(n):
 
 
 def orders(session, n, repeat):
-    """The sieve and the octagon filter on points in orders, and with coordinates, that spoil a sample."""
+    """Times of the sieve and of the octagon filter for orders and coordinates that make a sample unrepresentative."""
     rng, rows = np.random.default_rng(7), []
     for name in ("normal", "disc"):
         points = cloud(name, n, np.dtype(np.float32))
@@ -268,7 +268,7 @@ def orders(session, n, repeat):
 
 
 def published(session, repeat):
-    """Rows of the published tables with our time for float32 points that are on the device."""
+    """Rows of the published tables with our time for float32 points on the device."""
     import pyopencl.array
 
     from clgeom.primitives.extremes import extremes

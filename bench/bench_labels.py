@@ -1,11 +1,11 @@
-"""From points in memory and text labels of Arrow to a GeoPackage on disk: the whole, and what its parts take.
+"""Hulls of points by text labels in Arrow, written to a GeoPackage: times of the whole and of its parts.
 
     python bench/bench_labels.py --json bench/results/labels-pocl.json
 
-Times are medians in seconds: "labels" makes numbers of the texts, "hulls" is `convex_hulls_by_label` with that, "table"
-makes geometries and the Arrow table, "file" is `to_file` with that, "whole" is hulls and file from beginning to end.
-"geopandas" is what a user of GeoPandas writes: points, groupby by multipoints of Shapely, hulls, to_file, in one run,
-with --rival. Results are compared with Shapely's hulls of sampled groups, read back from the file.
+Times are medians in seconds: "labels" converts the texts to numbers, "hulls" is `convex_hulls_by_label`, which includes
+that, "table" makes geometries and the Arrow table, "file" is `to_file`, which includes that, "whole" is hulls and file.
+"geopandas", with --rival, is the usual GeoPandas code in the same run: points, groupby, multipoints of Shapely, hulls,
+to_file. Hulls of sampled groups, read back from the file, are compared with Shapely's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SYSTEM = "EPSG:25832"
 
 
 def verify(points, labels, path, sample):
-    """The file has a hull for every label; sampled ones are Shapely's."""
+    """Check that the file has a hull for every label, and that sampled ones equal Shapely's."""
     found = pyogrio.read_dataframe(path).set_index("label")["geometry"]
     assert sorted(found.index) == sorted(labels.unique().to_pylist())
     texts = labels.to_numpy(zero_copy_only=False)

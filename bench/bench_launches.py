@@ -1,7 +1,7 @@
-"""How long the longest launch of each public call is, at the largest sizes of the other benchmarks.
+"""Time of the longest launch of each public call, at the largest sizes of the other benchmarks.
 
-A launch cannot be interrupted, and drivers end one that keeps a screen waiting for seconds. Exit code 1 says that one
-took longer than ``--most``.
+A launch cannot be interrupted, and drivers end a launch that blocks a screen for seconds. The exit code is 1 if a
+launch took longer than ``--most``.
 
     python bench/bench_launches.py --device pocl
 """
@@ -39,8 +39,8 @@ def keys(n, dtype=np.float32):
 
 
 def dp_calls():
-    """Tables as bench_dp.py fills them, and the problems whose cells cost most."""
-    from clgeom.dp.problems import chains, knapsacks, ways
+    """Calls for the tables of bench_dp.py, and for the problems whose cells take longest."""
+    from clgeom.dp.problems import chains, knapsacks, schedules
 
     letters = [rng.integers(0, 4, 8000).astype(np.uint8).tobytes() for _ in range(2)]
     yield "dp.problems.lcs, 8,000 x 8,000", lambda device: dp.problems.lcs(*letters, device=device)
@@ -65,7 +65,7 @@ def dp_calls():
     yield "dp.problems.matrix_chain, 2,000", lambda device: chains.matrix_chain(sides, device=device)
     yield (
         "dp.fill(LAS_VEGAS, 4 x 40,001)",
-        lambda device: dp.fill(ways.LAS_VEGAS, (4, 40_001), p=0.4, keep="decisions", device=device),
+        lambda device: dp.fill(schedules.LAS_VEGAS, (4, 40_001), p=0.4, keep="decisions", device=device),
     )
 
 
@@ -124,7 +124,7 @@ def calls():
 
 
 class Watch:
-    """The longest launch since `begin`, of a session whose queue keeps times."""
+    """The longest launch since `begin`, of a session with a profiling queue."""
 
     def __init__(self, device):
         self.session = Session(as_session(device).device)
@@ -151,7 +151,7 @@ class Watch:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device")
-    parser.add_argument("--only", default="", help="calls with this in their name")
+    parser.add_argument("--only", default="", help="only calls whose name contains this")
     parser.add_argument("--most", type=float, default=1.0, help="seconds that a launch may take")
     options = parser.parse_args()
     watch, too_long = Watch(options.device), 0

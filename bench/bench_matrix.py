@@ -1,4 +1,4 @@
-"""The table of devices: on which clgeom was tried, what came of it.
+"""The table of the devices on which clgeom was tested, with the results.
 
 clgeom selftest --all --json > here.json                                  # on every machine
 python bench/bench_matrix.py here.json there.json                         # into bench/results/matrix.json
@@ -16,7 +16,7 @@ BEGIN, END = ".. devices begin\n", ".. devices end\n"
 
 
 def merged(rows, record, date):
-    """The rows of the matrix with those of a record, which replace older ones of the same device and driver."""
+    """The rows of the matrix and of a record; those of the record replace older ones of the same device and driver."""
     kept = {(row["platform"], row["driver"], row["device"]): row for row in rows}
     for device in record["devices"]:
         row = {name: device[name] for name in KEPT}
@@ -36,7 +36,7 @@ def merged(rows, record, date):
 
 
 def differing(rows) -> list:
-    """Names of exact answers that two devices do not give alike."""
+    """Names of the exact answers that differ between two devices."""
     seen = {}
     for row in rows:
         for name, answer in row["answers"].items():
@@ -62,7 +62,7 @@ def table(rows) -> str:
 
 
 def with_table(text, rows) -> str:
-    """README's text with the table of these rows."""
+    """The text of README.rst with the table of these rows."""
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}"
 
@@ -71,7 +71,7 @@ def main():
     import datetime
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("records", nargs="*", metavar="JSON", help="what clgeom selftest --all --json printed")
+    parser.add_argument("records", nargs="*", metavar="JSON", help="output of clgeom selftest --all --json")
     options = parser.parse_args()
     rows = json.loads(RECORD.read_text(encoding="utf-8"))["devices"] if RECORD.exists() else []
     for name in options.records:

@@ -1,9 +1,9 @@
-"""scan and compact against a plain serial loop over the same memory, on the same device, in one run.
+"""scan and compact against a plain loop over the same memory, on the same device, in one run.
 
     python bench/bench_primitives.py --json bench/results/primitives-pocl.json
 
-The loop adds float32 values with `vload8`, one work-item a compute unit: on a CPU device the speed of its memory, as
-near as a kernel without any care comes. On a GPU many work-items stride through the values instead.
+The loop adds float32 values with `vload8`, one work-item for each compute unit: on a CPU about the bandwidth that a
+simple kernel reaches. On a GPU many work-items stride through the values instead.
 """
 
 from __future__ import annotations

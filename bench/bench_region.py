@@ -1,19 +1,19 @@
-"""Coverage regions of rasters and adaptive regions of points against what else makes outlines, with what they miss.
+"""Coverage regions of rasters and adaptive regions of points against other outlines, with superfluous and missed area.
 
     python bench/bench_region.py --json bench/results/region-pocl.json
     python bench/bench_region.py --what stack --device nvidia --maps 1000 --json bench/results/region-stack-h200.json
     python bench/bench_region.py --what points --sizes 16e6 --json bench/results/region-points-pocl.json
     python bench/bench_region.py --what published --json bench/results/region-published-pocl.json
 
-raster: one map of path loss with shadowing, one level; median milliseconds of whole calls from the NumPy array, then
-vertices, and area in shares of the covered cells: superfluous (outlined, not covered) and missed (covered, not
+raster: one map of path loss with shadowing, one level; median milliseconds of whole calls from the NumPy array, the
+number of vertices, and area relative to the covered cells: superfluous (outlined, not covered) and missed (covered, not
 outlined). Outlines through the cells' centres (cv2) miss half a cell all round. Packages that would take minutes get
 smaller maps only (--slow-limit).
 stack: many maps on the device, four levels, outlines only. points: sorted float32 points, 4096 segments, against one
 monotone chain over all points: in Python (timed on a sample, times n / sample) and compiled by Numba.
-published: the setting of the ARC study's figures 27 to 30, sorted float32 points and 4 of them a segment: the compiled
-chain; the naive and the local kernel, on the device alone ("kernels") and as whole calls from NumPy ("call"); beside
-them 4096 segments.
+published: the setting of the ARC study's figures 27 to 30, sorted float32 points with 4 points for each segment: the
+compiled chain; the naive and the local kernel, on the device only ("kernels") and as whole calls from NumPy ("call");
+for comparison 4096 segments.
 bench/report.py draws the figures of its record.
 Every outline of ours is verified to cover every cell, or point, before it is timed.
 """
@@ -46,7 +46,7 @@ LEVEL, TOLERANCE = -85.0, 2.0
 
 
 def ours(values, session, segments):
-    """Ways of ours: name -> a callable that gives regions."""
+    """Calls of clgeom: name -> a callable that returns regions."""
 
     def call(**how):
         return lambda: coverage_regions(values, LEVEL, device=session, **how)
@@ -66,7 +66,7 @@ def ours(values, session, segments):
 
 
 def rivals(values, slow):
-    """Other packages' ways, as callables that give a Shapely geometry in columns and rows (its making is not timed)."""
+    """Calls of other packages by name, each with a function that makes a Shapely geometry of the result, not timed."""
     import shapely
 
     found = {}
@@ -218,7 +218,7 @@ def stack_rows(session, options):
 
 
 def numba_chain():
-    """(points, sign, out) -> number of corners, or None where Numba is not installed."""
+    """A compiled function (points, sign, out) -> number of corners, or None if Numba is not installed."""
     try:
         import numba
     except ImportError:
@@ -312,7 +312,7 @@ def published_rows(session, n, options):
 
 
 def draw(record, folder):
-    """The study's figures 27 to 30 from a record of --what published, with the chain; returns the picture's path."""
+    """Draw the study's figures 27 to 30 from a record of --what published. Return the picture's path."""
     import json
 
     import matplotlib

@@ -33,7 +33,7 @@ LIMITS = {"0": 1e4, "A": 1e6, "B": 1e6, "C": 1e6, "D": 1e6, "E": 1e6, "F": 1e6}
 
 
 def serial_shellsort():
-    """(sort all in place, sort at one gap in place), compiled by Numba; None when it is not here."""
+    """Compiled functions (sort all in place, sort at one gap in place); None if Numba is not installed."""
     try:
         import numba
     except ImportError:
@@ -68,7 +68,7 @@ def verify(found, keys, variant):
 
 
 def candidates(keys, session, options):
-    """Callables by name; all verified."""
+    """Callables by name, whose results are verified."""
     n, on_device = len(keys), options.where == "device"
     given = keys
     if on_device:
@@ -126,7 +126,7 @@ def row_of(n, session, options):
 
 
 def study(session, options):
-    """Tables II to IV: what an item reads, writes and passes at each gap, and what each gap takes."""
+    """Print tables II to IV: mean reads, writes and passes of an item at each gap, and the time of each gap."""
     import time
 
     tables = {}
@@ -177,7 +177,9 @@ def study(session, options):
                 "profile": True,
             }
             shellsort(keys, **how)
-            for phase in shellsort(keys, **how).phases:  # auto has its last gaps in one: under the first of them
+            for phase in shellsort(
+                keys, **how
+            ).phases:  # auto sorts with its last gaps in one launch, listed under the first of them
                 rows[phase.gap][variant] = phase.seconds * 1e3
         rows = list(rows.values())
         columns = dict.fromkeys(name for row in rows for name in row if name != "gap")
@@ -198,7 +200,7 @@ def main():
     parser.add_argument("--where", choices=("host", "device"), default="host")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate rests")
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate is called no more")
     parser.add_argument("--slow", type=float, default=0, help="largest n for variants A to F")
     parser.add_argument("--serial-limit", type=float, default=1e7, help="largest n for the serial Shellsort")
     parser.add_argument("--study", action="store_true", help="print the study's tables instead")

@@ -5,9 +5,9 @@
     python bench/bench_sort.py --device nvidia --where device --sizes 1e8 --types uint32 --sweep
     python bench/bench_sort.py --where shellsort --sizes 1e4,1e6 --types float32
 
-"host": NumPy array in, NumPy array out, the way to the device and back included. "device": keys and result stay on the
-device, until the queue has finished. Every result is verified before a time is taken. Times are medians of interleaved
-calls, in ms.
+"host": from a NumPy array to a NumPy array, copies to the device and back included. "device": keys and result stay on
+the device; the call ends when the queue has finished. Every result is verified before the timing. Times are medians of
+interleaved calls, in ms.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from clgeom.runtime.tuning import override, select
 from clgeom.sorting.radix import sort as radix
 
 SCATTER = "sorting/radix/radix_scatter"
-#: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, how equal digits are found.
+#: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, and the digit match.
 SWEEP = [
     (wg, items, per_unit, match)
     for wg, items in ((256, 16), (256, 12), (256, 20), (512, 8), (512, 12), (512, 16), (128, 16), (1024, 8))
@@ -52,7 +52,7 @@ def make_keys(n, dtype, distribution="random"):
 
 
 def verify_sorted(keys, found, what):
-    """The keys in order: never descending, the same keys (by sum and xor of their bits)."""
+    """Check that keys do not descend, and are the given ones by sum and xor of their bits."""
     found = np.asarray(found)
     bits = f"uint{8 * keys.dtype.itemsize}"
     same = len(found) == len(keys) and all(
@@ -63,7 +63,7 @@ def verify_sorted(keys, found, what):
 
 
 def verify_indices(keys, indices, what, stable=True):
-    """A permutation that sorts the keys, and leaves equal ones in order."""
+    """Check that indices are a permutation that sorts the keys and keeps equal ones in order."""
     indices = np.asarray(indices)
     assert (np.bincount(indices, minlength=len(keys)) == 1).all(), f"{what} is no permutation"
     found = keys[indices]
@@ -73,7 +73,7 @@ def verify_indices(keys, indices, what, stable=True):
 
 
 def host_candidates(session, keys):
-    """NumPy in, NumPy out."""
+    """Sorts from NumPy arrays to NumPy arrays."""
     ours = {
         "sort": lambda: radix.sort(keys, device=session),
         "argsort": lambda: radix.argsort(keys, device=session),
@@ -89,7 +89,7 @@ def host_candidates(session, keys):
 
 
 def device_candidates(session, keys, others=True):
-    """Keys on the device, results left there."""
+    """Sorts of keys on the device, with results on the device."""
     import pyopencl.array
 
     there = pyopencl.array.to_device(session.queue, keys)
@@ -201,7 +201,7 @@ RATIOS = (
 
 
 def measure(session, where, n, dtype, distribution, options):
-    """One row: milliseconds of all, and how many times faster than each rival ours is."""
+    """One row: milliseconds of all candidates, and the ratio of each rival's time to ours."""
     keys = make_keys(n, dtype, distribution)
     taken = common.interleaved(CANDIDATES[where](session, keys), options.repeat, options.budget)
     row = {"where": where, "n": n, "type": keys.dtype.name, "keys": distribution}
@@ -250,7 +250,7 @@ def sweep(session, n, dtype, options):
                 taken = common.interleaved(device_candidates(session, keys, others=False), options.repeat)
             row = {"wg": wg, "items": items, "groups/unit": per_unit, "match": match}
             rows.append(row | {name: seconds * 1e3 for name, seconds in taken.items()})
-        except Exception as error:  # a shape that the device refuses is a finding too
+        except Exception as error:  # a shape that the device refuses is a result, too
             print(f"{policy}, {match}: {type(error).__name__}: {str(error)[-300:]}")
         finally:
             radix.digit_match_of = chosen
@@ -280,9 +280,9 @@ def main():
     parser.add_argument("--keys", default="random", help="comma-separated: random, few, sorted")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate rests")
-    parser.add_argument("--phases", action="store_true", help="what each launch of ours takes, on the device")
-    parser.add_argument("--sweep", action="store_true", help="times of ours for many work-group shapes")
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate is called no more")
+    parser.add_argument("--phases", action="store_true", help="print the device time of each of our launches")
+    parser.add_argument("--sweep", action="store_true", help="print our times for many work-group shapes")
     parser.add_argument("--json")
     options = parser.parse_args()
     session = as_session(options.device)

@@ -1,12 +1,12 @@
-"""The merges alone: both hoods of sorted points on a circle, by both methods, against a serial monotone chain by Numba.
+"""Merges only: both hoods of sorted points on a circle, by both methods, against a serial monotone chain by Numba.
 
     python bench/bench_wagener.py --sizes 1e6,1e7 --json bench/results/wagener-pocl.json
     python bench/bench_wagener.py --device nvidia --sizes 1e6,1e7 --dtypes float32 --phases
 
-Points are on the device and in order, results stay there: nothing is sorted, filtered, copied or gathered. On a circle
-nothing shrinks. The hoods are verified, exactly, before a time is taken. The chain is compiled, serial, on the host,
-and decides by rounded arithmetic. Times are medians of interleaved calls in milliseconds; MB moved and GB/s (by the
-device's clock) are those of the merges by runs.
+Points are on the device and in order, and results stay there: nothing is sorted, filtered, copied or gathered. On a
+circle all points are corners. The hoods are verified by exact tests before the timing. The chain is compiled and
+serial, runs on the host, and uses rounded arithmetic. Times are medians of interleaved calls in milliseconds; MB moved
+and GB/s (by the device's clock) are those of the merges by runs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def published(array: DeviceArray, profile=False):
 
 
 def numba_chain():
-    """(points, sign, out) -> number of corners, or None where Numba is not installed."""
+    """A compiled function (points, sign, out) -> number of corners, or None if Numba is not installed."""
     try:
         import numba
     except ImportError:
@@ -85,7 +85,7 @@ def numba_chain():
 
 
 def verify(array: DeviceArray, points):
-    """That both methods give one hood, which turns one way everywhere and leaves no point outside; its corners."""
+    """Check that both methods find the same hood, that it is convex and has no point outside. Return its corners."""
     corners = 0
     for side, inside in ((LOWER, 1), (UPPER, -1)):
         hood = hood_of(array, side, keep_collinear=False, method="runs")[0]
@@ -146,7 +146,7 @@ def main():
     parser.add_argument("--dtypes", default="float64,float32")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--phases", action="store_true", help="what each launch took and moved")
+    parser.add_argument("--phases", action="store_true", help="print the time and bytes of each launch")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
     session = as_session(options.device)

@@ -1,4 +1,4 @@
-"""What the benches share: fair timing, a table, and a record of where the figures come from."""
+"""Parts that benches share: interleaved timing, a table, and records with their environment."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ import numpy as np
 
 
 def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0) -> dict:
-    """Median seconds of each callable, called in turn so that a busy machine slows all alike.
+    """Median seconds of each callable. They are called in turn, so that other load slows all of them equally.
 
-    One call of each goes before, for builds and caches. A candidate whose calls have taken `budget` seconds rests.
+    One call of each precedes the timing, for builds and caches. A candidate whose calls have taken `budget` seconds is
+    called no more.
     """
     for call in candidates.values():
         call()
@@ -53,7 +54,7 @@ kernel void stride(global const float4 *values, const ulong n, global float *out
 
 
 def plain_read(session):
-    """A function of a buffer and its number of float32 values: reads them once, waits, returns the device's seconds."""
+    """A function of a buffer and its number of float32 values that reads them once and returns the device's seconds."""
     import pyopencl as cl
 
     from clgeom.runtime.build import build
@@ -103,7 +104,7 @@ def write_json(path, command: str, session, rows: list, packages=()) -> None:
 
 
 def print_table(rows: list[dict]) -> None:
-    """Rows as aligned columns; figures with three significant digits."""
+    """Print rows as aligned columns, with three significant digits."""
     if not rows:
         return
     simple = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]

@@ -1,8 +1,8 @@
-// dp_by_hand: the four case studies of clgeom.dp, each written for its problem alone, by the algorithm that the framework
-// takes for it: what bench_dp.py measures the framework against. One work-item a group on CPUs.
+// dp_by_hand: the four case studies of clgeom.dp, each written by hand for its problem, by the algorithm that the framework
+// uses for it. bench_dp.py compares the framework with these kernels. One work-item for each group on CPUs.
 //
-//   WG_SIZE, ROWS, COLUMNS, STEPS, STRIPS    the shape of slanted tiles (lcs_tiles), as dp/tile_sweep has them
-//   KEEP                             0: the last row alone, 1: the table, 2: decisions, with the last row
+//   WG_SIZE, ROWS, COLUMNS, STEPS, STRIPS    the shape of slanted tiles (lcs_tiles), as in dp/tile_sweep
+//   KEEP                             0: the last row only, 1: the table, 2: decisions, with the last row
 #ifndef WG_SIZE
 #define WG_SIZE 1
 #endif
@@ -10,9 +10,9 @@
 #define KEEP 1
 #endif
 
-// Binomials and knapsack: `count` rows a launch. A group has TILE columns, those of a margin on the left computed twice.
-// On GPUs they are in local memory, on CPUs in a share of `scratch`, which stays in the cache. Bit j of a row of `bits`:
-// item taken. Columns left of the table hold -infinity for the knapsack, so that nothing is asked of the column.
+// Binomials and knapsack: `count` rows in each launch. A group has TILE columns; those of a margin on the left are computed
+// twice. On GPUs they are in local memory, on CPUs in a share of `scratch`, which stays in the cache. Bit j of a row of
+// `bits`: item taken. Columns left of the table hold -infinity for the knapsack, so that no test of the column is needed.
 #ifdef TILE
 #define LOWEST (INT_MIN / 2)
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -42,7 +42,7 @@ void fused_rows(global const int *restrict w, global const int *restrict v, cons
         for (int c = 0; c < ITEMS; ++c) {
             const int k = lid + c * WG_SIZE, old = tile[k];
 #if KNAPSACK
-            const int taken = k >= weight ? tile[k - weight] + value : old;    // else in the margin: nobody needs it
+            const int taken = k >= weight ? tile[k - weight] + value : old;    // otherwise in the margin, where it is not used
             cell[c] = max(old, taken);
 #if KEEP == 2
             won[k] = taken > old;
@@ -91,7 +91,7 @@ void fused_rows(global const int *restrict w, global const int *restrict v, cons
         const int from = r == count - 1 && KEEP != 1 ? max(margin, begin) : begin;
 #if KNAPSACK
         const int weight = w[i - 1], value = v[i - 1], full = min(max(from, begin + weight), end);
-        for (int k = from; k < full; ++k)       // nothing is taken, or nobody needs it
+        for (int k = from; k < full; ++k)       // nothing is taken, or the value is not used
             next[k] = now[k];
         for (int k = full; k < end; ++k) {
             const int old = now[k], taken = now[k - weight] + value;
@@ -104,13 +104,13 @@ void fused_rows(global const int *restrict w, global const int *restrict v, cons
         for (int k = from; k < full; ++k)
             won[k] = 0;
         for (int k = max(margin, begin); k < end; k += 8) {     // eight bytes, 0 or 1, to eight bits
-            const ulong eight = *(global const ulong *)(won + k) & 0x0101010101010101UL;    // beyond the end is anything
+            const ulong eight = *(global const ulong *)(won + k) & 0x0101010101010101UL;    // bits beyond the end are not used
             bits[(i * pitch + base + k) / 8] = (uchar)(eight * 0x0102040810204080UL >> 56);
         }
 #endif
 #else
         const int diagonal = min(max(i - base, from), end);
-        if (from < diagonal)        // column 0, or one that nobody needs but the column beside it
+        if (from < diagonal)        // column 0, or a column that only its neighbour uses
             next[from] = base + from > 0 && from > 0 ? now[from - 1] + now[from] : 1;
         for (int k = from + 1; k < diagonal; ++k)
             next[k] = (int)((uint)now[k - 1] + (uint)now[k]);
@@ -205,8 +205,8 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
 }
 #endif
 
-// Matrix chains: tiles of SIDE x SIDE cells, a diagonal of them after the other. The splits k between two tiles are a
-// product of matrices with min and +, the others go cell by cell. The table is padded to whole tiles; KEEP 2 keeps k.
+// Matrix chains: tiles of SIDE x SIDE cells, diagonal after diagonal. The splits k between two tiles are a product of
+// matrices with min and +; the others are computed cell by cell. The table is padded to whole tiles; KEEP 2 keeps k.
 #ifdef SIDE
 #define LESS(v, best) ((v) < (best) ? (v) : (best))     // min is a call on PoCL
 #if KEEP == 2
@@ -218,7 +218,7 @@ void lcs_tiles(global const int *restrict a, global const int *restrict b, const
 #define JOIN(cost, k, best, at) TAKE(cost, k, best, at)
 #endif
 #if WG_SIZE > 1
-// Item (x, y) has 4 x 4 cells in registers; part p of a tile takes every ..th run of splits.
+// Item (x, y) has 4 x 4 cells in registers; the parts of a tile take runs of splits in turn.
 kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 void chain_product(const int pitch, const int diagonal, const int parts, global const int *restrict d, global const int *restrict table,
                    global int *restrict best_of, global int *restrict k_of)
@@ -268,8 +268,8 @@ void chain_product(const int pitch, const int diagonal, const int parts, global 
         }
 }
 
-// The cells of a tile by antidiagonals, WG_SIZE / SIDE items each; the triangles of the tiles on the main diagonal that
-// it needs are in one square.
+// The cells of a tile by antidiagonals, with WG_SIZE / SIDE items for each cell; the two triangles of tiles on the main
+// diagonal that it reads are in one square.
 #define SHARE (WG_SIZE / SIDE)
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void chain_finish(const int pitch, const int diagonal, const int parts, global const int *restrict d, global int *restrict table,
@@ -394,12 +394,12 @@ void chain_tiles(const int pitch, const int diagonal, global const int *restrict
             for (int c = 0; c < SIDE; ++c)
                 TAKE(product[r][c], from[r][c], best[c], at[c]);
         }
-        for (int c = diagonal ? 0 : r; c < SIDE; ++c) {     // a cell, then what it gives to those right of it
+        for (int c = diagonal ? 0 : r; c < SIDE; ++c) {     // a cell, then its terms for the cells right of it
             row[j0 + c] = j0 + c == i ? 0 : best[c];
 #if KEEP == 2
             splits[(size_t)i * pitch + j0 + c] = at[c];
 #endif
-            if (c < SIDE - 1)       // what cells to the left get is not used
+            if (c < SIDE - 1)       // terms for cells to the left are not used
                 ROW_OF(row[j0 + c], table + (size_t)(j0 + c + 1) * pitch + j0, j0 + c, best, at);
         }
     }

@@ -1,4 +1,4 @@
-"""Runs the kernels of dp_by_hand.cl, which bench_dp.py measures the framework against."""
+"""Runs the handwritten kernels of dp_by_hand.cl, with which bench_dp.py compares the framework."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ByHand:
         return buffer
 
     def launch(self, kernel, groups, wg, changed):
-        """Launch again with other numbers: {place: NumPy scalar}, set as raw bytes, for that is quickest."""
+        """Launch again with other numbers, {argument's index: NumPy scalar}, set as raw bytes, which is fastest."""
         for place, number in changed.items():
             kernel._set_arg_buf(place, number)
         self.cl.enqueue_nd_range_kernel(self.session.queue, kernel, (groups * wg,), (wg,))
@@ -55,7 +55,7 @@ class ByHand:
         return out
 
     def rows(self, reaches, m, keep, w, v, **macros):
-        """Rows 1 .. of a table whose row 0 is there: as many a launch as their reaches to the left allow."""
+        """Fill rows 1 .. of a table with row 0: in each launch as many as their reaches to the left allow."""
         n, pitch = len(reaches) + 1, ceil_div(m, 32) * 32
         wg, tile, parts = self.parts_of_rows(reaches, m)
         table = self.buffer(4 * pitch * (n if keep == 1 else 2))
@@ -81,7 +81,7 @@ class ByHand:
         return table, pitch, (n - 1 if keep == 1 else turn), bits
 
     def parts_of_rows(self, reaches, m):
-        """Items of a group, columns of a tile, and for each launch its first row, how many, and the margin."""
+        """Items of a group, columns of a tile, and for each launch its first row, number of rows, and margin."""
         n, sums = len(reaches) + 1, np.concatenate([[0], np.cumsum(reaches)])
 
         def parts(most, room):
@@ -97,9 +97,9 @@ class ByHand:
             return found
 
         if not self.cpu:
-            if m <= 2048:  # one group, and nothing is computed twice
+            if m <= 2048:  # one group: nothing is computed twice
                 return 256, ceil_div(m, 256) * 256, parts(n, 0)
-            # the shape that the framework takes, which was tuned
+            # the tuned shape of the framework
             kind = types.SimpleNamespace(dtype=np.dtype(np.int32), decisions=None)
             job = types.SimpleNamespace(shape=(n, m), equation=kind, keep="table", session=self.session)
             policy = select(self.session.profile, rows.FUSED, kind.dtype, n * m)
@@ -107,7 +107,7 @@ class ByHand:
             return policy.wg_size, policy.tile, parts(64, room)
         core = min(max(ceil_div(ceil_div(m, self.session.profile.compute_units), 32) * 32, 1024), 1 << 16)
         room = core // 2
-        # items fill 8e9 cells a second each, those of margins twice, and a launch of several takes 40 us
+        # measured: 8e9 cells a second for each item, margins twice, and 40 us for a launch of several items
         saved = n * m * (1 - 1.25 / ceil_div(m, core)) / 8e9
         if core < m and reaches.max() <= room and saved > max(n / 64, int(sums[-1]) / room) * 40e-6:
             return 1, core + room, [(first, count, room) for first, count, _ in parts(64, room)]
@@ -153,12 +153,12 @@ class ByHand:
         return table, width, edge
 
     def matrix_chain(self, d, keep=1):
-        """The table, padded to whole tiles, cells of a row, and the splits (``keep=2``)."""
+        """Return the table, padded to whole tiles, the cells of a row, and the splits (``keep=2``)."""
         side = 64
         tiles = ceil_div(len(d) - 1, side)
         pitch = tiles * side
         if self.cpu and pitch % 1024 == 0:
-            pitch += 32  # rows that are a multiple of 4 KiB apart fall on the same lines of a CPU's cache
+            pitch += 32  # rows that are a multiple of 4 KiB apart share lines of a CPU's cache
         dims = self.put(np.append(d, np.ones(pitch + 1 - len(d), np.int32)))
         table, splits = self.zeros(4 * pitch * pitch), self.buffer(4 * pitch * pitch if keep == 2 else 4)
         size, zero = np.int32(pitch), np.int32(0)

@@ -1,8 +1,8 @@
-"""docs/benchmarks.rst and its pictures, from the records in bench/results.
+"""Write docs/benchmarks.rst and its pictures from the records in bench/results.
 
     python bench/report.py
 
-Needs Matplotlib. Nothing is measured here: every figure was printed, and written, by the bench named with it.
+Needs Matplotlib. Nothing is measured here: every figure was recorded by the bench named with it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import common
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
-#: Markers of lines and kernels, beside their colour.
+#: Markers of lines and kernels, in addition to their colour.
 MARKERS = "osD^vP*X<>d"
 
-#: Records in the order of the page: title, what the columns are, columns.
+#: Records in the order of the page: title, meaning of the columns, columns.
 HULL = (
     "dtype",
     "cloud",
@@ -110,7 +110,7 @@ def show(value) -> str:
 
 
 def table(rows, columns) -> str:
-    """An RST csv-table of these columns that some row has."""
+    """An RST csv-table of those columns that occur in a row."""
     simple = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
     columns = [c for c in (columns or dict.fromkeys(simple)) if any(row.get(c) is not None for row in rows)]
     lines = [".. csv-table::", "   :header: " + ", ".join(f'"{c}"' for c in columns), ""]
@@ -119,7 +119,7 @@ def table(rows, columns) -> str:
 
 
 def plot(name, rows):
-    """Times over n by column, for the records where that says something; returns the picture's path or None."""
+    """Draw times over n by column, for records with several n. Return the picture's path or None."""
     chosen = {
         "hull-pocl": ("cloud", "normal", ("clgeom", "scipy", "shapely", "cv2")),
         "hull-circle-h200": (None, None, ("clgeom", "resident", "scipy", "shapely", "cv2")),
@@ -176,12 +176,12 @@ def plot(name, rows):
 
 
 def mark_of(k):
-    """The look of kernel number k: ten colours, and a marker for each ten and each other one."""
+    """The style of kernel number k: one of ten colours, and a marker that differs where colours repeat."""
     return {"color": f"C{k % 10}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
 
 
 def roofline(name, rows):
-    """What each launch moved over what it took, by its share of the call, below the rate of a plain read."""
+    """Draw the memory traffic of each launch over its time, with the rate of a plain read."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -224,8 +224,7 @@ def roofline(name, rows):
     return path
 
 
-#: What records do not show yet; to be emptied when they are made again.
-#: When kernels that the records measure were last changed: records of before are marked.
+#: Date of the last change of kernels that records measure. Older records are marked.
 CHANGED = "2026-11-22"
 
 

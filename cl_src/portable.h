@@ -1,4 +1,4 @@
-// portable.h: what every kernel starts with. CLGEOM_* switches come from the device's profile.
+// portable.h: the first include of every kernel. The macros CLGEOM_* are set from the device's profile.
 #ifndef CLGEOM_FP64
 #define CLGEOM_FP64 1        // the device computes in double
 #endif

@@ -29,8 +29,9 @@ _HOMES = {
     "region.coverage.regions": "coverage_regions",
     "region.localize": "localize",
     "runtime.arrays": "pinned_empty",
-    "runtime.device": "DeviceProfile Session default_session devices",
+    "runtime.device": "Session default_session devices",
     "runtime.plan": "Phase",
+    "runtime.profile": "DeviceProfile",
     "sorting.radix.sort": "argsort sort sort_by_key",
     "sorting.shellsort.result": "ShellsortResult",
     "sorting.shellsort.sort": "shellsort",
@@ -54,13 +55,9 @@ if TYPE_CHECKING:
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions
     from clgeom.region.localize import localize as localize
     from clgeom.runtime.arrays import pinned_empty as pinned_empty
-    from clgeom.runtime.device import (
-        DeviceProfile as DeviceProfile,
-        Session as Session,
-        default_session as default_session,
-        devices as devices,
-    )
+    from clgeom.runtime.device import Session as Session, default_session as default_session, devices as devices
     from clgeom.runtime.plan import Phase as Phase
+    from clgeom.runtime.profile import DeviceProfile as DeviceProfile
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
     from clgeom.sorting.shellsort.sort import shellsort as shellsort

@@ -26,7 +26,17 @@ class InvalidInput(ClgeomError, ValueError):
 
 
 class DeviceLimit(ClgeomError):
-    """The device cannot hold or compute this: too little memory, or no float64 unit. Names both sizes."""
+    """The device cannot hold or compute this: too little memory, or no float64 unit. Names both sizes.
+
+    Attributes
+    ----------
+    facts, remedy : str
+        The two parts of the message: what is too large, and what to do. `remedy` is empty where nothing helps.
+    """
+
+    def __init__(self, facts: str = "", remedy: str = ""):
+        super().__init__(f"{facts.removesuffix('.')}: {remedy}." if remedy else facts)
+        self.facts, self.remedy = facts, remedy
 
 
 class DeviceError(ClgeomError):

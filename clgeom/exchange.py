@@ -1,4 +1,7 @@
-"""Results as tables of other packages and as files. Shapely, pandas, GeoPandas and PyArrow are imported when needed."""
+"""Conversion of results to tables of other packages and to files.
+
+Shapely, pandas, GeoPandas and PyArrow are imported when they are needed.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,20 @@ from clgeom.optional import require, require_shapely
 if TYPE_CHECKING:
     from os import PathLike
 
-#: Names of columns of results and of what formats add: labels get none of these, in any case.
+#: Names of columns of results, and of columns that formats add. A column of labels gets none of these names.
 TAKEN = frozenset(
     "points area perimeter segments map part level direction cells geometry geom fid ogc_fid id index label".split()
 )
 
 
 def is_geopandas(rows) -> bool:
-    """Whether this is a GeoDataFrame or a GeoSeries."""
+    """Whether `rows` is a GeoDataFrame or a GeoSeries."""
     geopandas = sys.modules.get("geopandas")
     return geopandas is not None and isinstance(rows, (geopandas.GeoSeries, geopandas.GeoDataFrame))
 
 
 def crs_of(points) -> Any:
-    """The coordinate reference system that points of GeoPandas carry, None for others."""
+    """The coordinate reference system of points in a GeoPandas object, None for other points."""
     try:
         return points.crs if is_geopandas(points) else None
     except AttributeError:  # a frame without an active geometry
@@ -35,10 +38,10 @@ def crs_of(points) -> Any:
 
 
 class Exchange:
-    """The ways out of results that are one geometry or a geometry for each row.
+    """Methods that convert results, which have one geometry or a geometry for each row.
 
-    What inherits it has `to_shapely`, a geometry or an array of them; `_columns`, arrays of values by name; `crs`; and
-    `_labels` where rows have labels.
+    A subclass has `to_shapely` (a geometry or an array of them), `_columns` (arrays of values by name), `crs`,
+    and `_labels` if rows have labels.
     """
 
     crs: Any
@@ -50,7 +53,7 @@ class Exchange:
         raise NotImplementedError
 
     def _labels(self) -> dict[str, Any]:
-        """Columns of the labels of rows: ndarrays, indices of pandas, arrays of PyArrow."""
+        """Columns of the labels of rows: ndarrays, pandas indices or PyArrow arrays."""
         return {}
 
     def to_wkb(self) -> Any:
@@ -58,7 +61,7 @@ class Exchange:
         return require_shapely().to_wkb(self.to_shapely())
 
     def to_pandas(self) -> Any:
-        """The values of each row, without geometries, as a pandas DataFrame; its index are the labels, if any.
+        """The values of each row, without geometries, as a pandas DataFrame. Labels become its index.
 
         Returns
         -------
@@ -73,7 +76,7 @@ class Exchange:
         return pandas.DataFrame(columns, index=index, copy=False)
 
     def to_geopandas(self, *, crs: Any = None) -> Any:
-        """What `to_pandas` returns, and geometries, as a GeoDataFrame.
+        """The values of each row and the geometries, as a GeoDataFrame. Labels become its index.
 
         Parameters
         ----------
@@ -103,8 +106,8 @@ class Exchange:
         Returns
         -------
         pyarrow.Table
-            Its column "geometry" holds well-known binary, marked as GeoArrow's extension type "geoarrow.wkb". The
-            metadata of its schema are those of GeoParquet.
+            Its column "geometry" holds well-known binary of GeoArrow's extension type "geoarrow.wkb". Its schema has
+            the metadata of GeoParquet.
         """
         crs = self._system(crs, "to_arrow")
         require("PyArrow", "to_arrow")
@@ -113,7 +116,7 @@ class Exchange:
         return geo_table(self._labels() | self._columns(), self._shapes(), crs)
 
     def to_file(self, path: str | PathLike[str], *, crs: Any = None, layer: str | None = None) -> None:
-        """Write labels, values and geometries to a file, whole or not at all.
+        """Write labels, values and geometries to a file. An error leaves no partial file.
 
         Parameters
         ----------
@@ -142,7 +145,7 @@ class Exchange:
         return np.atleast_1d(np.asarray(self.to_shapely(), object))
 
     def _system(self, crs, caller):
-        """The coordinate reference system to use: `crs`, or that of the result."""
+        """`crs`, or the coordinate reference system of the result if that is None."""
         if crs is not None:
             as_crs(crs, caller=caller)
         if crs is not None and self.crs is not None and not same_crs(crs, self.crs):
@@ -154,7 +157,7 @@ class Exchange:
 
 
 def label_columns(column, name) -> dict[str, Any]:
-    """Labels as columns by name; those of a pandas MultiIndex as one for each level."""
+    """Columns of labels by name; a pandas MultiIndex becomes one for each level."""
     if getattr(column, "nlevels", 1) > 1:
         names = [_free(own, f"label_{i}") for i, own in enumerate(column.names)]
         return {own: column.get_level_values(i) for i, own in enumerate(names)}
@@ -166,7 +169,7 @@ def _free(name, default):
 
 
 def column_of_counts(*numbers) -> np.ma.MaskedArray:
-    """Counts as a column, masked where there are none."""
+    """Counts as a column, masked where a count is None."""
     missing = [number is None for number in numbers]
     return np.ma.MaskedArray([number or 0 for number in numbers], missing, np.int64)
 
@@ -189,13 +192,13 @@ def _json_value(value):
 
 
 def _as_index(pandas, column):
-    if getattr(column, "dtype", None) == np.float16:  # pandas has no index of those
+    if getattr(column, "dtype", None) == np.float16:  # pandas has no index of float16
         column = column.astype(np.float32)
     return pandas.Index(column.to_pandas()) if hasattr(column, "to_pylist") else pandas.Index(column)
 
 
 def _as_series(pandas, values):
-    """Values for a column of a frame; integers of which some are masked become nullable ones."""
+    """Values for a column of a frame; masked integers get pandas' nullable type."""
     if isinstance(values, np.ma.MaskedArray):
         return pandas.arrays.IntegerArray(values.data, np.ma.getmaskarray(values))
     return values

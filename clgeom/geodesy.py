@@ -1,12 +1,12 @@
-"""Coordinate reference systems, and areas on the earth. pyproj is imported when one is asked for.
+"""Coordinate reference systems, and areas on the earth. pyproj is imported when it is needed.
 
 An area is an integral along the boundary. On an ellipsoid of revolution the area between the equator, a curve and two
 meridians is ``a^2 / 2`` times the integral of ``q(latitude)`` over the longitude (in radians) along the curve, where
 
     q(phi) = (1 - e^2) (sin(phi) / (1 - e^2 sin(phi)^2) + atanh(e sin(phi)) / e)
 
-(J. P. Snyder, "Map projections: a working manual", USGS 1987, 3-12). So the area of any polygon, however large, follows
-from its edges: these are straight in the coordinates of the region, and wherever that puts them on the ellipsoid.
+(J. P. Snyder, "Map projections: a working manual", USGS 1987, 3-12). So the area of a polygon of any size follows from
+its edges. An edge is straight in the coordinates of the region; on the ellipsoid it is the image of that straight line.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed, require, require_shapely
 
-#: Share of an area that the error of its integral may have, as Simpson's rule tells it; what is returned is better.
+#: Relative error allowed for the integral of an area, as Simpson's rule estimates it. The result is more accurate.
 TOLERANCE = 1e-8
-#: What float64 leaves uncertain in a piece of an integral, as a share of its largest value.
+#: Rounding error of float64 in a piece of an integral, relative to its largest value.
 NOISE = 1e-15
-#: How often an edge is halved at most, and how many pieces there are at most: beyond that the boundary is no curve.
+#: Most halvings of an edge, and most pieces. A boundary that needs more is not a curve.
 DEEPEST, MOST_PIECES = 60, 1 << 22
-#: Longitudes and latitudes of two neighbours on a curve differ by less than this, in radians.
+#: Largest difference in longitude between two neighbours on a curve, in radians.
 STRIDE = math.radians(30)
-#: Nearer to a pole than this, in radians, longitudes are no measure.
+#: Distance from a pole, in radians, below which longitudes are not accurate.
 POLAR = math.radians(0.01)
 #: Nodes along each axis between which the area of a cell is interpolated.
 NODES = 33
 
 
 def as_crs(crs, *, caller: str):
-    """A horizontal ``pyproj.CRS``; `InvalidInput` when there is none, or no pyproj.
+    """A horizontal ``pyproj.CRS``; `InvalidInput` if `crs` is None or not one, or if pyproj is not installed.
 
     Parameters
     ----------
     crs : object
         Anything that pyproj takes.
     caller : str
-        What needs it, for messages: "area_km2", "Writing 'a.geojson'".
+        The function or action that needs it, for messages: "area_km2", "Writing 'a.geojson'".
     """
     if crs is None:
         raise InvalidInput(
@@ -75,18 +75,18 @@ def same_crs(one, other) -> bool:
 
 
 def shown(value, most=60) -> str:
-    """The repr of a value in one line, cut where it is long."""
+    """The repr of a value in one line of at most `most` characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def is_plain_geographic(system) -> bool:
-    """Whether coordinates are longitude and latitude of the system itself, in its unit, and not of a turned globe."""
+    """Whether a system is geographic and not derived from another one, such as a system with a rotated pole."""
     return system.is_geographic and not (system.source_crs if system.is_bound else system).is_derived
 
 
 def area_km2(region) -> float:
-    """The area on the ellipsoid of what a region shows as ``__geo_interface__``, in km2; see `earth_areas`."""
+    """The area of a region's ``__geo_interface__`` on the ellipsoid, in km2; see `earth_areas`."""
     return float(earth_areas([region.__geo_interface__], region.crs, caller="area_km2")[0]) / 1e6
 
 
@@ -96,22 +96,23 @@ def earth_areas(geometries, crs, *, caller) -> np.ndarray:
     Parameters
     ----------
     geometries : sequence of dict
-        GeoJSON-like; their polygons count, holes subtracted. Edges are straight in `crs`.
+        GeoJSON-like. The area of a geometry is that of its polygons without their holes. Edges are straight in `crs`.
     crs : object
-        Anything that pyproj takes. In a local system, which is nowhere on the earth, areas are those in its plane.
+        Anything that pyproj takes. In an engineering system, which has no place on the earth, areas are those in its
+        plane.
     caller : str
         For messages.
 
     Returns
     -------
     ndarray of float64, shape (n,)
-        Within 1e-8 of the exact area for 1 m2 or more. Where a geographic system goes beyond a pole there is no area,
-        and what goes round the earth more than once counts once.
+        The relative error is at most 1e-8 for 1 m2 or more. In a geographic system latitudes beyond a pole add no
+        area, and an area that is covered more than once counts once.
 
     Raises
     ------
     InvalidInput
-        The system is none, or cannot express where a geometry is.
+        `crs` is not a coordinate reference system, or a geometry lies beyond the area where it is defined.
     """
     system, rings, signs, owner = as_crs(crs, caller=caller), [], [], []
     for number, geometry in enumerate(geometries):
@@ -124,7 +125,7 @@ def earth_areas(geometries, crs, *, caller) -> np.ndarray:
 
 
 def _rings(geometry):
-    """The rings of all polygons of a geometry, each with 1, or -1 for a hole."""
+    """Pairs of a ring and its sign for all polygons of a geometry: 1, or -1 for a hole."""
     return [(ring, 1 - 2 * (i > 0)) for rings in _polygons(geometry) for i, ring in enumerate(rings)]
 
 
@@ -137,7 +138,7 @@ def _areas(rings, system, caller):
 
 
 def _once(rings, system):
-    """Rings in a geographic system as those of parts of the globe, none of them twice, where they go far round it."""
+    """Rings and signs; those of a geographic system that reach far round the globe are replaced by parts of it."""
     turn, x = turn_of(system), [place[0] for ring, _ in rings for place in ring]
     if turn and x and max(x) - min(x) > turn * (1 + 1e-12 if is_plain_geographic(system) else 0.25):
         return _in_slices(rings, turn)
@@ -158,12 +159,12 @@ def _twice_area(ring):
 
 
 def turn_of(system):
-    """What once round the globe is in the units of a geographic system; None for others."""
+    """The longitude of one turn round the globe in the unit of a geographic system; None for other systems."""
     return 2 * math.pi / system.axis_info[0].unit_conversion_factor if system.is_geographic else None
 
 
 def slices(shape, turn):
-    """A Shapely shape in longitude and latitude as parts within a quarter of the globe's turn and a hemisphere each."""
+    """Yield the parts of a Shapely shape in longitude and latitude, each within a quarter turn and a hemisphere."""
     shapely, quarter = require_shapely(), turn / 4
     left, _, right, _ = shape.bounds
     for k in range(math.floor(left / quarter), math.ceil(right / quarter)):
@@ -173,7 +174,7 @@ def slices(shape, turn):
 
 
 def _in_slices(rings, turn):
-    """Rings of parts of the globe, and what is covered twice once, for a geographic system that goes far round."""
+    """Rings and signs of the parts of the globe that the rings of a geographic system cover, each part once."""
     shapely = require_shapely()
     outer, inner = ([shapely.make_valid(shapely.Polygon(r)) for r, sign in rings if sign == s] for s in (1, -1))
     parts = slices(shapely.union_all(outer).difference(shapely.union_all(inner)), turn)
@@ -186,7 +187,7 @@ def _in_slices(rings, turn):
 
 
 class Mapping:
-    """Coordinates of a reference system as longitude and latitude, which may lie beyond a half turn.
+    """Transformation of coordinates to longitude and latitude. Longitudes may go beyond 180 degrees.
 
     Parameters
     ----------
@@ -194,8 +195,8 @@ class Mapping:
     caller : str
         For messages.
     target : pyproj.CRS, optional
-        A geographic system in degrees; then that is the unit. By default that on which `system` is built, so that
-        nothing is shifted, and radians.
+        A geographic system in degrees, which is then the unit. By default the geographic system on which `system` is
+        based, so that no datum is shifted; the unit is then the radian.
     """
 
     def __init__(self, system, caller, target=None):
@@ -217,33 +218,33 @@ class Mapping:
             self.unit, self.turn = base.axis_info[0].unit_conversion_factor, 2 * math.pi
 
     def anywhere(self, x, y):
-        """Longitudes and latitudes; not finite where there are none."""
+        """Longitudes and latitudes; not finite where the transformation is not defined."""
         if not self.plain:
             x, y = self.transformer.transform(x, y)
         return tuple(np.asarray(v, np.float64) * self.unit for v in (x, y))
 
     def __call__(self, x, y):
-        """Longitudes and latitudes; `InvalidInput` where there are none."""
+        """Longitudes and latitudes; `InvalidInput` where the transformation is not defined."""
         longitude, latitude = self.anywhere(x, y)
         if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
             raise self.beyond()
         return longitude, latitude
 
     def beyond(self):
-        """The error for coordinates that are nowhere on the earth."""
+        """The error for coordinates that are not on the earth."""
         return InvalidInput(
             f"{self.caller} is not possible: coordinates reach beyond what {shown(self.system.name)} can express."
         )
 
     def step(self, start, end):
-        """How far it is from one longitude to another: the short way round, except in a plain geographic system."""
+        """The difference of two longitudes, by the shorter way round except in a plain geographic system."""
         apart = end - start
         return apart if self.plain else apart - self.turn * np.round(apart / self.turn)
 
     def no_curve(self):
-        """The error for a boundary that a discontinuity interrupts."""
+        """The error for a boundary that crosses a discontinuity of the system."""
         return InvalidInput(
-            f"{self.caller} is not possible: the boundary is no curve on the earth, for it crosses where "
+            f"{self.caller} is not possible: the boundary is no curve on the earth, because it crosses a line where "
             f"{shown(self.system.name)} is cut."
         )
 
@@ -258,7 +259,7 @@ class Mapping:
         return np.moveaxis(np.array(rows), 2, 0) / reach
 
     def keeps_sides(self, x, y) -> bool:
-        """Whether left of a line is left of its image; the same everywhere, and looked at where it is plainest."""
+        """Whether the transformation preserves orientation, from the signs of its Jacobians at some positions."""
         pick = slice(None, None, len(x) // 32 + 1)
         found = self.jacobians(x[pick], y[pick], max(np.ptp(x), np.ptp(y)) * 1e-6)
         found = found[np.isfinite(found).all(axis=(1, 2))]
@@ -278,14 +279,14 @@ class Earth:
         self.pole = float(self.q(math.pi / 2))
 
     def q(self, latitude):
-        """Twice the area between the equator and a latitude, for a radian of longitude and a major axis of 1."""
+        """Twice the area between the equator and a latitude, for one radian of longitude and a semi-major axis of 1."""
         sine = np.sin(np.clip(latitude, -math.pi / 2, math.pi / 2))
         if self.e == 0:
             return 2 * sine
         return (1 - self.e**2) * (sine / (1 - (self.e * sine) ** 2) + np.arctanh(self.e * sine) / self.e)
 
     def areas(self, rings) -> np.ndarray:
-        """The areas within rings of positions, shape (n,); which way round one goes does not matter."""
+        """The areas within rings of positions, shape (n,), whatever their orientation."""
         rings = [_plain_ring(ring) for ring in rings]
         found, some = np.zeros(len(rings)), [i for i, ring in enumerate(rings) if len(ring) > 2]
         if not some:
@@ -295,12 +296,12 @@ class Earth:
         return found
 
     def _areas(self, places, sizes):
-        """The areas of rings that go counter-clockwise and have 3 places or more, one after the other."""
+        """The areas of counter-clockwise rings of 3 or more positions, which `places` has ring after ring."""
         first = np.cumsum(sizes) - sizes
         longitude, latitude = self.mapping(*places.T)
         most, least = np.maximum.reduceat(latitude, first), np.minimum.reduceat(latitude, first)
-        # Heights over the first vertex are integrated, for those over the equator have digits that cancel. Where the
-        # ring comes near a pole they are heights over the pole: a step of the longitude there then counts for nothing.
+        # q is integrated relative to its value at the first vertex; relative to the equator, digits would cancel.
+        # Where the ring comes near a pole, it is relative to the pole: longitudes there then hardly matter.
         level, polar = self.q(latitude[first]), np.where(most > -least, self.pole, -self.pole)
         if not self.mapping.plain:
             level = np.where(np.maximum(most, -least) > math.pi / 2 - POLAR, polar, level)
@@ -309,7 +310,8 @@ class Earth:
             return self.half_square * np.abs(integral)
         if not self.mapping.keeps_sides(*places[: sizes[0]].T):
             integral, turns = -integral, -turns
-        # eastwards, the area on the left, is round the north pole; westwards round the south pole; else, maybe, both
+        # The area is on the left. A ring that goes round the earth eastwards encloses the north pole, one that goes
+        # westwards the south pole, and one that does not go round encloses both if its integral is negative.
         integral += np.select(
             [turns > 0, turns < 0, integral < 0],
             [2 * math.pi * (self.pole - level), 2 * math.pi * (self.pole + level), 4 * math.pi * self.pole],
@@ -317,9 +319,9 @@ class Earth:
         return self.half_square * integral
 
     def _integrals(self, places, sizes, longitude, latitude, level, polar):
-        """For each ring a level, the integral of ``level - q`` over the longitude, and how often that goes round east.
+        """For each ring its level, the integral of ``level - q`` over the longitude, and the number of turns eastwards.
 
-        The level is that given, or `polar` where an edge turns out to come near a pole.
+        The level is `level`, or `polar` where an edge comes near a pole.
         """
         rings, plain = len(sizes), self.mapping.plain
         owner, after = np.repeat(np.arange(rings), sizes), np.arange(1, len(places) + 1)
@@ -350,7 +352,7 @@ class Earth:
             size = np.maximum(size, np.abs(total + np.bincount(owner, halves, rings)))
             done = error <= np.maximum((TOLERANCE * size / pieces)[owner], NOISE * (largest + widest))
             done &= plain | (widest < STRIDE) | (largest <= NOISE)
-            done |= near[owner] & (level != polar)[owner]  # these are begun once more
+            done |= near[owner] & (level != polar)[owner]  # these are integrated again
             total += np.bincount(owner[done], (halves + (halves - whole) / 15)[done], rings)
             turned += np.bincount(owner[done], along[done, -1], rings)
             at, longitudes, q = (np.concatenate([v[~done, :3], v[~done, 2:]]) for v in (at, longitudes, q))
@@ -372,7 +374,7 @@ class Earth:
 
 
 def _plain_ring(ring):
-    """A ring as an array, counter-clockwise, without places that repeat the one before."""
+    """A ring as an array, counter-clockwise, without positions that repeat the one before."""
     ring = np.asarray(ring, np.float64)[:, :2]
     ring = ring[(ring != np.roll(ring, 1, axis=0)).any(axis=1)]
     return ring[::-1] if len(ring) > 2 and _twice_area(ring) < 0 else ring
@@ -386,7 +388,7 @@ def _between(values, middles):
 
 
 def _simpson(x, y):
-    """The integral of y over x along curves, exact for parabolas in both, from their values at 0, 1/2 and 1."""
+    """The integrals of y over x along curves, from their values at 0, 1/2 and 1; exact if x and y are parabolas."""
     (x0, x1, x2), (y0, y1, y2) = x.T, y.T
     return (y0 * (4 * x1 - 3 * x0 - x2) + 4 * y1 * (x2 - x0) + y2 * (x0 - 4 * x1 + 3 * x2)) / 6
 
@@ -402,8 +404,9 @@ def cells_area(mask, grid, *, caller="cells_area") -> float:
 
     Notes
     -----
-    A cell's area depends on where it is. In an upright geographic system it is the same along a row, and every row's is
-    found. Elsewhere it is found at 33 by 33 places and interpolated by polynomials, for it changes slowly.
+    In a geographic system with rows along parallels, all cells of a row have the same area, and the area is computed
+    for each row. In other systems it changes slowly from cell to cell: it is computed for 33 by 33 cells, and
+    interpolated by polynomials.
     """
     system = as_crs(grid.crs, caller=caller)
     rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
@@ -420,7 +423,7 @@ def cells_area(mask, grid, *, caller="cells_area") -> float:
     down, rows_at = _interpolation(len(mask))
     over, columns_at = _interpolation(mask.shape[1])
     areas = earth.areas([_cell(grid, left + c, top + r) for r in rows_at for c in columns_at])
-    share = 1 << 24  # cells that are looked at together
+    share = 1 << 24  # cells that are summed at a time
     step = max(share // mask.shape[1], 1)
     weights = sum(
         down[first : first + step].T @ (mask[first : first + step].astype(np.float64) @ over)
@@ -430,12 +433,12 @@ def cells_area(mask, grid, *, caller="cells_area") -> float:
 
 
 def _cell(grid, column, row):
-    """The corners of a cell; its place may be between those of others."""
+    """The corners of a cell; column and row may be fractions."""
     return grid.to_map([(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)])
 
 
 def _interpolation(count):
-    """Weights, shape (count, nodes), and places of the nodes among so many cells."""
+    """Weights of interpolation, shape (count, nodes), and the positions of the nodes among `count` cells."""
     nodes = min(NODES, count)
     at = (count - 1) / 2 * (1 - np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes))
     away = np.arange(count)[:, None] - at

@@ -1,4 +1,4 @@
-"""Labels of groups as people have them, turned into keys that sort as the labels do.
+"""Conversion of the labels of groups to keys that sort as the labels do.
 
 Integers, floats and dates are their own keys. Text, categories and other values become the numbers 0, 1, 2 .. of the
 distinct labels in ascending order, and -1 for null.
@@ -22,7 +22,7 @@ from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.interop.objects import values_of
 
 EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
-#: Labels of Arrow that one thread makes into numbers.
+#: Labels of an Arrow array that one thread converts to numbers.
 PIECE = 1 << 20
 
 
@@ -33,13 +33,13 @@ class Labels:
     Parameters
     ----------
     keys : ndarray or pyopencl.array.Array, shape (n,)
-        Integers or floats, in the order of the labels.
+        Integers or floats that sort as the labels do.
     column_of : callable
-        The labels of distinct keys, in the type that they came in: an ndarray, a pandas Index or a pyarrow Array.
+        Returns the labels of distinct keys, in the type of the input: an ndarray, a pandas Index or a pyarrow Array.
     absent : tuple
-        Keys of points that are in no group: null, and noise. A key NaN is null as well.
+        Keys of points that are in no group: those of null and of noise. NaN is null as well.
     name : str or None
-        Of the column that the labels came in.
+        Name of the column of the labels.
     """
 
     keys: Any
@@ -48,7 +48,7 @@ class Labels:
     name: str | None = None
 
     def is_absent(self, keys: np.ndarray) -> np.ndarray:
-        """Which of the distinct keys are of points in no group."""
+        """For each distinct key whether its points are in no group."""
         found = np.isnan(keys) if keys.dtype.kind == "f" else np.zeros(len(keys), bool)
         for key in self.absent:
             found |= keys == key
@@ -82,11 +82,11 @@ def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
 
 
 class _BadLabels(Exception):
-    """Says what came."""
+    """The labels cannot be used; the message says what was given."""
 
 
 class _BadNoise(Exception):
-    """Says what kind the labels are."""
+    """`noise` cannot be a label; the message says of which kind the labels are."""
 
 
 def _as_labels(labels, noise, caller, name):
@@ -118,9 +118,9 @@ def _as_labels(labels, noise, caller, name):
     try:
         array = np.asarray(values_of(labels, caller=caller, name=name))
     except (ValueError, TypeError) as error:
-        raise _BadLabels(f"what is no array ({error})") from error
+        raise _BadLabels(f"an object that is not an array ({error})") from error
     if array.ndim == 1 and array.dtype.kind in "USO" and isinstance(labels, (list, tuple)):
-        return _of_objects(list(labels), np.dtype(object), noise)  # NumPy would make text of numbers among text
+        return _of_objects(list(labels), np.dtype(object), noise)  # NumPy would convert numbers among text to text
     if array.size == 0 and array.ndim == 1 and not hasattr(labels, "dtype"):
         array = array.astype(np.int64)
     return _of_numpy(array, noise)
@@ -154,7 +154,7 @@ def _of_numpy(array, noise):
 
 
 def _absent_number(noise, dtype):
-    """The key of noise among numbers, as a tuple; an empty one if no label can equal it."""
+    """A tuple with the key of `noise` among numbers; empty if no label can equal it."""
     if noise is None:
         return ()
     if not (is_integer(noise) or isinstance(noise, (float, np.floating, bool, np.bool_))):
@@ -168,7 +168,7 @@ def _absent_number(noise, dtype):
 
 
 def _of_objects(values, dtype, noise):
-    """Labels of a list of Python values; `dtype` is that of the array that they came in."""
+    """Labels of a list of Python values; `dtype` is that of the array that held them."""
     try:
         numbers = dict.fromkeys(values)
     except TypeError as error:
@@ -195,7 +195,7 @@ def _is_null(value) -> bool:
 
 
 def _column(distinct, dtype):
-    """Distinct labels as an array: of the type that they came in, or what Python's numbers are."""
+    """Distinct labels as an array of `dtype`, or of the type that Python's numbers have in NumPy."""
     kinds = {type(value) for value in distinct}
     if dtype.kind == "O" and len(kinds) == 1 and kinds <= {int, float, bool}:
         return np.array(distinct)
@@ -207,7 +207,7 @@ def _column(distinct, dtype):
 
 
 def _absent_value(noise, distinct):
-    """The number of noise among distinct labels, as a tuple; an empty one if it is none of them."""
+    """A tuple with the number of `noise` among distinct labels; empty if it is none of them."""
     if noise is None:
         return ()
     for number, value in enumerate(distinct):
@@ -275,13 +275,13 @@ def _is_text(of, kind):
 def _encoded(pyarrow, array):
     """(numbers of the distinct values, -1 for null; the distinct values, ascending) of an Arrow array.
 
-    Values of a dictionary that says that it is ordered keep its order.
+    Values of an ordered dictionary keep its order.
     """
     from pyarrow import compute
 
     kind = array.type.value_type if pyarrow.types.is_dictionary(array.type) else array.type
     if pyarrow.types.is_string_view(kind):
-        array = array.cast(pyarrow.large_string())  # views have no dictionaries
+        array = array.cast(pyarrow.large_string())  # Arrow cannot encode string views as dictionaries
     parts = [part for chunk in _chunks(pyarrow, array) for part in _pieces(chunk)]
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1) or 1) as pool:
         parts = list(pool.map(_with_dictionary, parts))
@@ -309,7 +309,7 @@ def _chunks(pyarrow, array):
 
 
 def _pieces(array):
-    """Parts of a long array, for threads."""
+    """Slices of a long array, one for each task of a thread."""
     size = max(PIECE, -(-len(array) // (os.cpu_count() or 1)))
     return [array.slice(start, size) for start in range(0, len(array), size)]
 

@@ -1,7 +1,7 @@
-"""Texts of HTML and SVG, of bounded size and with all text escaped, and the colours of all figures.
+"""HTML and SVG of bounded size, with all text escaped, and the colours of all figures.
 
-Notebooks show a result by its ``_repr_html_``, which is a `card`: a table of facts and a small picture, in whatever
-colour the notebook's text has. Pages of HTML are made by `clgeom.plotting.html`.
+Notebooks show a result by its ``_repr_html_``, which is a `card`: a table of facts and a small picture, in the colour
+of the notebook's text. `clgeom.plotting.html` makes whole pages.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-#: The palette of figures and pages: text and points; the first line and its corners, the second and its corners, and
-#: two more.
+#: The palette of figures and pages: text and points, the first line and its corners, the second line and its corners,
+#: and two more.
 INK, QUIET = "#22303c", "#7d93a6"
 RED, DARK_RED = "#d1495b", "#a4243b"
 BLUE, DARK_BLUE = "#2e86ab", "#1b4965"
 AMBER, PURPLE = "#e09f3e", "#6a4c93"
 #: Longest text in a cell of a card, and most rows of its table.
 MOST_TEXT, MOST_ROWS = 200, 12
-#: Most rings and corners that a card draws. Neighbours that are one pixel are one corner.
+#: Most rings and corners that a card draws. Neighbouring corners in one pixel are drawn as one.
 MOST_RINGS, MOST_CORNERS = 200, 4_000
 WIDTH, HEIGHT = 260, 180
 
@@ -32,7 +32,7 @@ def text(value: Any) -> str:
 
 
 def table(headings: Sequence[Any], rows: Sequence[Sequence[Any]], *, count: int | None = None) -> str:
-    """An HTML table of at most `MOST_ROWS` rows; `count` says how many there are where not all are given."""
+    """An HTML table of at most `MOST_ROWS` rows; `count` is the number of all rows if only some are given."""
     head = "".join(f"<th>{text(heading)}</th>" for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in rows[:MOST_ROWS])
     left = (len(rows) if count is None else count) - min(len(rows), MOST_ROWS)
@@ -41,12 +41,12 @@ def table(headings: Sequence[Any], rows: Sequence[Sequence[Any]], *, count: int 
 
 
 def some_of(count: int) -> list[Any]:
-    """Numbers below `count`: all of few, else the first six, an ellipsis and the last two."""
+    """The numbers below `count`; of many only the first six, an ellipsis and the last two."""
     return list(range(count)) if count <= 9 else [*range(6), "…", count - 2, count - 1]
 
 
 def card(title: str, facts: Iterable[tuple[str, Any]], *more: str) -> str:
-    """A ``_repr_html_``: a title, names with values, and what follows: pictures and tables, already HTML."""
+    """A ``_repr_html_``: a title, names with their values, and `more`, which are pictures and tables in HTML."""
     names = "".join(
         f'<tr><th style="text-align:left">{text(name)}</th><td>{text(value)}</td></tr>' for name, value in facts
     )
@@ -58,7 +58,7 @@ def card(title: str, facts: Iterable[tuple[str, Any]], *more: str) -> str:
 
 
 def rings_svg(rings: Iterable[Any], *, filled: bool = True, label: str = "") -> str:
-    """A picture of rings, shape (h, 2) each, as an SVG of bounded size; of one or two corners, dots and lines."""
+    """An SVG of bounded size that shows rings, shape (h, 2) each; one corner is a dot, two corners are a line."""
     drawn = []
     for ring in rings:
         corners = np.asarray(ring, np.float64).reshape(-1, 2)
@@ -95,7 +95,7 @@ def rings_svg(rings: Iterable[Any], *, filled: bool = True, label: str = "") -> 
 
 
 def thinned(places: np.ndarray, most: int) -> np.ndarray:
-    """Corners of a picture without those that share half a pixel with the one before, and evenly fewer above `most`."""
+    """Corners of a picture without those in the same half pixel as the one before; above `most`, evenly spaced ones."""
     cells = np.round(2 * places)
     kept = np.r_[True, (cells[1:] != cells[:-1]).any(axis=1)] if len(places) else np.ones(0, bool)
     places = places[kept]

@@ -53,13 +53,13 @@ class Geometries:
         crs: Any = None,
         **options: Any,
     ) -> Any:
-        """The convex hull of each group of rows; without `by` and `level` of each row.
+        """The convex hull of each group of rows, or of each row without `by` and `level`.
 
         Parameters
         ----------
         by, level
-            As in ``DataFrame.groupby``: a column, several of them, values for the rows; a level of the index. Rows of
-            which a value is missing are in no group. Groups come in ascending order.
+            As in ``DataFrame.groupby``: `by` is a column, several columns, or values for the rows; `level` is a level
+            of the index. Rows with a missing value are in no group. Groups are in ascending order.
         noise : optional
             A value of `by` whose rows are in no group, such as the -1 of scikit-learn's DBSCAN.
         x, y : str
@@ -72,8 +72,8 @@ class Geometries:
         Returns
         -------
         geopandas.GeoDataFrame
-            `points` (their number), `area` and `perimeter` of each hull, and the hull. Its index are the groups, or the
-            rows, under their names. ``attrs["left_out"]`` is the number of rows in no group.
+            Columns `points` (their number), `area`, `perimeter` and the hull. The index holds the groups, or the rows,
+            with their names. ``attrs["left_out"]`` is the number of rows in no group.
         """
         require("GeoPandas", "convex_hull")
         points, rows, crs = self._points("convex_hull", x, y, crs)
@@ -100,7 +100,7 @@ class Geometries:
         Returns
         -------
         Hull
-            Its `vertices` number the vertices of all rows, one row after the other: for points these are the rows.
+            Its `vertices` are indices into the vertices of all rows, row after row. For points these are row numbers.
         """
         points, _, crs = self._points("total_hull", x, y, crs)
         return replace(convex_hull(points, **options), crs=crs)
@@ -128,7 +128,7 @@ class Geometries:
         return found
 
     def _points(self, caller, x, y, crs):
-        """(points, the row of each, their coordinate reference system)."""
+        """Return (points, the row of each, their coordinate reference system)."""
         rows = self._rows
         if not is_geopandas(rows):
             if isinstance(rows, pandas.Series):
@@ -155,7 +155,7 @@ class Geometries:
         return points, rows, own
 
     def _groups(self, by, level, noise):
-        """(number of the group of each row, -1 for none; the groups as an index; how many rows are in none)."""
+        """Return (number of each row's group, -1 for none; the groups as an index; number of rows in no group)."""
         rows = self._rows
         try:
             grouped = rows.groupby(by, level=level, observed=True)
@@ -179,7 +179,7 @@ class Geometries:
                 raise InvalidInput(
                     f"The 'noise' parameter of convex_hull must be a value of 'by'. Got {short(noise)} instead."
                 ) from error
-        number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)  # the last is that of -1
+        number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)  # the last entry is for -1
         groups, index = number[groups.fillna(-1).to_numpy(np.int64)], index[kept]
         return groups, index, int((groups < 0).sum())
 
@@ -192,12 +192,12 @@ class SeriesAccessor(Geometries):
     """``series.clgeom`` of a Series or GeoSeries."""
 
     def sort(self, *, descending: bool = False, ignore_index: bool = False, device: Any = None) -> Any:
-        """The series in order, as ``Series.sort_values(kind="stable")`` has it: missing values last.
+        """The sorted series, as ``Series.sort_values(kind="stable")`` returns it: missing values last.
 
         Parameters
         ----------
         descending : bool
-            Equal values keep their order in this case, too.
+            Largest first; equal values keep their order.
         ignore_index : bool
             Number the result from 0 instead of keeping the index.
         device : str, pyopencl.Device or Session, optional
@@ -211,7 +211,7 @@ class SeriesAccessor(Geometries):
         return found.reset_index(drop=True) if ignore_index else found
 
     def argsort(self, *, descending: bool = False, device: Any = None) -> np.ndarray:
-        """The positions that sort the series: ``series.iloc[series.clgeom.argsort()]`` is `sort`.
+        """The positions that sort the series: ``series.iloc[series.clgeom.argsort()]`` equals ``series.clgeom.sort()``.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class SeriesAccessor(Geometries):
 
 
 def _completed(frame, count):
-    """A frame of hulls by number, with empty ones for the numbers that it lacks."""
+    """A frame with a hull for each number below `count`; hulls that `frame` lacks are empty."""
     if len(frame) == count:
         return frame
     empty = np.setdiff1d(np.arange(count), frame.index)
@@ -246,7 +246,7 @@ def _completed(frame, count):
 
 
 def _has_none(shapes):
-    """Stands for ``shapely.has_m``, which Shapely has from 2.1 on, with GEOS 3.12: before there is no M."""
+    """Replacement for ``shapely.has_m``, which needs Shapely 2.1 and GEOS 3.12. Older versions have no M."""
     return np.zeros(len(shapes), bool)
 
 
@@ -267,7 +267,7 @@ def _coordinates(frame, name, caller):
 
 
 def _unknown(frame, name, parameter, caller):
-    """The error for a column that is not there."""
+    """The error for a column that the frame does not have."""
     names = [str(column) for column in frame.columns]
     near = difflib.get_close_matches(str(name), names, 1)
     meant = f"; did you mean {near[0]!r}?" if near else f". It has {listed(names)}."

@@ -3,8 +3,8 @@
     pip install clgeom[plot,geo] sionna-rt
     python examples/munich.py munich.png munich.geojson
 
-The buildings are the meshes of the scene "munich" in the package sionna-rt (from OpenStreetMap), read where they are
-installed; nothing else of that package is used.
+The buildings are the meshes of the scene "munich" in the installed package sionna-rt (from OpenStreetMap). Nothing else
+of that package is used.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-#: Where the scene's origin is, about, in EPSG:32632.
+#: Approximate position of the scene's origin in EPSG:32632.
 ORIGIN = (691_600.0, 5_334_700.0)
 
 
 def scene_folder() -> Path:
-    """The folder of the scene's meshes, found without importing the package."""
+    """The folder of the scene's meshes, without importing the package."""
     found = importlib.util.find_spec("sionna")
     if found is None:
         raise SystemExit("This example needs the buildings of sionna-rt: pip install sionna-rt")
@@ -32,7 +32,7 @@ def scene_folder() -> Path:
 
 
 def read_ply(path):
-    """Vertices (n, 3) and triangles (m, 3) of a binary .ply file with nothing but x, y, z and triangles."""
+    """Vertices (n, 3) and triangles (m, 3) of a binary .ply file that holds only x, y, z and triangles."""
     data = path.read_bytes()
     head, _, body = data.partition(b"end_header\n")
     count = {line.split()[1]: int(line.split()[2]) for line in head.decode().splitlines() if line.startswith("element")}
@@ -44,7 +44,7 @@ def read_ply(path):
 
 
 def building_heights(*, pixel=2.0):
-    """Height of the buildings over the ground in each cell of a north-up map, 0 in the streets, and its transform."""
+    """Heights of the buildings above the ground in the cells of a north-up map, 0 in the streets, and its transform."""
     triangles = []
     for path in sorted(scene_folder().glob("*.ply")):
         if path.stem.lower().startswith(("ground", "floor", "plane")):
@@ -75,7 +75,7 @@ def building_heights(*, pixel=2.0):
 
 
 def mean_within(values, weights, reach):
-    """Mean of the weighted values in a square of 2 reach + 1 cells around each cell; 0 where nothing weighs."""
+    """Weighted mean of values in a square of 2 reach + 1 cells around each cell; 0 where all weights are 0."""
 
     def sums(a):
         total = np.cumsum(np.cumsum(np.pad(a, ((reach + 1, reach), (reach + 1, reach))), axis=0), axis=1)

@@ -179,7 +179,7 @@ ALSO_PUBLIC = {
     "clgeom.dp.table.traceback": ("Traceback",),
     "clgeom.errors": ("ClgeomError", "DependencyError", "DeviceLimit", "InvalidInput", "KernelBuildError"),
     "clgeom.region.arc.study": ("Walk", "published_walk", "region_by_kernel"),
-    "clgeom.region.coverage.result": ("Grid",),
+    "clgeom.region.coverage.grid": ("Grid",),
     "clgeom.region.localize": ("Location",),
     "clgeom.runtime.policies": ("Policy",),
     "clgeom.sorting.radix.sort": ("Profiled",),

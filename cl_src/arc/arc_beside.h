@@ -1,18 +1,18 @@
-// arc/arc_beside.h: the greatest heights of the work-items before and of those after each work-item of a group. The includer
-// has WG_SIZE, heights_t (two heights) and NOTHING, the heights of nothing.
+// arc/arc_beside.h: for each work-item of a group the greatest heights of the work-items before it, and of those after it.
+// The includer has WG_SIZE, heights_t (two heights) and NOTHING, the heights of an empty set.
 //
-//   items    | chunk of ARC_CHUNK work-items | chunk | ..         a work-item to a chunk goes through it both ways;
-//   chunks   [ all of chunk 0 | of chunk 1 | .. ]                 then each adds the chunks on either side of its own
+//   items    | chunk of ARC_CHUNK work-items | chunk | ..         one work-item for each chunk scans it in both directions;
+//   chunks   [ all of chunk 0 | of chunk 1 | .. ]                 then each adds the chunks before and after its own
 //
-// Both directions at once take two barriers; scans that double their reach take one for each power of two. No two work-items
-// write parts of one vector: a device may store all of it to store a part.
+// Both directions together need two barriers; a Kogge-Stone scan needs one for each power of two. No two work-items write
+// parts of one vector, because a device may store the whole vector.
 #define ARC_CHUNK 16
 #define ARC_CHUNKS ((WG_SIZE + ARC_CHUNK - 1) / ARC_CHUNK)
 #define CHUNKED(item) ((item) + (item) / ARC_CHUNK + 1)           // chunks begin on different banks
 #define CHUNKED_ROOM CHUNKED(WG_SIZE)
 
-// Sets the greatest heights of the work-items before, of those after, and returns that of all. items and lefts have
-// CHUNKED_ROOM entries, chunks has ARC_CHUNKS. All work-items of the group call it, with a barrier between calls.
+// Sets `before` and `after`, and returns the greatest heights of all. items and lefts have CHUNKED_ROOM entries, chunks has
+// ARC_CHUNKS. All work-items of the group call it, with a barrier between calls.
 inline heights_t group_beside(heights_t own, uint lid, local heights_t *items, local heights_t *lefts,
                               local heights_t *chunks, heights_t *before, heights_t *after)
 {

@@ -1,18 +1,18 @@
 // arc/arc_chain.h: Andrew's monotone chain of candidates from left to right. The includer has geometry/orient2d.h, point_t,
 // KEEP_COLLINEAR 0, hood/hood.h, arc/arc_turn.h and
 //
-//   ARC_ID(i)              candidate i as an entry of the stack: its number, say
+//   ARC_ID(i)              candidate i as an entry of the stack, for example its number
 //   ARC_LOAD(entry)        its coordinates
-//   ARC_STACK(k)           entry k of the stack; it may be where the candidates' numbers came from
-//   ARC_TURN(side, a, b, c)   optional: what decides orientation; above 0 where a, b, c keeps b
+//   ARC_STACK(k)           entry k of the stack, which may overwrite the numbers of the candidates
+//   ARC_TURN(side, a, b, c)   optional: the orientation test; above 0 where the chain a, b, c keeps b
 //
-// Leaves the corners on the stack. Cost: each candidate is pushed once and taken away once at most.
+// Leaves the corners on the stack. Cost: each candidate is pushed once and popped at most once.
 // Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
 #ifndef ARC_TURN
 #define ARC_TURN(side, a, b, c) arc_turn(side, a, b, c)
 #endif
 
-// The two corners on top of the stack, and how many there are.
+// The two corners on top of the stack, and the size of the stack.
 typedef struct {
     point_t below, top;
     uint size;
@@ -26,7 +26,7 @@ typedef struct {
             (chain).below = ARC_LOAD(ARC_STACK((chain).size - 2));                                                \
     }
 
-// The chain goes on with a candidate at p, which is right of all before it.
+// Appends a candidate at p, which is right of all before it.
 #define ARC_PUSH(chain, entry, p, side)                                                                           \
     {                                                                                                             \
         while ((chain).size > 1 && !IS_CORNER(ARC_TURN(side, (chain).below, (chain).top, p)))                     \
@@ -37,7 +37,7 @@ typedef struct {
         (chain).top = p;                                                                                          \
     }
 
-// The same where several candidates may share an x: the highest of them counts for an upper side, the lowest for a lower one.
+// The same where candidates may have equal x: an upper side takes the highest of them, a lower side the lowest.
 #define ARC_PUSH_OF_COLUMN(chain, entry, p, side)                                                                 \
     do {                                                                                                          \
         if ((chain).size > 0 && (p).x == (chain).top.x) {                                                         \
@@ -48,7 +48,7 @@ typedef struct {
         ARC_PUSH(chain, entry, p, side)                                                                           \
     } while (0)
 
-// Candidates `first` .. `first + count - 1`, of which several may share an x; `size` is how many corners they have.
+// The chain of candidates `first` .. `first + count - 1`, which may have equal x; `size` becomes its number of corners.
 #define ARC_CHAIN(first, count, side, size)                                                                       \
     {                                                                                                             \
         chain_t chain = {0, 0, 0};                                                                                \

@@ -1,14 +1,14 @@
-// arc/arc_crossing.h: where two tangents cross, rounded outward. The includer has geometry/orient2d.h, real_t, point_t.
+// arc/arc_crossing.h: the crossing of two tangents, rounded outward. The includer has geometry/orient2d.h, real_t, point_t.
 //
-// A reflex vertex: the tangent a -> b touches the segment at b, the tangent c -> d at c, and c is left of b. They cross at an
-// x between c and b, and the outline turns there. The vertex that stands for the crossing has
+// A reflex vertex: the tangent a -> b touches the segment at b, the tangent c -> d at c, and c is left of b. They cross at
+// an x between c and b, where the outline turns. The reflex vertex has
 //
-//   x   close to it, by a formula of additions, multiplications and fma alone, which round alike on every device,
+//   x   close to the crossing, by additions, multiplications and fma only, which round equally on every device,
 //   y   the least value of the coordinates' type that is on or above both lines at this x (the greatest that is on or
 //       below them on a lower side), by exact tests.
 //
-// So the outline through it is on or beyond both tangents between a and d. Where a tangent touches b and c alike, the
-// vertex is that point itself.
+// So the outline through it is on or beyond both tangents between a and d. If b or c is on both tangents, the vertex is
+// that point.
 
 #if defined(CLGEOM_COORD_double)
 typedef double approx_t;
@@ -18,7 +18,7 @@ typedef float approx_t;
 #define ARC_LARGE 0x1p+100f
 #endif
 
-// Values of the type in order: integers that go up and down with them; turned over on a lower side.
+// Integers in the order of the values of the type; negated on a lower side.
 #if defined(CLGEOM_COORD_int)
 inline long key_of(real_t v, uint side) { return side ? (long)v : ~(long)v; }
 inline real_t value_of(long key, uint side) { return (real_t)(side ? key : ~key); }
@@ -66,7 +66,7 @@ inline long arc_key_above(double v, uint side)
 #endif
 }
 
-// The height of the line a -> b at x, off by less than 2^-49 of |a.y| + |b.y|.
+// The height of the line a -> b at x, with an error below 2^-49 (|a.y| + |b.y|).
 inline double arc_height(point_t a, point_t b, real_t x)
 {
     return a.y + ((double)b.y - a.y) * (((double)x - a.x) / ((double)b.x - a.x));
@@ -75,12 +75,12 @@ inline double arc_height(point_t a, point_t b, real_t x)
 #define ARC_CERTAIN 0
 #endif
 
-// The least key whose value is on or above the line a -> b at x, which is between a and b. It does not depend on the
-// guess, which only saves tests.
+// The least key whose value is on or above the line a -> b at x, which is between a and b. The guess saves tests; the
+// result does not depend on it.
 inline long arc_above(uint side, point_t a, point_t b, real_t x)
 {
 #if ARC_CERTAIN
-    // What is lost in double is seldom between two values' heights.
+    // The error of double seldom contains a value of the type.
     const double height = arc_height(a, b, x), loss = 0x1p-44 * (fabs((double)a.y) + fabs((double)b.y));
     const long from_below = arc_key_above(height - loss, side), from_above = arc_key_above(height + loss, side);
     if (from_below == from_above)
@@ -138,8 +138,8 @@ inline long arc_above(uint side, point_t a, point_t b, real_t x)
 }
 
 #if ARC_CERTAIN && defined(CLGEOM_COORD_float)
-// The least key whose value is on or above both lines at x: that of the higher one. Whether double is sure of it: seldom
-// is there a value within what may be lost, and then it is mostly on the line, where neighbours are few units apart.
+// The least key whose value is on or above both lines at x. Returns whether double decides it: seldom is a value within
+// the error bound, and then it is mostly on the line, where neighbours are few units apart.
 inline int arc_above_both(uint side, point_t a, point_t b, point_t c, point_t d, real_t x, long *key)
 {
     const double ab = arc_height(a, b, x), cd = arc_height(c, d, x), height = (ab > cd) == side ? ab : cd;
@@ -157,7 +157,7 @@ inline int arc_above_both(uint side, point_t a, point_t b, point_t c, point_t d,
 }
 #endif
 
-// n / d for 0 <= n <= d, alike on every device: OpenCL leaves float division two and a half units of leeway.
+// n / d for 0 <= n <= d, equal on every device: OpenCL allows float division an error of 2.5 ulp.
 inline approx_t arc_ratio(approx_t n, approx_t d)
 {
 #if defined(CLGEOM_COORD_double)
@@ -182,7 +182,7 @@ inline approx_t arc_scale(approx_t a, approx_t b, approx_t c, approx_t d)
 #endif
 }
 
-// How far from c to b the lines cross, 0 to 1.
+// Position of the crossing between c (0) and b (1).
 inline approx_t arc_share(point_t a, point_t b, point_t c, point_t d)
 {
 #if defined(CLGEOM_COORD_int)
@@ -222,7 +222,7 @@ inline point_t arc_crossing(uint side, point_t a, point_t b, point_t c, point_t 
 #if defined(CLGEOM_COORD_int)
     const approx_t share = arc_share(a, b, c, d);
     real_t x;
-    // The formula has 24 bits. Where the lines are apart at its x, a secant step takes it on.
+    // The formula has 24 bits. Where the heights of the lines differ at its x, a secant step improves it.
     const approx_t width = (approx_t)((long)b.x - c.x);
     long at = (long)c.x + convert_long(share * width);
     long best = LONG_MAX;

@@ -1,4 +1,4 @@
-// arc/arc_cut.h: where a segment begins by count. The includer has real_t.
+// arc/arc_cut.h: the first point of a segment, for segments of equally many points. The includer has real_t.
 
 // floor(k n / segments) of the n points from `first` to `last`; `last` for all k from `segments` on.
 inline uint arc_nominal(uint first, uint last, uint segments, uint k)
@@ -6,19 +6,19 @@ inline uint arc_nominal(uint first, uint last, uint segments, uint k)
     const uint whole = (last - first) / segments, rest = last - first - whole * segments;
     if (k >= segments)
         return last;
-    const ulong parts = (ulong)k * rest;                 // divisions of 64 bits are slow
+    const ulong parts = (ulong)k * rest;                 // 64-bit divisions are slow
     return first + k * whole + (rest == 0 ? 0 : parts >> 32 ? (uint)(parts / segments) : (uint)parts / segments);
 }
 
-// The segment that has point i, of n.
+// The segment of point i of n.
 inline uint arc_owner(uint n, uint segments, uint i) { return (uint)((((ulong)i + 1) * segments - 1) / n); }
 
-// The beginning of point i's column, of points from `first` on.
+// The first point of the column of point i, among points from `first` on.
 inline uint arc_column(global const real_t *points, uint first, uint i)
 {
     uint lo = first, hi = i;
     const real_t x = points[2 * (size_t)hi];
-    for (uint step = 1; lo < hi; step *= 2) {        // columns are short: ever longer steps to the left
+    for (uint step = 1; lo < hi; step *= 2) {        // columns are short: steps to the left that double
         const uint left = hi - lo > step ? hi - step : lo;
         if (points[2 * (size_t)left] != x) {
             lo = left + 1;
@@ -36,7 +36,7 @@ inline uint arc_column(global const real_t *points, uint first, uint i)
     return lo;
 }
 
-// The last point of point i's column, of n points: likewise to the right.
+// The last point of the column of point i, of n points; steps to the right that double.
 inline uint arc_column_end(global const real_t *points, uint n, uint i)
 {
     uint lo = i, hi = n - 1;
@@ -59,7 +59,7 @@ inline uint arc_column_end(global const real_t *points, uint n, uint i)
     return lo;
 }
 
-// Where segment k begins: with the column of its first nominal point; `last` for all k from `segments` on.
+// The first point of segment k: that of the column of its first nominal point; `last` for all k from `segments` on.
 inline uint arc_cut(global const real_t *points, uint first, uint last, uint segments, uint k)
 {
     if (first == last || k >= segments)

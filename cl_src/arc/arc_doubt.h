@@ -1,8 +1,8 @@
-// arc/arc_doubt.h: orientations and crossings, decided exactly (EXACT 1), or by a filter alone that notes its doubt (0, float
-// only). The includer has geometry/orient2d.h, real_t, point_t, arc/arc_crossing.h and EXACT.
+// arc/arc_doubt.h: orientations and crossings, decided exactly (EXACT 1), or by a filter alone that sets `doubt` where it
+// cannot decide (0, float only). The includer has geometry/orient2d.h, real_t, point_t, arc/arc_crossing.h and EXACT.
 //
-// Without what decides the rest, work-items need fewer registers, and more of them are at work. What is said of a lower
-// side holds for an upper one that is turned over.
+// Without the exact stages work-items need fewer registers, so that occupancy is higher. The functions are for lower sides;
+// upper sides are reflected.
 
 // Above 0 when c is above the line a -> b.
 inline real_t item_turn(point_t a, point_t b, point_t c, int *doubt)

@@ -1,5 +1,6 @@
-// arc/arc_group.h: the hull of a list of candidates in global memory by a work-group. The includer has portable.h, geometry/orient2d.h,
-// real_t, point_t, KEEP_COLLINEAR 0, hood/hood.h, WG_SIZE and POINT(points, id), the coordinates of a candidate.
+// arc/arc_group.h: the hull of a list of candidates in global memory by a work-group. The includer has portable.h,
+// geometry/orient2d.h, real_t, point_t, KEEP_COLLINEAR 0, hood/hood.h, WG_SIZE and POINT(points, id), the coordinates of a
+// candidate.
 
 #include "arc/arc_before.h"
 #define ARC_FENCE() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
@@ -29,9 +30,9 @@ inline uint item_chain_of_list(global const real_t *points, global uint *list, u
 #undef ARC_LOAD
 #undef ARC_STACK
 
-// Leaves the corners at the beginning of the list and returns how many they are. Every work-item takes a strip; then hulls
-// side by side become one, twice as long each time: a work-item finds the tangent, all move what is left of the right one.
-// sizes has WG_SIZE numbers, parts 3 WG_SIZE.
+// Leaves the corners at the beginning of the list and returns their number. Every work-item finds the hull of a strip; then
+// neighbouring hulls are merged two by two: a work-item finds the tangent, and all move the remaining corners of the right
+// hull. sizes has WG_SIZE numbers, parts 3 WG_SIZE.
 inline uint group_hull_of_list(global const real_t *points, global uint *list, uint count, uint side, uint lid,
                                local uint *sizes, local uint *parts)
 {
@@ -48,7 +49,7 @@ inline uint group_hull_of_list(global const real_t *points, global uint *list, u
                 q_size = sizes[right];
             if (p_size > 0 && q_size > 0) {
                 const point_t end = arc_corner(&hull, p_first + p_size - 1), start = arc_corner(&hull, q_first);
-                if (end.x == start.x) {                       // a column of both: its outer point counts
+                if (end.x == start.x) {                       // a column of both: its outer point is taken
                     if (side ? end.y >= start.y : end.y <= start.y) {
                         ++q_first;
                         --q_size;
@@ -63,7 +64,7 @@ inline uint group_hull_of_list(global const real_t *points, global uint *list, u
                 q_size -= touched.y - q_first;
                 q_first = touched.y;
             }
-            parts[3 * lid] = p_first + p_size;                // what is left of Q goes there
+            parts[3 * lid] = p_first + p_size;                // destination of the remaining corners of Q
             parts[3 * lid + 1] = q_first;
             parts[3 * lid + 2] = q_size;
         }
@@ -75,7 +76,7 @@ inline uint group_hull_of_list(global const real_t *points, global uint *list, u
         for (uint base = 0; base < most; base += 2 * span) {
             const uint k = base + lid % (2 * span);
             const uint id = k < moved ? list[from + k] : 0;
-            ARC_FENCE();                                      // all have read what is written now
+            ARC_FENCE();                                      // all reads precede the writes
             if (k < moved)
                 list[to + k] = id;
             ARC_FENCE();

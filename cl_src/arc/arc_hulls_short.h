@@ -3,7 +3,7 @@
 // reflects the points of upper sides, and CHECK: 1 where the order of candidates is checked.
 
 #if LONGEST <= 4
-// Of four points, those that are there, the bits that are left without the middle one of three where it is no corner.
+// The bits of the existing ones of four points, without the middle one of three where it is not a corner.
 inline uint item_without(uint there, uint all, uint middle, point_t a, point_t b, point_t c, int *doubt)
 {
     if ((there & all) != all)
@@ -12,8 +12,8 @@ inline uint item_without(uint there, uint all, uint middle, point_t a, point_t b
     return IS_CORNER(turn) ? 15 : 15 - middle;
 }
 
-// Which of four points, those that are there, are corners of their lower hull: those below all lines from one on the left to
-// one on the right. Tests do not wait for each other, as in a chain.
+// Which of the existing ones of four points are corners of their lower hull: those below all lines from a point on the left
+// to one on the right. Unlike those of a chain, the tests are independent.
 inline uint item_corners(uint there, point_t p0, point_t p1, point_t p2, point_t p3, int *doubt)
 {
     return there & item_without(there, 7, 2, p0, p1, p2, doubt) & item_without(there, 11, 2, p0, p1, p3, doubt)
@@ -32,15 +32,15 @@ inline void item_push(local point_t *hull, chain_t *chain, point_t p, int *doubt
 }
 #endif
 
-// Corners of the columns' lowest and highest candidates, WG_SIZE apart in hulls: lower ones, and from SIDE on upper
-// ones. `low` is the lowest candidate of the first column. Returns how many of each side.
+// Finds the hull corners among the lowest and highest candidates of the columns. They are WG_SIZE apart in `hulls`: lower
+// ones, and from SIDE on upper ones. `low` is the lowest candidate of the first column. Returns the numbers of both sides.
 inline uint2 item_hulls(const segment_t segment, uint m, point_t low, local const point_t *candidates,
                         local point_t *hulls, global uint *flag, int *doubt)
 {
     point_t here = candidates[INDEX(segment.at)];
     int ordered = 1;
 #if LONGEST <= 4
-    uint low_size = 0, high_size = 0, there = 0;                   // there: bits of columns that end in the segment
+    uint low_size = 0, high_size = 0, there = 0;                   // there: bits of the columns that end in the segment
     const uint ends = m - 1 - segment.first;
 #define LOOK_AT(k)                                                            \
     const point_t low##k = low, high##k = TURNED(1, here);                    \

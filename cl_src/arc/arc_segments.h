@@ -1,14 +1,14 @@
 // arc/arc_segments.h: segments of candidates, and the corners of their hulls. The includer has portable.h.
 //
 //   candidates | region 0: segment 0 | segment 1 | ..  | region 1: ..          (x, y), ascending x in a region
-//   cuts       [ first candidate of segment 0 | of segment 1 | .. | how many candidates ]
+//   cuts       [ first candidate of segment 0 | of segment 1 | .. | number of candidates ]
 //   corners    [ lower side: as candidates, left-justified in each segment .. | upper side .. ]      candidates
 //   ranges     [ lower side: (first, last) index in corners of the side | .. | upper side .. ]       (1, 0): empty
 //
-// A region has `segments` segments, numbered consecutively over all regions. Segments may be empty. Cuts ascend, except for
-// candidates that are not in the claimed order: then a segment that would end before it begins is empty.
+// A region has `segments` segments, numbered consecutively over all regions. Segments may be empty. Cuts ascend if the
+// candidates are in order; if not, a segment that would end before it begins is empty.
 
-// Declares begin, end, stride: the share of a work-item of `all` numbers, contiguous or strided.
+// Declares begin, end, stride: the share of this work-item in `all` numbers, contiguous or strided.
 #define ARC_SHARE(all, side_by_side)                                                                              \
     const ulong share = ((all) + get_global_size(0) - 1) / get_global_size(0);                                     \
     const ulong begin = (side_by_side) ? min(get_global_id(0) * share, (ulong)(all)) : get_global_id(0);           \
@@ -17,13 +17,13 @@
 
 inline int arc_is_empty(global const uint *cuts, uint s) { return cuts[s] >= cuts[s + 1]; }
 
-// The segment after s in its region that is not empty, or `end`, one past the last of the region.
+// The next segment after s that is not empty, or `end`, one past the last segment of the region.
 inline uint arc_next(global const uint *cuts, uint s, uint end)
 {
     const uint begin = cuts[s + 1];
     if (begin == cuts[end])
         return end;
-    uint lo = s + 1, hi = end - 1;            // the last segment that begins there
+    uint lo = s + 1, hi = end - 1;            // the last segment that begins with this cut
     if (cuts[lo + 1] > begin)
         return lo;
     while (lo < hi) {
@@ -36,13 +36,13 @@ inline uint arc_next(global const uint *cuts, uint s, uint end)
     return lo;
 }
 
-// The segment that a tile which ends there needs besides its own: the next that is not empty; `segments` if there is none.
+// The first segment after a tile that is not empty; `segments` if there is none.
 inline uint arc_halo(global const uint *cuts, uint tile_end, uint segments)
 {
     return tile_end < segments ? arc_next(cuts, tile_end - 1, segments) : segments;
 }
 
-// The last segment before a tile that is not empty; `segments` if there is none.
+// The last segment before a tile that is not empty, or `segments` if there is none.
 inline uint arc_previous(global const uint *cuts, uint tile, uint segments)
 {
     const uint end = cuts[tile];
@@ -61,25 +61,25 @@ inline uint arc_previous(global const uint *cuts, uint tile, uint segments)
     return lo;
 }
 
-// The links of a segment, for each side: the corners that tangents touch, and the other ends of the tangents.
-#define LINK_Q 0          // index in corners where the tangent from the left touches; its first one without a tangent
-#define LINK_P 1          // where the tangent to the right touches; its last one without a tangent
+// The links of a segment, for each side: the corners that tangents touch, and the candidates at the tangents' other ends.
+#define LINK_Q 0          // index of the corner that the tangent from the left touches; the first corner without a tangent
+#define LINK_P 1          // index of the corner that the tangent to the right touches; the last corner without a tangent
 #define LINK_FROM 2       // candidate at the other end of the tangent from the left
 #define LINK_TO 3         // candidate at the other end of the tangent to the right
 
-// Number of vertices of segment and side i (of `segments` of each side): the corners from q to p, or `reflex_vertices` where
-// p is left of q, at a reflex vertex: one, the crossing; as published, both corners. From 2 * segments on: 1 where a segment
-// is not empty.
+// Number of vertices of segment and side i (`segments` of each side): the corners from q to p, or `reflex_vertices` where p
+// is left of q, at a reflex vertex: 1 for the crossing, 2 for both corners as published. From 2 * segments on: 1 for a
+// segment that is not empty.
 inline uint arc_count(global const uint *cuts, global const uint *links, uint segments, uint i, uint reflex_vertices)
 {
     const uint block = (i >= segments) + (i >= 2 * segments), s = i - block * segments, empty = arc_is_empty(cuts, s);
     if (block == 2)
         return !empty;
-    const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];      // no matter what, if empty
+    const uint q = links[4 * (size_t)i + LINK_Q], p = links[4 * (size_t)i + LINK_P];      // any value if the segment is empty
     return empty ? 0 : q <= p ? p - q + 1 : reflex_vertices;
 }
 
-// Offset i of those that arc_offsets leaves, in chunks of `chunk` numbers; of a scan, chunk is greater than all i.
+// Offset i of those that arc_offsets leaves in chunks of `chunk` numbers. After a full scan `chunk` is greater than all i.
 inline uint arc_offset(global const uint *offsets, global const uint *sums, uint chunk, uint i)
 {
     uint offset = offsets[i];

@@ -1,13 +1,13 @@
-// arc/arc_tangent.h: the common tangent of two hulls side by side, by nested binary search. The includer has geometry/orient2d.h,
-// real_t, point_t, KEEP_COLLINEAR 0, hood/hood.h and arc/arc_turn.h, and defines
+// arc/arc_tangent.h: the common tangent of two hulls side by side, by nested binary search. The includer has
+// geometry/orient2d.h, real_t, point_t, KEEP_COLLINEAR 0, hood/hood.h and arc/arc_turn.h, and defines
 //
-//   hull_t                          what corners are read through
+//   hull_t                          the type through which corners are read
 //   arc_corner(hull, index)         the coordinates of a corner
 //
 // P and Q are ranges of indices, of corners from left to right, strictly convex and of ascending x; P is left of Q.
 // Source: Overmars and van Leeuwen, "Maintenance of configurations in the plane" (1981), searched in O(log p log q).
 
-// The corner of Q, of those from lo to hi, on the tangent from p.
+// The corner of Q, from lo to hi, that the tangent from p touches.
 inline uint arc_touch(const hull_t *hull, uint side, point_t p, uint lo, uint hi)
 {
     while (lo < hi) {
@@ -21,10 +21,10 @@ inline uint arc_touch(const hull_t *hull, uint side, point_t p, uint lo, uint hi
     return lo;
 }
 
-// The indices (on P, on Q) of the corners that the tangent touches; of corners on one line the outer ones.
+// The indices (on P, on Q) of the corners that the tangent touches; of collinear corners the outer ones.
 inline uint2 arc_tangent(const hull_t *hull, uint side, uint2 p_range, uint2 q_range)
 {
-    uint lo = p_range.x, hi = p_range.y, from_lo = q_range.x, from_hi = q_range.x;   // where tangents from lo and hi touch
+    uint lo = p_range.x, hi = p_range.y, from_lo = q_range.x, from_hi = q_range.x;   // where tangents from lo and hi touch Q
     while (1) {
         const uint mid = lo + (hi - lo) / 2;
         const point_t from = arc_corner(hull, mid);

@@ -1,10 +1,10 @@
 // arc/arc_tangent_short.h: the common tangent of two short hulls side by side. The includer has KEEP_COLLINEAR 0, hood/hood.h,
 // arc/arc_doubt.h and WG_SIZE.
 //
-// Corners of one hull are WG_SIZE apart in memory. From the last corner of P and the first of Q the tangent's ends move
-// outward, on both hulls at once, as long as one moves. Hulls are short: a search would take as many tests.
+// Corners of one hull are WG_SIZE apart in memory. From the last corner of P and the first of Q the ends of the tangent
+// move outward on both hulls until neither moves. Hulls are short: a binary search would take as many tests.
 
-// Indices of the corners on P, of those from p_first to p, and on Q, of those from q to q_last, that the tangent touches.
+// Indices of the corners that the tangent touches: on P, from p_first to p, and on Q, from q to q_last.
 inline uint2 item_tangent(local const point_t *hulls, uint p_first, uint p, uint q, uint q_last, int *doubt)
 {
     point_t on_p = hulls[p], on_q = hulls[q];

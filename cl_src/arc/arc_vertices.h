@@ -1,7 +1,7 @@
-// arc/arc_vertices.h: what arc_emit writes. The includer has geometry/orient2d.h, arc/arc_segments.h, arc/arc_crossing.h,
+// arc/arc_vertices.h: the output of arc_emit. The includer has geometry/orient2d.h, arc/arc_segments.h, arc/arc_crossing.h,
 // POINT(points, id), the coordinates of a candidate, and PUBLISHED: 1 for both corners where tangents cross, as published.
 
-// What all vertices are made from, and where they go: vertices from number `head` on, no more than `room` of them.
+// The input for all vertices, and their destination: at most `room` vertices from number `head` on.
 typedef struct {
     global const real_t *lower, *upper;
     global const uint *corners, *links, *offsets, *sums;
@@ -10,7 +10,7 @@ typedef struct {
     uint head, room;
 } emission_t;
 
-// The part of a segment and side: its first vertex is number `at`, and it has the corners from q to p.
+// The vertices of a segment and side: the first has number `at`, and they are the corners from q to p.
 typedef struct {
     global const real_t *points;
     global const uint *corners;
@@ -26,7 +26,7 @@ inline part_t item_part(const emission_t *all, ulong i)
     return part;
 }
 
-// -0.0 + 0 is 0: one zero in the answer, however points were sorted
+// -0.0 + 0 is 0: results have one zero, whatever the order of points
 inline void item_store(const emission_t *all, uint at, point_t p)
 {
     if (at < all->room)
@@ -45,7 +45,7 @@ inline void item_store_corners(const emission_t *all, const part_t *part, uint f
         item_store(all, part->at + (k - part->q), item_corner(part, k));
 }
 
-// A reflex vertex, where p is left of q: the crossing of the tangents that touch there.
+// A reflex vertex, where p is left of q: the crossing of the tangents that touch p and q.
 inline void item_store_reflex(const emission_t *all, const part_t *part, ulong i)
 {
     const point_t q = item_corner(part, part->q), p = item_corner(part, part->p);
@@ -59,7 +59,8 @@ inline void item_store_reflex(const emission_t *all, const part_t *part, ulong i
 #endif
 }
 
-// For each region its first vertices of both sides and its segments that are not empty, regions + 1 of each; then the flag.
+// The summary: for each region the first vertex of either side, and the number of segments that are not empty before it;
+// regions + 1 of each, then the flag.
 inline void items_store_summary(const emission_t *all, uint of_region, uint flag, global uint *summary)
 {
     const uint regions = all->segments / of_region;

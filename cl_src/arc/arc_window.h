@@ -1,16 +1,16 @@
 // arc/arc_window.h: the candidates of a tile of short segments of one region, in local memory. The includer has real_t,
-// point_t, arc/arc_cut.h, WG_SIZE, POINT(points, id), the coordinates of a candidate, and LONGEST, the nominal candidates of a
-// segment at most.
+// point_t, arc/arc_cut.h, WG_SIZE, POINT(points, id), the coordinates of a candidate, and LONGEST, the most nominal
+// candidates of a segment.
 //
 //   candidates | MARGIN | segment before | tile: OWN segments .. | segment after | first of the next |  at INDEX(i)
 //              | LEFT_AT: another segment before, with the first candidate after it |
 //              | RIGHT_AT: another segment after, likewise |
 //
 // A segment has the columns that end among its nominal candidates. Work-item 0 has the nearest segment before the tile in
-// which a column ends, the last work-item that after it, and those between the tile's own. Where no column ends in the
-// segments beside the tile, the nearest others are at LEFT_AT and RIGHT_AT.
+// which a column ends, the last work-item the nearest one after it, and the others the segments of the tile. If no column
+// ends in the segments beside the tile, the nearest others are at LEFT_AT and RIGHT_AT.
 #define OWN (WG_SIZE - 2)
-#define MARGIN 16                                  // candidates before: columns begin there
+#define MARGIN 16                                  // candidates before the window, where columns may begin
 #define INDEX(i) ((i) + (i) / 16)                  // work-items that are 4 points apart are on different banks
 #define LEFT_AT (MARGIN + WG_SIZE * LONGEST + 1)
 #define RIGHT_AT (LEFT_AT + LONGEST + 1)
@@ -22,7 +22,7 @@ typedef struct {
     uint left_some, right_some;         // whether there are such segments
 } window_t;
 
-// A work-item's segment: its first nominal candidate, how many there are, and the index of the first; whether they are at
+// The segment of a work-item: its first nominal candidate, their number, and the index of the first; whether they are at
 // LEFT_AT or RIGHT_AT.
 typedef struct { uint first, count, at, apart; } segment_t;
 
@@ -34,7 +34,7 @@ inline window_t group_load_window(global const real_t *points, uint m, uint segm
     const uint before = arc_nominal(0, m, segments, max(tile, 1u) - 1), after = arc_nominal(0, m, segments, tile_end + 1);
     window_t window = {max(before, (uint)MARGIN) - MARGIN, tile - 1, tile_end, tile > 0, tile_end < segments};
     for (uint i = window.from + lid; i < after + 1; i += WG_SIZE)
-        candidates[INDEX(i - window.from)] = POINT(points, min(i, m - 1));      // the last once more
+        candidates[INDEX(i - window.from)] = POINT(points, min(i, m - 1));      // the last one again beyond the end
     if (tile > 0 && points[2 * (size_t)before] == points[2 * (size_t)tile_first]) {
         const uint begin = arc_column(points, 0, before);
         window.left_some = begin > 0;
@@ -72,8 +72,8 @@ inline segment_t item_segment(const window_t window, uint m, uint segments, uint
     return segment;
 }
 
-// The lowest candidate of the column that the segment's first nominal candidate is in; that candidate itself if its column
-// ends behind the segment.
+// The lowest candidate of the column of the segment's first nominal candidate; that candidate itself if its column ends
+// after the segment.
 inline point_t item_column_low(global const real_t *points, uint m, const window_t window, const segment_t segment,
                                local const point_t *candidates)
 {

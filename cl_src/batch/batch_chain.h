@@ -1,22 +1,22 @@
 // batch/batch_chain.h: from the sorted points of one group to its hull, by one work-item. The includer has portable.h,
 // geometry/orient2d.h, KEEP_COLLINEAR, hood/hood.h, and these:
 //
-//   chain_t                what the macros need of the group, `c`
-//   CHAIN_ENTRY(c, k)      point k of the sorted ones, all different, as a number
-//   CHAIN_POINT(c, e)      its coordinates
+//   chain_t                the data of the group, `c`, for the macros
+//   CHAIN_ENTRY(c, k)      the number of sorted point k; all points differ
+//   CHAIN_POINT(c, e)      the coordinates of entry e
 //   CHAIN_GET(c, s), CHAIN_SET(c, s, e)          entry s of the lower hood's stack
-//   CHAIN_GET_UPPER(c, n, s), CHAIN_SET_UPPER    of the upper one's, for n points; may be that of point n - 1 - s, for
-//                                                points are only read from right to left then
+//   CHAIN_GET_UPPER(c, n, s), CHAIN_SET_UPPER    of the upper hood's, for n points; may overwrite point n - 1 - s, because
+//                                                points are then read from right to left only
 // The lower stack has as many entries as there are points.
 #include "hood/chain.h"
 
 // Andrew's monotone chain: from left to right the lower hood, from right to left the upper one. The hull's corners are
-// left in the lower stack, counter-clockwise from the first point; returns how many. `flat`: they are on one line. Inlined:
-// called, it reads the pointers of `c` again for every point, and batches of 64 points take 7 % longer on PoCL.
+// left in the lower stack, counter-clockwise from the first point; returns their number. `flat`: they are on one line. It
+// is inlined: a call reads the pointers of `c` again for every point, and batches of 64 points take 7 % longer on PoCL.
 inline __attribute__((always_inline)) uint item_chain(const chain_t c, uint count, int *flat)
 {
 #define CHAIN_CORNER(k) CHAIN_POINT(c, up ? CHAIN_GET_UPPER(c, count, k) : CHAIN_GET(c, k))
-    const uint steps = 2 * count - 1;              // the last one comes back to the first point, and only takes away
+    const uint steps = 2 * count - 1;              // the last step returns to the first point, and only pops
     uint lower = 0;
     stack_t stack = {0, 0, 0};
     for (uint step = 0; step < steps; ++step) {

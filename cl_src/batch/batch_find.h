@@ -1,6 +1,6 @@
-// batch/batch_find.h: ragged rows, one after another. before[k]: the number of elements in the rows before row k.
+// batch/batch_find.h: search in ragged rows. before[k]: the number of elements in the rows before row k.
 
-// The row, of those from low to high, that contains element i; never an empty row.
+// The row, from low to high, that contains element i; never an empty row.
 inline uint row_of(global const uint *before, uint low, uint high, uint i)
 {
     while (low < high) {

@@ -6,8 +6,8 @@
 // and so is a product with its rounding error.
 #define MEASURES_RUN 1024
 
-// For numbers up to `reach`: a power of two such that squares and products of scaled numbers neither overflow nor underflow,
-// and its inverse.
+// For numbers up to `reach`: a power of two with which squares and products of scaled numbers neither overflow nor
+// underflow, and its inverse.
 typedef struct { double to, back; } scaling_t;
 
 inline scaling_t scaling_of(double reach)
@@ -29,8 +29,9 @@ inline double reach_of(point_t a)
     return x > y ? x : y;
 }
 
-// The length of an edge in units of a scaling of longer ones. Its own keeps its last bits, whatever its end points are:
-// they are subtracted first, but where that may overflow; what a scaling down takes from coordinates is nothing to it.
+// The length of an edge in units of the scaling of longer ones. The edge has a scaling of its own, which keeps its last
+// bits: end points are subtracted before they are scaled, except where that may overflow. Bits that scaling down drops from
+// the coordinates are then below the precision of the length.
 inline double length_of(point_t a, point_t b, scaling_t all)
 {
     const point_t plain = b - a;

@@ -1,8 +1,8 @@
-// batch/batch_octagon.h: the sieve of batch/batch_sieve.h by a work-group, and the list of what it leaves. The includer has
-// geometry/points.h, batch/batch_sieve.h, WG_SIZE, and STEP, the points that a group takes at once.
+// batch/batch_octagon.h: the sieve of batch/batch_sieve.h by a work-group, and the list of the points that it keeps. The
+// includer has geometry/points.h, batch/batch_sieve.h, WG_SIZE, and STEP, the points that a group processes at a time.
 
-// The points of a step that are this work-item's, the last one again beyond the end: all loads are on their way before the
-// first is waited for.
+// Loads the points of a step for this work-item, the last one again beyond the end. All loads are issued before the first
+// result is used.
 #define LOAD_STEP(taken, xy, from, end, lid)                                                            \
     point_t taken[STEP / WG_SIZE];                                                                 \
     for (uint step = 0; step < STEP / WG_SIZE; ++step)                                             \
@@ -15,7 +15,7 @@
         key[c] = found > key[c] ? found : key[c];                                                  \
     }
 
-// Extreme points to the E, NE, N, NW, W, SW, S, SE of this work-item's: how far, and their indices. Returns whether a
+// The extreme points of this work-item to the E, NE, N, NW, W, SW, S, SE: projections and indices. Returns whether a
 // coordinate is NaN or infinite.
 inline int item_extremes(global const real_t *xy, uint count, point_t origin, uint lid, filter_t *key, uint *at)
 {
@@ -44,7 +44,7 @@ inline int item_extremes(global const real_t *xy, uint count, point_t origin, ui
     return nonfinite;
 }
 
-// Where the other's point is farther in a direction, that.
+// In each direction the farther of the points of this work-item and of the other one.
 inline void take_farther(local filter_t *keys, local uint *indices, uint mine, uint other)
 {
     for (uint c = 0; c < SIEVE_EDGES * WG_SIZE; c += WG_SIZE)
@@ -54,7 +54,7 @@ inline void take_farther(local filter_t *keys, local uint *indices, uint mine, u
         }
 }
 
-// The sieve of the extreme points of all; returns whether there is one.
+// The sieve of the extreme points of all work-items; returns whether there is one.
 inline int item_octagon(global const real_t *xy, point_t origin, local const uint *indices, local sieve_t *sieve)
 {
     filter_t u[SIEVE_EDGES], v[SIEVE_EDGES];
@@ -71,7 +71,7 @@ inline int item_octagon(global const real_t *xy, point_t origin, local const uin
 
 typedef struct { local real_t *x, *y; local ushort *number; local uint *held; } list_t;
 
-// Appends those of STEP points from `from` on that the sieve does not drop. In any order: they are sorted.
+// Appends the points that the sieve keeps, of STEP points from `from` on, in any order. They are sorted later.
 inline void append_step(const list_t list, global const real_t *xy, uint from, uint count, point_t origin, int is_sieved,
                         local const sieve_t *sieve, uint lid)
 {

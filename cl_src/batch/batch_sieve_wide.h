@@ -59,8 +59,8 @@ inline void item_extremes(const filter_v *x, const filter_v *y, uint vectors, ui
     }
 }
 
-// Indices of the points that are not certainly inside, in order; returns how many. x and y are filled up to whole vectors;
-// `inside` has room for as many.
+// Indices of the points that are not certainly inside, in order; returns their number. x and y are padded to whole vectors;
+// `inside` has as many entries.
 inline uint item_sieve(const filter_v *x, const filter_v *y, uint count, mask_v *inside, ushort *left)
 {
     const filter_t *x1 = (const filter_t *)x, *y1 = (const filter_t *)y;

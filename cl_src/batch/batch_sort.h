@@ -1,8 +1,8 @@
 // batch/batch_sort.h: points of one group sorted by x, y and number, by one work-item of a CPU. The includer has
 // geometry/points.h and CAPACITY, the most points.
 //
-// Runs of 64 points by counting, for each, those before it, which has no branches to mispredict; then runs merged two by
-// two.
+// Runs of 64 points are sorted by counting the points before each one, which has no branches to mispredict. Then runs are
+// merged two by two.
 #define RUN 64
 #if defined(CLGEOM_COORD_double)
 #define SORT_LANES 4
@@ -17,7 +17,7 @@ typedef CLGEOM_PASTE(REAL, SORT_LANES) sort_v;
 
 typedef struct { real_t x[CAPACITY], y[CAPACITY]; ushort number[CAPACITY]; } row_t;
 
-// Up to RUN points from `begin` on: each moves to where so many are before it.
+// Sorts up to RUN points from `begin` on: each moves to the index that is the number of points before it.
 inline void sort_run(const row_t *row, row_t *to, uint begin, uint count)
 {
     const real_t *x = row->x + begin, *y = row->y + begin;
@@ -47,7 +47,7 @@ inline void sort_run(const row_t *row, row_t *to, uint begin, uint count)
     }
 }
 
-// Two runs side by side become one.
+// Merges two neighbouring runs.
 inline void merge_runs(const row_t *row, row_t *to, uint begin, uint middle, uint end)
 {
     uint i = begin, j = middle;
@@ -64,7 +64,7 @@ inline void merge_runs(const row_t *row, row_t *to, uint begin, uint middle, uin
     }
 }
 
-// Sorts rows[0], with the help of rows[1]; returns the one of them that is sorted, and of equal points the first alone.
+// Sorts rows[0], with rows[1] as scratch memory. Returns the sorted one of them, without repeated points.
 inline row_t *item_sort(row_t *rows, uint *count)
 {
     uint now = 1;

@@ -1,5 +1,5 @@
 // coverage/covered.h: whether a cell reaches a level. The includer has VALUE and THRESHOLD, the types of a cell and of a
-// level, BELOW, 1 where cells at or below a level are covered, and NODATA, 1 where `nodata`, in scope, is no value.
+// level, BELOW, 1 if cells at or below a level are covered, and NODATA, 1 if cells equal to `nodata` have no value.
 //
 // NaN reaches no level: it compares false.
 #if BELOW

@@ -1,5 +1,5 @@
-// dp/dp_check.h: arithmetic and indices that trap. A fault is (kind, row, column) of what a cell did wrong first.
-#define DP_MUTED -1           // an unknown value was read: its consequences are no faults
+// dp/dp_check.h: checked arithmetic and indices. A fault is (kind, row, column) of the first error of a cell.
+#define DP_MUTED -1           // an unknown value was read: errors that follow from it are not faults
 #define DP_FAULT_RANGE 1      // read of a cell outside the table
 #define DP_FAULT_PATTERN 2    // read of a cell that the pattern does not allow
 #define DP_FAULT_START 3      // read of a cell before the first stage
@@ -7,7 +7,7 @@
 #define DP_FAULT_INDEX 5      // index of a parameter out of range
 #define DP_FAULT_DIVISION 6   // by zero
 #define DP_FAULT_SHIFT 7      // by a negative count
-#define DP_FAULT_DECISION 8   // that is not below the count declared
+#define DP_FAULT_DECISION 8   // a choice that is not below the declared count
 #define DP_FAULT_QUOTIENT 9   // the least integer divided by -1
 
 inline void dp_note(int *fault, const int kind, const int a, const int b)
@@ -29,7 +29,7 @@ inline long dp_at(const long index, const long size, int *fault)
 }
 
 #ifdef DP_DIVISORS
-// Division in a user's C, in whatever type it is: 0 where an integer has no quotient.
+// Division in an equation in C, for any type: 0 where an integer has no quotient.
 #define DP_DIVIDE(type, name, op, beyond)                                                             \
     __attribute__((overloadable)) inline type name(const type a, const type by, int *fault)           \
     {                                                                                                 \

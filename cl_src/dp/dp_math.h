@@ -1,7 +1,8 @@
-// dp/dp_math.h: arithmetic of traced equations. The first written of equals wins; whole division is Python's.
+// dp/dp_math.h: arithmetic of traced equations. Of equal operands of min and max the first is taken; floor division is
+// Python's.
 
 // Compilers of some devices drop the sign of a negated int within two nested minima or maxima (the quirk "lost_minus" in
-// device.py). On them dp_apart adds 0 in a form that the compiler cannot fold: launches have one dimension.
+// profile.py). On them dp_apart adds 0 in a form that the compiler cannot fold: launches have one dimension.
 #ifdef CLGEOM_LOST_MINUS
 #define DP_APART(type, zero) __attribute__((overloadable)) inline type dp_apart(const type a) { return a zero; }
 #define DP_APARTS(type, zero)                                                               \
@@ -61,7 +62,7 @@ DP_APARTS(double, )
 DP_WHOLE(int, uint)
 DP_WHOLE(long, ulong)
 
-// Beyond their type integers wrap around, which only unsigned ones do in C.
+// Integers wrap around on overflow. In C only unsigned ones do.
 #define DP_WRAP(type, unsigned_type)                                                                          \
     inline type dp_wrap_add_##type(const type a, const type b) { return (type)((unsigned_type)a + (unsigned_type)b); } \
     inline type dp_wrap_sub_##type(const type a, const type b) { return (type)((unsigned_type)a - (unsigned_type)b); } \
@@ -70,7 +71,7 @@ DP_WHOLE(long, ulong)
 DP_WRAP(int, uint)
 DP_WRAP(long, ulong)
 
-// Floats as integers, cut towards zero; what lies beyond is the nearest there is, and NaN is 0.
+// Floats to integers, rounded towards zero; a value out of range becomes the nearest integer of the type, and NaN is 0.
 #define DP_CAST(type, real, lowest, highest, beyond)                                        \
     inline type dp_cast_##type##_##real(const real x)                                       \
     {                                                                                       \
@@ -83,7 +84,7 @@ DP_CAST(int, double, INT_MIN, INT_MAX, 0x1p31)
 DP_CAST(long, double, LONG_MIN, LONG_MAX, 0x1p63)
 #endif
 
-// An index moved into 0 .. size - 1, for cells whose values nobody uses.
+// An index clamped to 0 .. size - 1, for cells whose values are not used.
 inline int dp_inside(const long index, const int size)
 {
     return (int)(index < 0 || size == 0 ? 0 : index >= size ? size - 1 : index);

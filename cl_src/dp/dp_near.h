@@ -6,5 +6,5 @@
 #define dp_lesser(a, b) ((a) < (b) ? (a) : (b))
 #define dp_inside(index, size) (dp_lesser(index, (size) - 1) > 0 ? dp_lesser(index, (size) - 1) : 0)
 
-// x, which is at least `least`, written so that compilers know this: they fold conditions of base cases, and no branch remains.
+// x, which is at least `least`, in a form that shows this to compilers: they fold the conditions of base cases.
 #define AT_LEAST(x, least) ((((x) - (least)) & INT_MAX) + (least))

@@ -1,8 +1,8 @@
-// dp/dp_pack.h: the choices of a row of cells, from a byte each to BITS each: 8 / BITS to a byte, the first column's lowest.
-// The includer has BITS, which is 1, 2, 4 or 8, and WG_SIZE.
+// dp/dp_pack.h: packs the choices of a row of cells from a byte each to BITS each: 8 / BITS to a byte, that of the first
+// column in the lowest bits. The includer has BITS, which is 1, 2, 4 or 8, and WG_SIZE.
 #define PER_BYTE (8 / BITS)
 
-// `count` choices by a work-group; both memories begin with a whole byte, and `won` goes on to one.
+// Packs `count` choices by a work-group. Both arrays begin at a whole byte, and `won` is readable to the end of one.
 inline void group_pack(global uchar *packed, local const uchar *won, const int count, const int lid)
 {
     for (int x = lid * PER_BYTE; x < count; x += WG_SIZE * PER_BYTE) {
@@ -13,8 +13,8 @@ inline void group_pack(global uchar *packed, local const uchar *won, const int c
     }
 }
 
-// PER_BYTE choices by one work-item. A product moves the byte of each column to its bits of the highest byte, so `won` is
-// aligned for one load.
+// Packs PER_BYTE choices by one work-item. A multiplication moves the byte of each column to its bits in the highest byte.
+// `won` is aligned for one load.
 inline uchar item_pack(global const uchar *won)
 {
 #if BITS == 1 && defined(__ENDIAN_LITTLE__)

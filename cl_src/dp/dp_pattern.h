@@ -1,4 +1,4 @@
-// dp/dp_pattern.h: layouts of a table, its stages, and where a pattern lets cells read.
+// dp/dp_pattern.h: layouts of a table, its stages, and the cells that a pattern allows a cell to read.
 #define DP_ROWS 0
 #define DP_COLUMNS 1
 #define DP_DIAGS_NOSE 2
@@ -31,7 +31,7 @@ inline ulong dp_offset(const int layout, const int a, const int b, const int n, 
     if (layout == DP_COLUMNS) return (ulong)b * n + a;
     return dp_before(dp_line(layout, a, b, n), n, m) + dp_index_on(layout, a, b, n, m);
 }
-// Offset in memory that holds the last `ring` lines only.
+// Offset of a cell in memory that holds only the last `ring` lines.
 inline ulong dp_ring_offset(const int kind, const int ring, const int a, const int b, const int n, const int m)
 {
     const int width = kind == DP_ROWS ? m : kind == DP_COLUMNS ? n : min(n, m);
@@ -42,7 +42,7 @@ inline int dp_stages(const int kind, const int n, const int m)
 {
     return kind == DP_ROWS ? n : kind == DP_COLUMNS ? m : n + m - 1;
 }
-// How many cells a line has, and the row and column of its cell `index`.
+// The number of cells of a line, and the row and column of its cell `index`.
 inline int dp_cells_on(const int kind, const int line, const int n, const int m)
 {
     return kind == DP_ROWS ? m : kind == DP_COLUMNS ? n : min(min(line + 1, n + m - 1 - line), min(n, m));
@@ -58,7 +58,7 @@ inline int dp_column_of(const int kind, const int line, const int index, const i
 {
     return kind == DP_ROWS ? index : kind == DP_COLUMNS ? line : line - max(0, line - (m - 1)) - index;
 }
-// Whether a pattern lets a cell read the one di rows below and dj columns to the right of it.
+// Whether a pattern allows a cell to read the cell di rows below and dj columns to the right of it.
 inline bool dp_allowed(const int kind, const bool reverse, const long di, const long dj)
 {
     const long r = reverse ? -di : di, c = reverse ? -dj : dj;

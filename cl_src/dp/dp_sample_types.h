@@ -1,4 +1,4 @@
-// dp/dp_sample_types.h: what sample equations share with those that kernels include.
+// dp/dp_sample_types.h: the types of the sample equations.
 typedef int stored_t;
 typedef int cell_t;
 typedef int index_t;

@@ -1,5 +1,5 @@
-// dp/dp_split.h: the best of several sums, ties to the lowest k. The includer has cell_t, SPLIT_TRACK
-// (whether k is wanted), SPLIT_NAN (cells may be NaN), SPLIT_BETTER(a, b), SPLIT_TURNED and, unless SPLIT_BARE,
+// dp/dp_split.h: the best of several sums; of equal ones that of the lowest k. The includer has cell_t, SPLIT_TRACK
+// (whether k is kept), SPLIT_NAN (cells may be NaN), SPLIT_BETTER(a, b), SPLIT_TURNED and, unless SPLIT_BARE,
 // dp_split_term.
 
 // Kernels see the table of pattern SONE; that of NESO is its mirror image, with rows for columns.
@@ -11,8 +11,8 @@
 #define SPLIT_SHAPE n, m
 #endif
 
-// Take candidate v of k: candidates come in the order of k. The first equal to the start is taken for its k; without
-// NaN that is the first of all, so the k to begin with is that one, SPLIT_FIRST, and no other test is needed.
+// Takes candidate v of k, in the order of k. The first candidate that equals the initial value sets k. Without NaN that is
+// the first of all, so k is initialised to SPLIT_FIRST, and no other test is needed.
 #define SPLIT_FIRST(k) (SPLIT_NAN ? -1 : (k))
 #if SPLIT_TRACK && SPLIT_NAN
 #define SPLIT_TAKE(v, k, best, at) do { \
@@ -35,7 +35,7 @@
     } while (0)
 #endif
 
-// Candidates that come in any order.
+// The same for candidates in any order.
 #if SPLIT_TRACK
 #define SPLIT_JOIN(v, k, best, at) do { \
         const bool dp_better = (k) >= 0 & (SPLIT_BETTER(v, best) | (((v) == (best)) & (((at) < 0) | ((k) < (at))))); \

@@ -1,8 +1,8 @@
 // dp/dp_split_runs.h: the splits between two tiles, by one work-item: a product of matrices with "the better of" and +, rows
-// of a tile in vectors. The includer has TILE, LEFT, RIGHT and what dp/dp_split.h needs.
+// of a tile in vectors. The includer has TILE, LEFT, RIGHT and the names for dp/dp_split.h.
 
-// Columns are below 2^30. A compiler that sees this needs no test in front of each loop for column numbers that wrap around:
-// the loops are a few vectors long.
+// Columns are below 2^30. A compiler that knows this omits the tests for column numbers that wrap around, which would
+// precede each loop: loops are a few vectors long.
 #define SPLIT_MOST 0x3fffffff
 
 // Splits begin .. end - 1, a run of TILE at a time, whose right operands stay in the cache for all rows.

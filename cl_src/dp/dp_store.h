@@ -4,7 +4,8 @@
 // with DP_DECISION_CHUNKS and DP_DECISION_SHIFT, or DP_DECISION_BITS when they are packed.
 #ifdef DP_DECISIONS
 #if DP_DECISION_BITS
-// Several to a word, the first column's in the lowest bits; words are 0 at first. Neighbours may be set at once.
+// Stores a choice in its word, that of the first column in the lowest bits. Words are 0 at first. It is atomic, because
+// work-items store neighbouring choices at the same time.
 #define DP_DECISION_TABLE , global uint *dp_d0
 #define DP_DECISION_NAMES , dp_d0
 #define DP_PER_WORD (32 / DP_DECISION_BITS)
@@ -47,7 +48,7 @@ DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
 #define DP_KEEP_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES
 #define DP_STAGE_NAMES DP_TABLE_NAMES DP_DECISION_NAMES DP_KEPT_NAMES, n, m DP_FAULTS_NAMES DP_ARGUMENTS
 
-// Keep the value and the choice of cell (i, j).
+// Stores the value and the choice of cell (i, j).
 inline void dp_keep_cell(const int i, const int j, const cell_t value, const uint decision,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m)
 {
@@ -63,7 +64,7 @@ inline void dp_keep_cell(const int i, const int j, const cell_t value, const uin
 }
 
 #ifndef DP_WIDE_TYPE
-// Compute cell (i, j), which has this index in its stage. Checked stages go one by one, so that the first has the fault.
+// Computes cell (i, j), which has this index in its stage. Checked stages run one by one, so that the first fault is found.
 inline void dp_fill_cell(const int i, const int j, const int stage, const int index,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m DP_FAULTS DP_KERNEL_PARAMETERS)
 {
@@ -74,13 +75,13 @@ inline void dp_fill_cell(const int i, const int j, const int stage, const int in
 #endif
     const cell_t value = dp_cell(i, j, n, m DP_PASS DP_ARGUMENTS DP_DECISION(&decision));
 #if DP_CHECK
-#if DP_WIDENED  // computed in a wider type, for overflow to show
+#if DP_WIDENED  // computed in a wider type, which shows overflow
     if ((stored_t)value != value) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);
 #endif
 #if DP_HAS_DECISION
     if (DP_BAD_DECISION(decision)) dp_note(fault, DP_FAULT_DECISION, (int)decision, 0);
 #endif
-    if (only >= 0) {  // what went wrong in this cell? note it, and store nothing
+    if (only >= 0) {  // note the fault of this cell, and store nothing
         faults[2] = fault[0];
         faults[3] = fault[1];
         faults[4] = fault[2];

@@ -1,9 +1,9 @@
 // dp/dp_table.h: how kernels that fill stage by stage hold a table and read its cells. Included before the equation.
 //
 // Needs DP_CELL, DP_KIND (of the stages), DP_REVERSE, DP_LAYOUT, DP_RING (lines held, 0: the whole table), DP_CHUNKS and
-// DP_SHIFT (a table in several buffers of 2^DP_SHIFT cells), DP_CHECK: 1 traps all that check=True does; 2 is the trial of
-// a few cells, which knows what is before the stage `start` (zeros), and of the stages from there on what is in memory, if
-// `known`; what follows from reading others is no fault.
+// DP_SHIFT (a table in several buffers of 2^DP_SHIFT cells), and DP_CHECK. DP_CHECK 1 makes the checks of check=True. 2 is
+// for the trial of a few cells: cells before the stage `start` are known to be 0, and cells from there on are those in
+// memory if `known`. Errors that follow from reading unknown cells are not faults.
 #include "dp/dp_pattern.h"
 #include "dp/dp_pointers.h"
 

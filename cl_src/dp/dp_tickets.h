@@ -1,4 +1,4 @@
-// dp/dp_tickets.h: groups of one launch that wait for each other.
+// dp/dp_tickets.h: synchronisation of the work-groups of one launch.
 //
 //   progress   [ next ticket | progress of piece 0 | piece 1 | .. | the last piece | whether a group gave up ]
 //

@@ -1,4 +1,4 @@
-// dp/dp_tile.h: blocks of cells in registers, and the rows of cells that tiles hand on. For the kernels of slanted tiles.
+// dp/dp_tile.h: blocks of cells in registers, and the rows of cells that tiles pass on. For the kernels of slanted tiles.
 //
 //           LEFT      COLUMNS
 //         +-------+-------------+
@@ -7,16 +7,16 @@
 //    ROWS | . . . | # # # # # # |    block below has the last UP rows above it.
 //         +-------+-------------+
 //
-// The includer has the equation with cell_t; WG_SIZE, ROWS, COLUMNS, UP, LEFT; FLIP_ROWS and FLIP_COLUMNS (0 or 1): rows and
-// columns are counted in the order of filling; VECTOR, the cells that are stored at once, with their type cells_t: the table
-// is our own memory, and its rows are aligned for that; and for FILL_BLOCK the macros NEAR_OF(r, c) and HELD_OF(r, c), what a
-// cell's function takes besides, HELD (1: elements of parameters are held), and what dp/dp_tile_choices.h needs and defines.
-// All loops unroll, so that windows are registers.
+// The includer has the equation with cell_t; WG_SIZE, ROWS, COLUMNS, UP, LEFT; FLIP_ROWS and FLIP_COLUMNS (0 or 1), because
+// rows and columns are counted in the order of filling; VECTOR, the number of cells in one store, with their type cells_t,
+// for which the rows of the table are aligned; and for FILL_BLOCK the macros NEAR_OF(r, c) and HELD_OF(r, c), further
+// arguments of a cell's function, HELD (1: elements of parameters are held), and the names of dp/dp_tile_choices.h.
+// All loops are unrolled, so that windows stay in registers.
 #define WIDE (LEFT + COLUMNS)          // columns of a window
 #define STRIP (WG_SIZE * ROWS)         // rows of a strip of tiles
 #define ACROSS (COLUMNS / VECTOR)      // vectors side by side in a block
-#define PARTS (UP * ACROSS)            // vectors that a block hands on to the one below
-#define STATE (LEFT * (UP + ROWS) + UP * COLUMNS)   // cells of memory for what an item carries from a tile to the next
+#define PARTS (UP * ACROSS)            // vectors that a block passes on to the one below
+#define STATE (LEFT * (UP + ROWS) + UP * COLUMNS)   // cells that an item passes on from a tile to the next
 #if VECTOR == 4
 #define CELLS(of) ((cells_t)((of)[0], (of)[1], (of)[2], (of)[3]))
 #define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1; (to)[2] = (cells).s2; (to)[3] = (cells).s3
@@ -25,7 +25,7 @@
 #define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1
 #endif
 #if FLIP_ROWS
-#define TABLE_ROW(i) (n - 1 - (i))     // of the table; else rows and columns count in the order of filling
+#define TABLE_ROW(i) (n - 1 - (i))     // in the table; elsewhere rows and columns are counted in the order of filling
 #else
 #define TABLE_ROW(i) (i)
 #endif
@@ -35,14 +35,15 @@
 #define TABLE_COLUMN(j) (j)
 #endif
 
-// Which of the rows in `edges` holds the lower edge of a strip: one of two in turn, and one of its own for every so many
-// strips (0: none).
+// The row of `edges` that holds the lower edge of a strip: one of two in turn, or a row of its own for each `every`-th strip
+// (0: for none).
 inline int slot_of(const int strip, const int every)
 {
     return every && (strip + 1) % every == 0 ? 1 + (strip + 1) / every : strip & 1;
 }
 
-// What a work-item carries from a tile to the next one to its right: the left columns of its window, `fresh` for the first.
+// Loads what a work-item passes on from a tile to the next one to its right: the left columns of its window. `fresh`: the
+// first tile.
 inline void load_left(cell_t window[][WIDE], global const cell_t *state, const bool fresh)
 {
     #pragma unroll
@@ -60,7 +61,7 @@ inline void store_left(global cell_t *state, cell_t window[][WIDE])
             state[(r * LEFT + c) * WG_SIZE] = window[r][c];
 }
 
-// The cells of a window but its left columns: none of them is read before it is computed, or is handed on.
+// Sets the cells of a window except its left columns. None of them is read before it is computed or passed on.
 inline void clear_block(cell_t window[][WIDE])
 {
     #pragma unroll
@@ -70,7 +71,7 @@ inline void clear_block(cell_t window[][WIDE])
             window[r][LEFT + c] = (cell_t)0;
 }
 
-// From a block to the next one to its right; before the first, cells are 0.
+// Moves a window from a block to the next one to its right; before the first block, cells are 0.
 inline void next_block(cell_t window[][WIDE], const bool first)
 {
     #pragma unroll
@@ -80,7 +81,7 @@ inline void next_block(cell_t window[][WIDE], const bool first)
             window[r][c] = first ? (cell_t)0 : window[r][COLUMNS + c];
 }
 
-// The cells of a block to the table; `whole`: all of them are in it.
+// Stores the cells of a block in the table; `whole`: all of them are inside it.
 inline void store_block(global cell_t *table, const int pitch, cell_t window[][WIDE], const int row, const int column,
                         const int bottom, const int n, const int m, const bool whole)
 {
@@ -109,7 +110,7 @@ inline void store_block(global cell_t *table, const int pitch, cell_t window[][W
     }
 }
 
-// The last row of the table, where a block has it: in whole blocks, in the order of filling.
+// Stores the last row of the table, if a block has it, in whole blocks in the order of filling.
 inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const int row, const int column, const int n)
 {
     #pragma unroll
@@ -121,9 +122,9 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
         }
 }
 
-// Compute those cells of a block that meet `guard`, column after column, where a kernel has row, column, n, m, a window w,
-// `decision`, and the choices of each row, won. What is known of the first row and column, which are 0, makes conditions
-// fall away: an `inner` block has neither, and of others only the first cells may.
+// Computes the cells of a block that meet `guard`, column after column. The kernel has row, column, n, m, a window w,
+// `decision`, and the choices of each row, won. Compilers fold conditions on the first row and column, which are 0: an
+// `inner` block has neither, and in other blocks only the first cells may be there.
 #define FILL_BLOCK(inner, guard)                                                    \
     _Pragma("unroll") for (int c = 0; c < COLUMNS; ++c)                             \
         _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                            \
@@ -131,14 +132,14 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
                 w[UP + r][LEFT + c] = CELL(inner, r, c);                            \
                 KEEP_CHOICE(r, c);                                                \
             }
-// The same where no cell is computed beyond the table, or below `bottom`.
+// The same, without cells outside the table or below `bottom`.
 #define FILL_INSIDE                                                                 \
     if (row + ROWS <= bottom && column + COLUMNS <= m) {                            \
         FILL_BLOCK(0, true)                                                         \
     } else {                                                                        \
         FILL_BLOCK(0, row + r < bottom && column + c < m)                           \
     }
-// held[r], what the cells of row + r share: elements of a parameter that `load` reads.
+// held[r]: elements of a parameter that the cells of row + r share; `load` reads them.
 #define HOLD_ROWS(type, held, load)                                                 \
     type held[ROWS];                                                                \
     _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                                \

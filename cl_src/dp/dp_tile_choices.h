@@ -13,10 +13,10 @@ typedef uint packed_t;
 #else
 typedef ulong packed_t;
 #endif
-#define NO_CHOICES packed_t won[ROWS] = {0}; uint decision = 0   // yet
+#define NO_CHOICES packed_t won[ROWS] = {0}; uint decision = 0
 #define KEEP_CHOICE(r, c) won[r] |= (packed_t)decision << (c * BITS)
 
-// The choices of block `at` of its rows, as far as they are above row `end`.
+// Stores the choices of block `at` for its rows above row `end`.
 inline void store_choices(global packed_t *decisions, const int pitch, const packed_t *won, const int row, const int at,
                           const int top, const int end)
 {

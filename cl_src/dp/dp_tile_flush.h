@@ -1,5 +1,5 @@
-// dp/dp_tile_flush.h: cells and choices of a tile on their way to global memory, where the group gathers them in local
-// memory for FLUSH steps, to write them in runs of a row. After dp/dp_tile_group.h and dp/dp_tile_choices.h.
+// dp/dp_tile_flush.h: stores of the cells and choices of a tile. The group gathers them in local memory for FLUSH steps, and
+// writes them to global memory in runs of a row. After dp/dp_tile_group.h and dp/dp_tile_choices.h.
 //
 //   item t   [ row 0: step 0, step 1 .. | row 1: .. | .. | a gap ]      of its stage; the gaps keep items in different banks
 //
@@ -7,10 +7,10 @@
 #if FLUSH
 #define RUN (FLUSH * ACROSS)           // vectors of a row between two flushes
 #define STAGE (ROWS * RUN + 1)         // vectors of an item; one more keeps items in different banks
-#define APART (WG_SIZE / RUN / ROWS)   // items whose rows are written at once
-#define BATCH (ROWS * RUN < 8 ? ROWS * RUN : 8)   // vectors of them on their way at once
+#define APART (WG_SIZE / RUN / ROWS)   // items whose rows are written at a time
+#define BATCH (ROWS * RUN < 8 ? ROWS * RUN : 8)   // vectors of them that are loaded before a store
 
-// Whether the FLUSH blocks before block `at` of the first item are whole, and those that other items have then.
+// Whether the FLUSH blocks before block `at` of the first item are whole, and those of the other items in the same steps.
 inline bool all_inside(const int at, const int begin, const int bottom, const int blocks)
 {
     return at >= FLUSH + SHIFT && at <= blocks && begin + STRIP <= bottom;
@@ -27,7 +27,7 @@ inline void stage_block(local cells_t *stage, cell_t window[][WIDE], const int s
             stage[lid * STAGE + r * RUN + k + step % FLUSH * ACROSS] = CELLS(&window[UP + r][LEFT + k * VECTOR]);
 }
 
-// The cells of the FLUSH steps before block `at` of the first item: RUN items write the run of a row side by side.
+// Writes the cells of the FLUSH steps before block `at` of the first item: RUN items together write the run of a row.
 inline void flush_cells(global cell_t *table, const int pitch, local const cells_t *stage, const int at, const int begin,
                         const int bottom, const int blocks, const int n, const int lid)
 {
@@ -64,7 +64,7 @@ inline void stage_choices(local packed_t *stage, const packed_t *won, const int 
         stage[lid * WON + r * FLUSH + step % FLUSH] = won[r];
 }
 
-// The same for choices: FLUSH items write those of a row.
+// The same for choices: FLUSH items together write those of a row.
 inline void flush_choices(global packed_t *decisions, const int pitch, local const packed_t *stage, const int at,
                           const int begin, const int top, const int bottom, const int blocks, const int lid)
 {

@@ -1,4 +1,4 @@
-// dp/dp_tile_group.h: what the work-items of a group hand to each other when they fill a slanted tile (dp/dp_tile.h first).
+// dp/dp_tile_group.h: data that the work-items of a group pass on while they fill a slanted tile. After dp/dp_tile.h.
 //
 //   item 0   above ->  block s       at step s item t computes block s - t. It takes the row above its block from item t - 1,
 //   item 1   passed -> block s - 1   which has left it in `passed` one step before; the first item takes it from `above`, the
@@ -12,7 +12,7 @@
 #define EACH_VECTOR(v, lid) for (int v = lid; v < STEPS * PARTS; v += WG_SIZE)
 #endif
 
-// Columns that items of a tile come to, and some more; CHUNK of them an item loads at once.
+// Columns that the items of a tile reach, rounded up; an item loads CHUNK of them at a time.
 #define READ_COLUMNS ((STEPS + SHIFT) * COLUMNS)
 #define CHUNK (READ_COLUMNS > 7 * WG_SIZE ? 8 : (READ_COLUMNS + WG_SIZE - 1) / WG_SIZE)
 #define WIDTH ((READ_COLUMNS + CHUNK * WG_SIZE - 1) / (CHUNK * WG_SIZE) * (CHUNK * WG_SIZE))
@@ -31,7 +31,7 @@
 #define EDGE_VECTOR global const cells_t
 #endif
 
-// The lower edge of the strip above, as far as the first item needs it in this tile; zeros above the first strip.
+// Loads the part of the lower edge of the strip above that the first item needs in this tile; zeros above the first strip.
 inline void load_above(local cells_t *above, EDGE *upper, const int base, const bool top, const int edge_pitch, const int lid)
 {
     EACH_VECTOR(v, lid) {
@@ -49,7 +49,7 @@ inline void store_below(global cell_t *lower, local const cells_t *below, const 
     }
 }
 
-// The rows above a block, from the item above; and those that the item below takes, `lower`, at the end of a step.
+// Loads the rows above a block from the item above; and at the end of a step stores `lower`, the rows for the item below.
 inline void take_upper(cell_t window[][WIDE], local cells_t (*passed)[PARTS][WG_SIZE], local const cells_t *above,
                        const int step, const int lid)
 {
@@ -66,7 +66,7 @@ inline void pass_lower(local cells_t (*passed)[PARTS][WG_SIZE], local cells_t *b
     for (int p = 0; p < PARTS; ++p)
         *(lid < SHIFT ? &passed[step & 1][p][lid] : &below[step * PARTS + p]) = CELLS(&lower[p / ACROSS][p % ACROSS * VECTOR]);
 }
-// Before the first step: what the item had passed on at the end of the tile before.
+// Before the first step: restores the rows that the item had passed on at the end of the tile before.
 inline void pass_again(local cells_t (*passed)[PARTS][WG_SIZE], cell_t lower[][COLUMNS], const int lid)
 {
     #pragma unroll
@@ -82,7 +82,7 @@ inline void keep_lower(cell_t lower[][COLUMNS], cell_t window[][WIDE])
             lower[u][c] = window[ROWS + u][LEFT + c];
 }
 
-// What the item carries to the next tile: the left columns, and after them these rows.
+// Stores what the item passes on to the next tile: the left columns, and after them these rows.
 inline void load_carried(cell_t window[][WIDE], cell_t lower[][COLUMNS], global const cell_t *state, const bool fresh)
 {
     load_left(window, state, fresh);

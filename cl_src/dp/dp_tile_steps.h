@@ -1,9 +1,9 @@
-// dp/dp_tile_steps.h: which steps of a tile need no care for edges. After dp/dp_tile.h.
+// dp/dp_tile_steps.h: the steps of a tile in which no block is at an edge of the table. After dp/dp_tile.h.
 //
-// The includer has STEPS, and FLUSH where a group gathers what it stores (dp/dp_tile_flush.h).
+// The includer has STEPS, and FLUSH if a group gathers its stores (dp/dp_tile_flush.h).
 
-// In steps enter <= s < leave all items have whole blocks, none in the first row or column nor, where the `last` row is
-// kept, in that. Both are STEPS if there are none. Multiples of FLUSH.
+// In steps enter <= s < leave all items have whole blocks, none of them in the first row or column, or in the last row if
+// `last` keeps that. Both are multiples of FLUSH, and STEPS if there are no such steps.
 inline void inner_steps(int *enter, int *leave, const int base, const int begin, const int bottom, const int m, const bool last)
 {
     *enter = max(WG_SIZE - base, 0);   // the last item is WG_SIZE - 1 steps late

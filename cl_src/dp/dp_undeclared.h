@@ -10,7 +10,7 @@ inline int dp_note_undeclared(global int *undeclared, const int i, const int j, 
     }
     return 0;
 }
-// Column b, if it is at most reach.x to the left and reach.y to the right, and the row is as said; else the cell's own.
+// Column b if it is at most reach.x to the left and reach.y to the right, in the declared row; otherwise the cell's column.
 inline int dp_within(global int *undeclared, const int2 reach, const int step, const int m, const int i, const int j,
                      const long a, const long b)
 {

@@ -1,7 +1,7 @@
 // geometry/diagonals.h: the outermost points on the diagonals and the box between them. The includer has geometry/points.h.
 //
-// Of four points to the NE, NW, SW and SE, whichever they are, a point is strictly inside the hull that is right of both
-// western ones, left of both eastern ones, above both southern ones and below both northern ones.
+// For any four points NE, NW, SW and SE, a point is strictly inside their hull if it is right of both western ones, left of
+// both eastern ones, above both southern ones and below both northern ones.
 typedef struct { point_t far[4]; float reach[4]; } diagonals_t;          // NE, NW, SW, SE
 typedef struct { real_t left, bottom, right, top; int is_known; } box_t;
 
@@ -11,7 +11,7 @@ inline diagonals_t no_diagonals(void)
     return none;
 }
 
-// Takes in a point that is so far along and so far up.
+// Adds a point with these projections on both diagonals.
 inline void diagonals_take(diagonals_t *outer, float along, float up, point_t p)
 {
     const float sum = along + up, difference = up - along;
@@ -23,7 +23,7 @@ inline void diagonals_take(diagonals_t *outer, float along, float up, point_t p)
         }
 }
 
-// Not known without four points that are numbers.
+// There is no box without four finite points.
 inline box_t box_between(const diagonals_t *outer)
 {
     const point_t ne = outer->far[0], nw = outer->far[1], sw = outer->far[2], se = outer->far[3];

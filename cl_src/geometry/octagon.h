@@ -8,8 +8,8 @@ typedef struct {
     uint quadrant;
 } edge_t;
 
-// 0 strictly inside, else the quadrant of the first edge that the point is not strictly left of: by the sign of a line
-// n . p + offset, whose offset is lowered by more than any rounding, where that is sure, else exactly.
+// 0 strictly inside, else the quadrant of the first edge that the point is not strictly left of. The sign of n . p + offset
+// decides, with an offset lowered by more than the rounding errors; where that is not certain, the exact predicate does.
 inline uchar label_of(constant edge_t *edges, real_t x, real_t y)
 {
     for (int e = 0; e < EDGES; ++e) {

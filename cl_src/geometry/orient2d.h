@@ -13,7 +13,7 @@
 //                      neighbours and on grids, comparing the products, then their rounding errors, is exact, too;
 //                   3. float on devices with double: the filter in double, where no product can underflow;
 //                   4. the six products of the expanded determinant, summed exactly in a fixed-point accumulator of
-//                      integers, whatever the magnitudes. No contraction or flushing can touch it.
+//                      integers, for all magnitudes. Contraction and flushing have no effect on it.
 //   int             factors of 33 bits, products of 66: compared as two words.
 
 #include "geometry/points.h"
@@ -143,7 +143,7 @@ inline int orient2d_integer(real_t ax, real_t ay, real_t bx, real_t by, real_t c
     }
 
 #if CLGEOM_FP64
-// d is a - b without error: a lost part would be missed on adding it to the smaller of the two.
+// Whether d is a - b without error: adding d to the smaller of the two shows a lost part.
 #define CLGEOM_EXACT_DIFFERENCE(a, b, d) ((d) + (b) == (a) && (a) - (d) == (b))
 
 // The sign, or 2 where a difference is rounded or a product so large or small that its error may be lost.
@@ -181,7 +181,7 @@ inline int orient2d_any_flushable(real_t ax, real_t ay, real_t bx, real_t by, re
            orient2d_flushable(cx) | orient2d_flushable(cy);
 }
 
-// Stages 2 to 4. Called, not inlined: kernels test orientation in many places, and need this seldom.
+// Stages 2 to 4. It is not inlined: kernels test orientation in many places, and need this seldom.
 int __attribute__((noinline)) orient2d_undecided(real_t ax, real_t ay, real_t bx, real_t by, real_t cx, real_t cy)
 {
 #if FILTERED && CLGEOM_FP64

@@ -27,5 +27,5 @@ typedef CLGEOM_PASTE(REAL, 2) point_t;
 #define CLGEOM_LOAD2_(scalar, array, i) CLGEOM_LOAD2(scalar, array, i)
 #define CLGEOM_POINT(array, i) CLGEOM_LOAD2_(REAL, array, i)
 
-// Whether point a comes before point b by x, then y; for equal ones `tie` says so.
+// Whether point a comes before point b by x, then y; `tie` for equal points.
 #define CLGEOM_BEFORE(ax, ay, bx, by, tie) ((ax) < (bx) || ((ax) == (bx) && ((ay) < (by) || ((ay) == (by) && (tie)))))

@@ -1,8 +1,8 @@
-// geometry/sieve.h: the table of what is certainly inside a hull, and coordinates in its units. The includer has REAL and
-// BINS.
+// geometry/sieve.h: a table of bounds between which points are certainly inside a hull, and coordinates in its units. The
+// includer has REAL and BINS.
 //
 //   bounds[b]   (L, U): a point in bin b whose height is above L and below U is strictly inside the hull
-//   frame       where bins and heights begin, bins and heights a unit; a box that is inside the hull, too
+//   frame       the origin and the scale of bins and heights; and a box that is inside the hull
 //
 // Proof. Let X~ = (x - left) * across and Y~ = (y - low) * up in real arithmetic, with across and up as they are stored: an
 // affine map, which keeps hulls. The scaled X of a point in the frame is off by at most 3 roundings, less than 2^-11 of a
@@ -14,10 +14,10 @@
 // interpolation. A point strictly between two points of the hull on a vertical line that has points of the hull on either
 // side is strictly inside.
 //
-// The first and the last bin are empty whatever the chains say, so that nothing needs the frame's ends to be exact: points
-// left of the frame, and NaN, come to the first bin, points right of it to the last one, and stay. An x of NaN or infinity
-// therefore stays, and so does such a y, which is never between two numbers: the sieve, which reads every point, sees all
-// points that are not finite among those that stay, and says so.
+// The first and the last bin are always empty, so that the ends of the frame need not be exact: points left of the frame,
+// and NaN, are in the first bin, points right of it in the last one, and are kept. So a point with an x of NaN or infinity
+// is kept, and one with such a y, which is never between two numbers. All nonfinite points are therefore among those that
+// the sieve keeps, and it reports them.
 
 #include "geometry/points.h"
 
@@ -35,7 +35,7 @@ typedef float scale_t;
 #endif
 typedef struct { real_t left, low, box_left, box_bottom, box_right, box_top; scale_t across, up; } frame_t;
 
-// A coordinate in units of the frame: monotone. Below 0 for what is before the origin.
+// A coordinate in units of the frame, monotone; below 0 before the origin.
 inline float scaled(real_t value, real_t origin, scale_t scale)
 {
 #if defined(CLGEOM_COORD_int)
@@ -45,7 +45,7 @@ inline float scaled(real_t value, real_t origin, scale_t scale)
 #endif
 }
 
-// The bounds of a bin, from the heights of a lower and an upper chain on the bin's padded sides; NOTHING is no height.
+// The bounds of a bin, from the heights of a lower and an upper chain on the bin's padded sides; NOTHING if there is none.
 inline float2 bin_bounds(uint bin, float lower_a, float lower_b, float upper_a, float upper_b)
 {
     if (bin == 0 || bin == BINS - 1)
@@ -53,7 +53,7 @@ inline float2 bin_bounds(uint bin, float lower_a, float lower_b, float upper_a, 
     return (float2)(fmax(lower_a, lower_b) + SLACK, fmin(upper_a, upper_b) - SLACK);
 }
 
-// The height at some x of a line from a to b, or `none` where it does not reach or is no number.
+// The height of the line from a to b at x, or `none` beyond its ends and for NaN.
 inline float line_height(float2 a, float2 b, float at, float none)
 {
     if (!(a.x <= at && at <= b.x && a.x < b.x))

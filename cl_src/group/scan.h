@@ -4,10 +4,10 @@
 //
 //   inline uint name(space type *cells, uint count, uint lid)
 //
-// cells[0 .. count) are the values, and cells has room for 2 * count of them (Kogge and Stone: entry k takes in entry
-// k - reach, reach doubling, from one half of cells to the other). Returns where the result starts. COMBINE(a, b) is an
-// associative function of two values, a before b. Barriers stand before the first read and after the last write: all
-// work-items of the group call it.
+// cells[0 .. count) are the values, and cells has room for 2 * count of them (Kogge and Stone: entry k is combined with
+// entry k - reach, for reach 1, 2, 4 .., from one half of cells to the other). Returns the index of the result's first
+// value. COMBINE(a, b) is an associative function of two values, a before b. There are barriers before the first read and
+// after the last write: all work-items of the group call it.
 #if WG_SIZE == 1
 #define GROUP_BARRIER()
 #else

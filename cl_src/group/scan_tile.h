@@ -4,7 +4,7 @@
 //   tile     | run 0: RUN values | run 1 | .. | run LANES - 1 |      a work-item combines runs in order;
 //   runs     [ total of run 0 | .. ]                                 the runs' totals are scanned as well
 //
-// With WG_SIZE 1 one work-item plays all lanes, without barriers.
+// With WG_SIZE 1 one work-item does the work of all lanes, without barriers.
 #include "group/scan.h"
 #define LANES 256
 #define RUN 8

@@ -1,15 +1,15 @@
 // hood/hood_group.h: the hood of points in local memory by a work-group. The includer has geometry/orient2d.h,
 // KEEP_COLLINEAR, hood/hood.h, and
 //
-//   HOOD_ITEMS    work-items that make one hood, and STRIP, the points of each; more may call, and do nothing
-//   SORTED(i)     where in x and y the i-th point in lexicographic order is
+//   HOOD_ITEMS    work-items that make one hood, and STRIP, the points of each; others may call, and do nothing
+//   SORTED(i)     the index in x and y of the i-th point in lexicographic order
 //
-// Every work-item makes the hood of its strip, Andrew's monotone chain; then hoods side by side are merged, twice as long
-// each time: the work-items of both look for the common tangent and move what remains of the right one.
+// Every work-item makes the hood of its strip by Andrew's monotone chain; then neighbouring hoods are merged two by two: the
+// work-items of both search for the common tangent, and move the remaining corners of the right hood.
 
 #include "hood/chain.h"
 #ifndef NEAR
-#define NEAR 8               // steps from where two hoods meet before the search begins
+#define NEAR 8               // steps from the meeting point of two hoods before the search begins
 #endif
 #define UNKNOWN 0xffff
 typedef struct { local const real_t *x, *y; local const ushort *hood; uint side; } hood_t;
@@ -21,7 +21,7 @@ inline point_t corner(const hood_t *hoods, uint k)
     return (point_t)(hoods->x[at], hoods->y[at]);
 }
 
-// The corner of Q, of those from lo to hi, on the tangent from p.
+// The corner of Q, from lo to hi, that the tangent from p touches.
 inline uint touch(const hood_t *hoods, point_t p, uint lo, uint hi)
 {
     while (lo < hi) {
@@ -35,8 +35,8 @@ inline uint touch(const hood_t *hoods, point_t p, uint lo, uint hi)
     return lo;
 }
 
-// Called by all of the group with the same `count`. Indices of the corners go to `hood`, which holds HOOD_ITEMS * STRIP;
-// returns how many. Of equal points the first is kept.
+// Writes the indices of the corners to `hood`, which holds HOOD_ITEMS * STRIP, and returns their number. All work-items of
+// the group call it with the same `count`. Of equal points the first is kept.
 inline uint group_hood(local const real_t *x, local const real_t *y, local const ushort *sorted, uint count,
                        local ushort *hood, const merge_t merge, uint item, uint side)
 {
@@ -55,12 +55,12 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
     }
     merge.sizes[item] = stack.size;
 
-    // Hoods of `span` strips become hoods of twice as many. sizes[s]: corners of the hood that begins with strip s. Mostly
-    // the common tangent is near where the hoods meet, and one work-item finds it in a few steps from there. If not, those
-    // of both strips try evenly spaced corners of P: each finds the tangent from its corner to Q, and sees which way the
-    // common one lies. The one whose corner is next to it narrows the rest down.
-    // Every loop with barriers passes one before it may end, and ends on one condition: PoCL writes all that follows a
-    // barrier that some path goes around once more for that path.
+    // Merges hoods of `span` strips two by two. sizes[s]: corners of the hood that begins with strip s. Mostly the common
+    // tangent is near the meeting point of the hoods, and one work-item finds it in a few steps from there. If not,
+    // the work-items of both try evenly spaced corners of P: each finds the tangent from its corner to Q, which tells
+    // on which side the common tangent is. The one whose corner is next to it narrows the range down.
+    // Every loop with barriers passes one before it may end, and ends on one condition: where a path skips a barrier, PoCL
+    // duplicates the code after the barrier for that path.
     for (uint span = 1;; span *= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if ((span >= HOOD_ITEMS) | (span * STRIP >= count))
@@ -72,7 +72,7 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
             const point_t end = corner(&hoods, hi), start = corner(&hoods, q);
             q += end.x == start.x && end.y == start.y;       // an equal point of higher index
         }
-        const int meets = q < q_end;                         // else nothing is left of Q and P stays as it is
+        const int meets = q < q_end;                         // otherwise Q is empty, and P is unchanged
         if (t == 0) {
             uint p_at = meets ? hi : p_first + merge.sizes[pair] - 1, q_at = q;              // P may be empty
             int found = !meets;
@@ -102,7 +102,7 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint before = merge.tried_p[t ? item - 1 : item], before_at = merge.tried_q[t ? item - 1 : item];
         if (seeks && (beyond ? t == team - 1 : t == 0 || before & 1)) {
-            uint from_lo = q, from_hi = q;                   // where the tangents from lo and hi touch Q
+            uint from_lo = q, from_hi = q;                   // corners of Q that the tangents from lo and hi touch
             int known = 0;                                   // whether from_hi is
             if (lo < hi) {
                 if (beyond || t) {
@@ -133,7 +133,7 @@ inline uint group_hood(local const real_t *x, local const real_t *y, local const
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        // What remains of Q moves to what remains of P: each work-item moves the indices of its strip.
+        // The remaining corners of Q move next to those of P: each work-item moves the indices of its strip.
         const uint keeps = merge.tangent_p[pair] + 1, from = merge.tangent_q[pair];
         ushort moved[STRIP];
         for (uint k = 0; k < STRIP; ++k)

@@ -1,13 +1,13 @@
 // hood/hood_match.h: match-and-merge as published, for one pair of hoods. The includer has geometry/orient2d.h,
 // KEEP_COLLINEAR, hood/hood.h, and
 //
-//   HOOD_SPACE          local or global: where hoods are
+//   HOOD_SPACE          local or global: the address space of hoods
 //   slot_t              the type of their entries, which are numbers of points
 //   HOOD_POINT(h, k)    the coordinates of point k
 //
-// P has `a` corners, Q has `b`: the padding of the source, remote points, is anything from these counts on. Samples are
-// d1 to P, d2 apart, and d2 to Q, d1 apart, with d1 d2 = d, the most that a hood may have. Every phase tries a rectangle
-// of (x, y), and for each result exactly one work-item finds that it holds and writes it.
+// P has `a` corners, Q has `b`. The counts replace the padding of the source, which uses remote points. P has d1 samples, d2
+// corners apart, and Q has d2 samples, d1 corners apart, with d1 d2 = d, the most corners of a hood. Every phase tries a
+// rectangle of (x, y). Each result is found and written by exactly one work-item.
 
 typedef struct {
     HOOD_POINTS points;
@@ -28,7 +28,7 @@ __attribute__((noinline)) int match_turn(uint side, point_t a, point_t b, point_
     return hood_turn(side, a, b, c);
 }
 
-// Whether corner j of Q is left of, at, or right of the one that the tangent from corner i of P touches.
+// Whether corner j of Q is left of, at, or right of the corner that the tangent from corner i of P touches.
 inline int item_g(const pair_t *h, uint i, uint j)
 {
     if (j >= h->b)
@@ -47,7 +47,7 @@ inline int item_g(const pair_t *h, uint i, uint j)
     return EQUAL;
 }
 
-// The same with the parts of P and Q exchanged: corner i of P, seen from corner j of Q.
+// The same with P and Q exchanged: corner i of P, seen from corner j of Q.
 inline int item_f(const pair_t *h, uint i, uint j)
 {
     if (i >= h->a)
@@ -84,7 +84,7 @@ inline void item_skip_equal(pair_t *h)
     }
 }
 
-// How many samples a phase has, as y + x d2: those of corners that are there.
+// The number of samples of a phase, numbered y + x d2, without those beyond the corners.
 inline uint item_samples(const pair_t *h, uint phase)
 {
     if (h->a == 0 || h->b == 0)

@@ -1,4 +1,4 @@
-// hood/hood_state.h: what hood_blocks leaves for hood_merge, for hoods of so many blocks.
+// hood/hood_state.h: the state that hood_blocks writes for hood_merge.
 //
 //   state    [ runs: lower 0 1 2 .. | upper 0 1 2 .. ][ runs_of: 1 1 1 .. ]         a run: the corners that remain of a block's hood
 //            [ ranges: lower (first, last) of block 0 .. | upper .. ]               indices in corners of the side

@@ -1,11 +1,11 @@
 // hood/hood_strip.h: the hood of a long strip of sorted points by one work-item. The includer has geometry/orient2d.h,
 // KEEP_COLLINEAR and hood/hood.h.
 //
-// Andrew's monotone chain, with a sieve before it: of every tile of points those go first that are certainly above the
-// line from a low point near the tile's beginning to one near its end (below it for an upper hood). They lie between
-// both, so they cannot be on the hood. The sieve has no branches and is vectorised; what it leaves goes through a chain
-// that seldom takes anything back, where a plain one mispredicts every other branch. 1e6 points on a circle on PoCL: 0.40
-// of the processor time in double, 0.53 in float.
+// Andrew's monotone chain, with a sieve before it: of every tile it drops the points that are certainly above the line from
+// a low point near the tile's beginning to one near its end (below it for an upper hood). These lie between both, so they
+// cannot be on the hood. The sieve has no branches and is vectorised. The chain of the points that it keeps seldom pops,
+// while a plain chain mispredicts every other branch. 1e6 points on a circle on PoCL: 0.40 of the processor time in double,
+// 0.53 in float.
 
 #include "hood/chain.h"
 
@@ -21,14 +21,14 @@ typedef double sieve_t;
 #endif
 #endif
 #define CLGEOM_TILE 128
-#define CLGEOM_ENDS 8        // how many points at either end of a tile the low one is chosen from
+#define CLGEOM_ENDS 8        // points at either end of a tile from which the low one is chosen
 
-// Positions in `points` of the hood's corners go to `corners`, from its start; returns how many.
+// Writes the indices in `points` of the hood's corners to `corners`, from its start; returns their number.
 inline uint item_strip(global const real_t *points, uint begin, uint count, uint side, global uint *corners)
 {
     stack_t stack = {0, 0, 0};
 #define STRIP_CORNER(k) ((point_t)(points[2 * (size_t)corners[k]], points[2 * (size_t)corners[k] + 1]))
-    uchar out[CLGEOM_TILE], left[CLGEOM_TILE]; // whether a point goes; numbers of those that are left
+    uchar out[CLGEOM_TILE], left[CLGEOM_TILE]; // whether a point is dropped; numbers of the others
     for (uint tile = 0; tile < count; tile += CLGEOM_TILE) {
         global const real_t *xy = points + 2 * (size_t)(begin + tile);
         const uint length = min((uint)CLGEOM_TILE, count - tile);

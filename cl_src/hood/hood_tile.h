@@ -10,8 +10,8 @@
 // Whether point a comes before point b by x, y and id.
 #define TILE_BEFORE(t, a, b) CLGEOM_BEFORE((t).x[a], (t).y[a], (t).x[b], (t).y[b], TILE_ID(t, a) < TILE_ID(t, b))
 
-// Leaves in `order` the indices of all points but those strictly inside the box between the outermost on the diagonals,
-// which lies in the hull; returns how many.
+// Writes to `order` the indices of all points except those strictly inside the box between the outermost points on the
+// diagonals, which lies in the hull; returns their number.
 inline uint item_unboxed(const tile_t tile, uint count)
 {
     diagonals_t outer = no_diagonals();
@@ -27,7 +27,8 @@ inline uint item_unboxed(const tile_t tile, uint count)
     return rest;
 }
 
-// Sorts the first `count` indices in `order`: by insertion within runs of 8, then runs merged two by two. Writes to `hoods`.
+// Sorts the first `count` indices in `order`: by insertion within runs of 8, then by merging runs two by two. Overwrites
+// `hoods`.
 inline void item_sort(const tile_t tile, uint count)
 {
     local ushort *from = tile.order, *to = tile.hoods;
@@ -64,7 +65,7 @@ inline void item_sort(const tile_t tile, uint count)
             tile.order[i] = from[i];
 }
 
-// Indices of the corners of a side, from left to right, go to its part of `hoods`; returns how many.
+// Writes the indices of the corners of a side, from left to right, to its part of `hoods`; returns their number.
 inline uint item_hood(const tile_t tile, uint count, uint side)
 {
     local ushort *hood = tile.hoods + side * TILE;

@@ -1,5 +1,5 @@
-// hood/tile_bounds.h: what lies inside the hull of a tile for certain, by one work-item. The includer has geometry/sieve.h,
-// hood/hood_tile.h and tile_t.
+// hood/tile_bounds.h: bounds between which points are certainly inside the hull of a tile, by one work-item. The includer
+// has geometry/sieve.h, hood/hood_tile.h and tile_t.
 
 // A hood in units of the frame: indices of its corners.
 typedef struct { local const ushort *corners; uint count; frame_t frame; } scaled_hood_t;
@@ -11,7 +11,7 @@ inline float2 scaled_corner(const tile_t tile, const scaled_hood_t *hood, uint k
                     scaled(tile.y[at], hood->frame.low, hood->frame.up));
 }
 
-// Its height at some x, or `none` where it does not reach.
+// Its height at x, or `none` beyond its ends.
 inline float hood_height(const tile_t tile, const scaled_hood_t *hood, float x, float none)
 {
     uint lo = 0, hi = hood->count - 1;
@@ -25,8 +25,8 @@ inline float hood_height(const tile_t tile, const scaled_hood_t *hood, float x, 
     return line_height(scaled_corner(tile, hood, lo), scaled_corner(tile, hood, hi), x, none);
 }
 
-// The frame of hoods: bins from the leftmost corner to the rightmost, heights from the lowest to the highest. One whose
-// `across` is 0 is no use.
+// The frame of hoods: bins from the leftmost corner to the rightmost, heights from the lowest to the highest. `across` is 0
+// if there is no frame.
 inline frame_t item_frame(const tile_t tile, uint lower, uint upper)
 {
     local const ushort *low_hood = tile.hoods, *high_hood = tile.hoods + TILE;

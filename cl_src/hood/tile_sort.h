@@ -1,12 +1,12 @@
 // hood/tile_sort.h: indices of points in local memory sorted by x, y and id, by a work-group. The includer has
 // geometry/points.h, WG_SIZE, RUN, a power of two, and
 //
-//   source_t              where the points come from
+//   source_t              the source of the points
 //   id_of(source, k)      the id of point k
 //
 // rank_runs, then merge_runs: O(RUN) comparisons for each point, then O(log n) for each of log2(n / RUN) passes.
 
-// What is in local memory: coordinates, and indices in order; `to` is where the next order is written.
+// Local memory: coordinates, and indices in order; the next order is written to `to`.
 typedef struct { local real_t *x, *y; local ushort *sorted, *to; } tile_t;
 
 inline void swap_orders(tile_t *tile)
@@ -16,7 +16,7 @@ inline void swap_orders(tile_t *tile)
     tile->to = swap;
 }
 
-// Within a run an index moves to where so many are before it.
+// Within a run an index moves to the position that is the number of points before it.
 inline void rank_runs(const tile_t *tile, const source_t *source, uint count, uint lid)
 {
     local const real_t *x = tile->x, *y = tile->y;
@@ -36,8 +36,8 @@ inline void rank_runs(const tile_t *tile, const source_t *source, uint count, ui
     }
 }
 
-// Runs become runs twice as long, until there is one: an index moves on by how many of the other run are before it. The loop
-// ends as in hood/hood_group.h.
+// Merges runs two by two until there is one: an index moves by the number of points of the other run that are before it. The
+// loop ends as in hood/hood_group.h.
 inline void merge_runs(tile_t *tile, const source_t *source, uint count, uint lid)
 {
     local const real_t *x = tile->x, *y = tile->y;

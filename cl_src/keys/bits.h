@@ -1,4 +1,4 @@
-// keys/bits.h: unsigned integers by their width, for keys and payloads that kernels move without looking at their type.
+// keys/bits.h: unsigned integers by their width, for keys and payloads that kernels move without regard to their type.
 typedef uchar bits8_t;
 typedef ushort bits16_t;
 typedef uint bits32_t;

@@ -17,7 +17,7 @@
 
 inline uint team_rank(uint digit, volatile local uint *counts, volatile local uint *masks, uint lane)
 {
-    atomic_or(&masks[digit], 1u << lane);   // the mask is the same in whatever order the lanes come
+    atomic_or(&masks[digit], 1u << lane);   // the mask does not depend on the order of lanes
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint match = masks[digit], before = counts[digit];
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -4,11 +4,11 @@
 //   BEFORE(t, a, b)  whether element a comes before element b
 //
 // Batcher's bitonic network, in the form whose exchanges all go upwards: the first step of a stage compares runs from both
-// ends. So no index moves beyond `count`, and no padding is needed. For a hundred elements it takes as long as merging by
-// bisection, with a fraction of the code; some compilers spend more time on that merge than on all the rest of a kernel.
+// ends. So no index moves beyond `count`, and no padding is needed. For a hundred elements it is as fast as merging by
+// bisection, with a fraction of the code, on which some compilers spend most of their time for a kernel.
 
 // All work-items of the group call this; afterwards all see the indices in order. The loop over the steps of the network
-// passes its barrier before it may end: PoCL compiles the code after a barrier that may be skipped twice.
+// passes its barrier before it may end: PoCL duplicates the code after a barrier that may be skipped.
 inline void group_index_sort(const things_t t, local ushort *order, uint count, uint lid)
 {
     for (uint run = 1, apart = 1;;) {

@@ -1,7 +1,7 @@
 // keys/key_order.h: sort keys as unsigned integers that compare as the keys do.
 //
 // The includer defines CLGEOM_KEY_BITS (8, 16, 32 or 64) and CLGEOM_KEY_FLOAT (1 for floats, 0 for integers), and
-// passes `flip`, which clgeom.sorting.keys.KeyOrder has ready: it turns signed integers and descending orders.
+// passes `flip` of clgeom.sorting.keys.KeyOrder, the mask for signed integers and descending orders.
 //
 //   key_t                    the unsigned type that holds a key's bits
 //   key_digits(bits, flip)   the ordered key, equal for equal keys: -0.0 as +0.0, every NaN as all ones. For stable
@@ -9,8 +9,8 @@
 //   key_encode(bits, flip)   a bijection, hence a total order of the bits, in line with the digits: -0.0 before +0.0,
 //   key_decode(code, flip)   NaN by sign and payload. For unstable sorts, which move codes and decode them at the end.
 //
-// Either way NaN comes last, ascending or descending, whatever its sign. Floats are only ever handled as integers, so
-// neither half nor double has to be a type that the device computes in.
+// NaN of any sign comes last, in ascending and descending order. Floats are handled as integers only, so the device need
+// not support half or double.
 //
 //   float32 bits   -NaN        -inf .. -0.0   +0.0 .. +inf   +NaN
 //   key_encode     top         0 ..                  LAST    between LAST and the top
@@ -41,13 +41,13 @@ typedef long key_signed_t;
 
 #if CLGEOM_KEY_FLOAT
 
-// Negative floats are turned over, positive ones moved above them.
+// Negative floats are complemented, positive ones get the sign bit.
 inline key_t key_unfold(key_t bits)
 {
     return bits ^ ((key_t)((key_signed_t)bits >> (CLGEOM_KEY_BITS - 1)) | CLGEOM_KEY_SIGN);
 }
 
-// All ones for NaN, else 0. Without a branch: serial loops wait for nothing here.
+// All ones for NaN, else 0. Without a branch, for serial loops.
 inline key_t key_nan_mask(key_t bits)
 {
     return (key_t)0 - (key_t)((key_t)(bits << 1) > (key_t)(CLGEOM_KEY_INF << 1));

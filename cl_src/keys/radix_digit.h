@@ -1,10 +1,10 @@
-// keys/radix_digit.h: how a radix pass takes a digit from a key, and what it stores of the key. After keys/key_order.h.
+// keys/radix_digit.h: the digit of a key in a radix pass, and the form in which the key is stored. After keys/key_order.h.
 //
 // The includer may define
 //
-//   CLGEOM_LOAD_ORDERED   1 where an earlier pass stored ordered keys; 0, the default, where keys are as they came
+//   CLGEOM_LOAD_ORDERED   1 where an earlier pass stored ordered keys; 0, the default, for unchanged keys
 //   CLGEOM_STORE          CLGEOM_STORE_same: a key as it was loaded; _ordered: its ordered key without the `drop` lowest
-//                         bits, as a bits<CLGEOM_STORED_BITS>_t; _keys: the key that a stored ordered key stands for
+//                         bits, as a bits<CLGEOM_STORED_BITS>_t; _keys: the key of a stored ordered key
 #include "keys/bits.h"
 #ifndef CLGEOM_LOAD_ORDERED
 #define CLGEOM_LOAD_ORDERED 0

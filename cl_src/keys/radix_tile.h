@@ -1,4 +1,4 @@
-// keys/radix_tile.h: a tile of a radix pass: its keys in order by one digit in local memory, equal digits as they came.
+// keys/radix_tile.h: a tile of a radix pass: a stable sort of its keys by one digit in local memory.
 //
 //   load_keys      a team of LANES work-items takes LANES * ITEMS keys in a row, item k of lane l is key k * LANES + l
 //   count_digits   how often each team has each digit
@@ -10,7 +10,7 @@
 // After keys/radix_digit.h and keys/digit_match.h. The includer has WG_SIZE, ITEMS of a work-item, LANES, TEAMS and RADIX.
 // Every work-item of the group calls all of these.
 
-// Arrays of ITEMS stay in registers only where their loops are unrolled; with barriers inside that costs more.
+// Arrays of ITEMS stay in registers only if their loops are unrolled. Unrolling loops with barriers costs more than it saves.
 #if CLGEOM_MATCH_MASKS
 #define EACH_ITEM(k) for (uint k = 0; k < ITEMS; ++k)
 #else

@@ -1,4 +1,4 @@
-// keys/shell_chunk.h: how an h-subsequence is shared among work-items, and the insertion sorts of one share.
+// keys/shell_chunk.h: the division of an h-subsequence among work-items, and the insertion sorts of one part.
 //
 //   codes          | c0 c1 c2 .. | c0 c1 c2 .. | ..     rows of `gap` elements; those at c are h-subsequence c
 //   subsequence c  [ row 0 .. | .. | .. rows - 1 ]      chunk k of `chunks` starts at row k * rows / chunks
@@ -54,8 +54,8 @@ inline void insertion_downwards(global code_t *codes, const ulong first, const u
     }
 }
 
-// insertion_upwards with the fewest accesses: the largest element so far is carried along, so that an element that is
-// in order costs one read and no write.
+// insertion_upwards with the fewest accesses: the largest element so far is kept in a register, so that an element in order
+// costs one read and no write.
 inline void insertion_carrying(global code_t *codes, const ulong first, const uint gap, const uint rows,
                                traffic_t *traffic)
 {
@@ -81,7 +81,7 @@ inline void insertion_carrying(global code_t *codes, const ulong first, const ui
     }
 }
 
-// insertion_upwards in local memory, where the elements lie side by side.
+// insertion_upwards in local memory, where the elements are contiguous.
 inline void insertion_local(local code_t *codes, const uint rows)
 {
     for (uint row = 1; row < rows; ++row) {

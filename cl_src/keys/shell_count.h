@@ -32,8 +32,8 @@ inline void count_group(global ulong *counts, const ulong group, const traffic_t
 }
 #define COUNT_GROUP(counts, group, traffic, passes) count_group(counts, group, traffic, passes)
 #else
-// sum: the low and the high word of a sum, for OpenCL C 1.2 has no atomics of 64 bits. Whoever makes the low word wrap
-// around carries.
+// sum: the low and the high word of a sum, because OpenCL C 1.2 has no 64-bit atomics. The work-item that makes the low word
+// wrap around adds the carry.
 inline void wide_add(volatile local uint *sum, const ulong amount)
 {
     const uint low = (uint)amount, before = atomic_add(&sum[0], low);

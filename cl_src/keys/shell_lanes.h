@@ -5,8 +5,8 @@
 //                          | b0 b1 .. b7 |      the last rows go upwards while some lane is out of order;
 //                          | m0 m1 .. m7 |      lanes in order exchange nothing: max and min leave them as they are
 //
-// Four rows at a time took 6 ms where one at a time took 11 (a pass over 1e7 uint32, PoCL, 2 cores): a branch that no
-// processor can foresee ends every insertion, and there are a quarter as many.
+// Four rows at a time took 6 ms where one at a time took 11 (a pass over 1e7 uint32, PoCL, 2 cores): a branch that cannot
+// be predicted ends every insertion, and there are a quarter as many.
 // The includer has code_t, and CODE_BITS 32 or 64. Vectors stay within 32 bytes. They are loaded through a type without
 // alignment and compared with operators, because some CPU compilers call vload, min, max and any as functions.
 #if CODE_BITS == 32
@@ -39,9 +39,9 @@ inline bool lanes_any(lanes_mask_t mask)
         a = order_low;                                 \
     } while (0)
 
-// Insert the four rows from `at` on, stride apart, into the rows before them, of which `first` is the first; there are
-// none or a multiple of four. The four are sorted, then merged with the four above, whose lower half goes on upwards,
-// until no lane is out of order. That is five exchanges and nine for each four rows further, and one branch.
+// Inserts the four rows from `at` on, stride apart, into the rows before them, of which `first` is the first; there are
+// none or a multiple of four. The four are sorted, then merged with the four above, whose lower half is merged further up,
+// until no lane is out of order. That takes five exchanges, and nine with one branch for each further four rows.
 inline void lanes_insert_four(global code_t *first, global code_t *at, const ulong stride)
 {
     lanes_t b0 = lanes_load(at), b1 = lanes_load(at + stride);

@@ -1,8 +1,7 @@
-// keys/survey.h: what a survey of keys finds. After keys/key_order.h.
+// keys/survey.h: the result of a survey of keys. After keys/key_order.h.
 //
-//   varying    bits in which some key's ordered key differs from that of keys[0]: a pass over other bits would change
-//              nothing
-//   special    1 if some key is -0.0 or NaN (floats), so that the ordered key does not tell the key's bits
+//   varying    bits in which some key's ordered key differs from that of keys[0]; a pass over other bits has no effect
+//   special    1 if some key is -0.0 or NaN (floats), so that the ordered key does not determine the key's bits
 //   descents   1 if some key is below the one before it
 //
 // Only bits in `significant` count for varying and descents.

@@ -4,8 +4,8 @@
 //
 //   inline T name(T distance, T frequency, ..)     in km, MHz, m and degrees, in the order below
 //
-// T is the type of numbers, flag_t what comparisons of them give. The includer defines NUMBERS_ARE_FLOAT, 1 or 0, and,
-// for walfisch_ikegami, CITY_SLOPE: how the loss over roofs grows with the frequency.
+// T is the type of numbers, flag_t the type of their comparisons. The includer defines NUMBERS_ARE_FLOAT, 1 or 0, and,
+// for walfisch_ikegami, CITY_SLOPE: the growth of the loss over roofs with the frequency.
 // Sources: COST 231 final report (1999), section 4.4.1 (walfisch_ikegami, line_of_sight); Rappaport, "Wireless
 // communications" (2002), sections 4.2 and 4.6 (free_space, two_ray, interference).
 #if NUMBERS_ARE_FLOAT
@@ -21,7 +21,7 @@ inline T name(T distance, T frequency)                                          
     return NUM(T, 32.44778322188337) + NUM(T, 20.0) * (log10(distance) + log10(frequency));                           \
 }
 
-// Free space up to where the plane earth's fourth power of the distance overtakes it.
+// The loss in free space, and beyond the distance where it is larger, the plane earth's with the fourth power of distance.
 #define LOSS_two_ray(name, T, flag_t)                                                                                 \
 inline T name(T distance, T frequency, T base_height, T mobile_height)                                                \
 {                                                                                                                     \
@@ -31,8 +31,8 @@ inline T name(T distance, T frequency, T base_height, T mobile_height)          
     return plane_earth > free_space ? plane_earth : free_space;                                                       \
 }
 
-// The field of the direct ray and of the one reflected by the ground, added with their phases. The paths' difference
-// comes from the heights' product, for the difference of two nearly equal roots would lose it.
+// The fields of the direct ray and of the ray that the ground reflects, added with their phases. The difference of the
+// paths is computed from the product of the heights, because the difference of two nearly equal roots would cancel.
 #define LOSS_interference(name, T, flag_t)                                                                            \
 inline T name(T distance, T frequency, T base_height, T mobile_height, T reflection)                                  \
 {                                                                                                                     \
@@ -55,7 +55,7 @@ inline T name(T distance, T frequency, T base_height, T mobile_height)          
 }
 
 // turned, to_street: from the last roof down into the street, by the angle between the street and the ray.
-// screened .. over_roofs: over the roofs before, by how far the antenna stands above or below them.
+// screened .. over_roofs: over the roofs before, by the height of the antenna above or below them.
 #define LOSS_walfisch_ikegami(name, T, flag_t)                                                                        \
 inline T name(T distance, T frequency, T base_height, T mobile_height, T roof_height,                                 \
               T street_width, T separation, T orientation, flag_t line_of_sight)                                      \

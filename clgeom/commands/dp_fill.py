@@ -18,7 +18,7 @@ from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 @click.option(
     "--keep",
     type=click.Choice(KEPT),
-    help="Keep the whole table, its last row, or its last cell; default: as in SPEC, else table.",
+    help="Part of the table to keep: all of it, its last row, or its last cell. Default: as in SPEC, else table.",
 )
 @click.option(
     "--check/--no-check",
@@ -26,14 +26,14 @@ from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
     help="Stop at a read of an unfilled cell, an index out of range, a division by zero, or an integer overflow; or "
     "check nothing. Default: as in SPEC, else check a small table before the fill.",
 )
-@click.option("-o", "--output", metavar="OUT", help="Write what is kept of the table: .npy or .csv.")
+@click.option("-o", "--output", metavar="OUT", help="Write the kept part of the table: .npy or .csv.")
 @terminal.device_option
 @terminal.json_option
 def fill_command(spec, keep, check, output, device, as_json):
     """Fill the table that SPEC (.toml) describes.
 
     An equation is code that is compiled and run with the rights of this process. Fill only specifications that you
-    trust. What is printed says whether an inferred pattern is proven.
+    trust. The output says whether an inferred pattern is proven.
 
     \b
     equation = "i == 0 || j == 0 ? 1 : M(i-1, j) + w[j] * M(i, j-1)"
@@ -46,7 +46,6 @@ def fill_command(spec, keep, check, output, device, as_json):
     """
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.filling import fill
-    from clgeom.dp.table.table import LESS_MEMORY
     from clgeom.io.atomic import check_outputs
     from clgeom.runtime.device import as_session
 
@@ -73,7 +72,9 @@ def fill_command(spec, keep, check, output, device, as_json):
                 fill, equation, shape, values=parameters, **options, pattern=pattern, device=session, **watch
             )
         except DeviceLimit as error:
-            raise DeviceLimit(str(error).replace(LESS_MEMORY, "--keep last or --keep corner needs less")) from error
+            if not error.remedy:
+                raise
+            raise DeviceLimit(error.facts, "--keep last or --keep corner needs less") from error
     values = {
         "table": lambda: table.numpy(),
         "last": lambda: table.last,

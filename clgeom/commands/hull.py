@@ -74,7 +74,7 @@ def hull(files, columns, by, array, layer, crs, output, picture, trace, collinea
 
 
 def _read(files, as_json, **what):
-    """Return the points of all files, how many each has, and the seconds that reading took."""
+    """Return the points of all files, the number of points of each file, and the seconds for reading."""
     from clgeom.io.cloud import joined
     from clgeom.io.points import read_cloud
 
@@ -89,7 +89,7 @@ def _read(files, as_json, **what):
 
 
 def _system(output, cloud, crs):
-    """Return the reference system of what is written: the option, else that of the file."""
+    """Return the reference system of the output: that of the option, or else that of the file."""
     from clgeom.io.hulls import check_lonlat
     from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.vector import is_map
@@ -124,7 +124,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         found, work = terminal.worked(convex_hull, cloud.points, device=session, progress=progress, **options)
     found = scaled_hull(found, cloud)
     content = encode_hull(found, output, crs=crs) if output and not is_map(output) else None
-    if picture:  # first, because it may be refused
+    if picture:  # first, because drawing may be refused
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.hulls import save_hull_plot
 
@@ -193,7 +193,7 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
 
 
 def _file_facts(cloud, crs):
-    """Return what the file says besides its points, for JSON."""
+    """Return reference system, scale and notes of the file, for JSON."""
     return {"crs": None if crs is None else str(crs), "notes": list(cloud.notes)}
 
 

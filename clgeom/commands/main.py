@@ -104,7 +104,7 @@ def _complain(message, code=WRONG_INPUT) -> int:
 
 
 def _forget_stdout():
-    """Discard what stdout still holds: Python flushes it at exit, which would fail again."""
+    """Discard the buffer of stdout: Python flushes it at exit, which would fail again."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -132,7 +132,7 @@ def main():
     for number in (0, 1, 2):
         try:
             os.fstat(number)
-        except OSError:  # closed: the next file opened would take its place, and libraries would print into it
+        except OSError:  # closed: libraries would print into the next file opened
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -36,7 +36,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @click.option("--nested", is_flag=True, help="Write and draw one shape for each level, each within the one before.")
 @click.option("--bands", is_flag=True, help="The same, with the next level cut out of each.")
 @click.option("--model", type=click.Choice(MODELS), help="Make a radio map by this model instead of reading FILE.")
-@with_default("--size", 512, "Rows and columns of a map that is made.")
+@with_default("--size", 512, "Rows and columns of the map of --model.")
 @with_default("--pixel", 5.0, "Side of its cells in metres.")
 @with_default("--frequency", 1800.0, "Its frequency in MHz.")
 @with_default("--sigma", 8.0, "Standard deviation of its shadowing in dB.")
@@ -50,7 +50,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
 @with_default("--unit", "dBm", "Unit of the levels.")
 @click.option("-o", "--output", metavar="OUT", help="Write the regions: .geojson, .gpkg, .kml or .wkt.")
-@click.option("--plot", "picture", metavar="PNG", help="Draw the raster and what -o writes: .png, .svg or .pdf.")
+@click.option("--plot", "picture", metavar="PNG", help="Draw the raster and the shapes of -o: .png, .svg or .pdf.")
 @click.option("--compare", "comparison", metavar="PNG", help="Draw regions of rising resolution of the first level.")
 @click.option("--metrics", is_flag=True, help="Print superfluous and missed area, and those of the convex hull.")
 @click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")
@@ -119,7 +119,7 @@ def _check(file, levels, output, picture, comparison, options):
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
         raise InvalidInput("The options --least and --simplify must be 0 or more.")
     if (options["nested"] or options["bands"]) and not (output or picture):
-        raise InvalidInput("The options --nested and --bands are for what is written (-o) or drawn (--plot).")
+        raise InvalidInput("The options --nested and --bands need an output (-o) or a picture (--plot).")
     if options["nested"] and options["bands"]:
         raise InvalidInput("The options --nested and --bands do not go together.")
     if not 1 <= options["size"] <= MOST_CELLS_A_SIDE:

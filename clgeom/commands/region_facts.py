@@ -12,7 +12,7 @@ from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
 from clgeom.runtime.messages import counted
 
-#: For each heading of the table of metrics the name of the value and its format.
+#: Name and format of the value under each heading of the table of metrics.
 METRICS = {
     ">level": ("level", "g"),
     "shape": ("shape", "s"),
@@ -52,7 +52,7 @@ def _mask(raster, level, options):
 
 
 def print_metrics(rows):
-    """Print a line for each shape that was measured."""
+    """Print a line of metrics for each shape."""
     terminal.print_table(METRICS, [[format(row[name], form) for name, form in METRICS.values()] for row in rows])
 
 

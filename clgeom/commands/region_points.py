@@ -1,4 +1,4 @@
-"""The command ``clgeom region`` for points: the adaptive region of all, or of those that reach each level."""
+"""The command ``clgeom region`` for points: the adaptive region of all points, or of those that reach each level."""
 
 from __future__ import annotations
 

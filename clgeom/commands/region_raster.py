@@ -29,7 +29,7 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
 def of_raster(file, levels, output, picture, comparison, session, as_json, profile, options):
-    """Read or make a raster, find its regions, write and draw them, and print what they are."""
+    """Read or make a raster, find its regions, write and draw them, and print facts about them."""
     from clgeom.runtime.call import watched
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
@@ -110,7 +110,7 @@ def _regions(raster, levels, session, profile, options):
 
 
 def _kept(found, raster, options):
-    """Return the regions that are neither empty nor too small, simplified if asked for."""
+    """Return the regions that are neither empty nor too small, simplified with --simplify."""
     least = options["least"] / found.grid.cell_area
     kept = [one for one in found if one and (one.cells is None or one.cells >= least)]
     return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept

@@ -1,4 +1,4 @@
-"""Hulls as files have them: integers of LAS and LAZ in the units of the reference system, names of groups."""
+"""Hulls in the terms of the file: coordinates of LAS and LAZ in units of the reference system, names of groups."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from clgeom.hull.result import Hull, polygon_perimeter
 
 
 def scaled_hull(found, cloud):
-    """Return a hull of `cloud.points` with the coordinates that these stand for.
+    """Return a hull of `cloud.points` in coordinates of the reference system.
 
-    Area and perimeter are those of the integers, times the scale: the offset takes no digits away.
+    Area and perimeter are those of the integers times the scale, so that the offset costs no digits.
     """
     if cloud.scale is None:
         return found
@@ -25,7 +25,7 @@ def scaled_hull(found, cloud):
 
 
 def scaled_batch(batch, cloud):
-    """Return the hulls of groups of `cloud.points` with the coordinates that these stand for."""
+    """Return the hulls of groups of `cloud.points` in coordinates of the reference system."""
     if cloud.scale is None:
         return batch
     x, y = cloud.scale

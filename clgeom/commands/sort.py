@@ -116,7 +116,7 @@ def _method(method, keys, descending, gaps, items, elements, session):
 
 
 class _Radix:
-    """The result of a radix sort with the attributes of a ShellsortResult."""
+    """The result of a radix sort, with the attributes of a ShellsortResult that the command prints."""
 
     gaps, is_sorted = (), True
 
@@ -151,7 +151,7 @@ def _as_json(result, method, session, work, stats):
 
 
 def _print_stats(result):
-    """Print tables II to IV of the study in one: shape, reads, writes, passes and time of each gap."""
+    """Print tables II to IV of the study as one: shape, reads, writes, passes and time of each gap."""
     if not result.gaps:
         terminal.print_phases(result.phases)
         return

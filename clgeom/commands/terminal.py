@@ -1,4 +1,4 @@
-"""Parts of all commands: options, facts, tables, JSON, times, progress. Every command imports this module."""
+"""Parts that commands share: options, facts, tables, JSON, times, progress. Every command imports this module."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def _two_columns(ctx, param, value):
     return columns
 
 
-#: When work gets a bar.
+#: Seconds after which a progress bar appears.
 BAR_AFTER_SECONDS = 0.5
 #: Beginning of a message that names a parameter of a function.
 PARAMETER = re.compile(r"The '(\w+)' parameter of \w+ (?=must|is)")
 
 
 def named_options(**others):
-    """Return a decorator of a command: errors about a parameter of a function then name the option.
+    """Return a decorator for a command that names the option in errors about a parameter of a function.
 
-    Options with the name of the parameter are found. `others` holds the rest, such as ``levels="option --level"``.
+    Options with the name of the parameter need no entry. `others` names the rest, such as ``levels="option --level"``.
     """
 
     def decorate(command):
@@ -88,13 +88,13 @@ def timed(function, *args, **kwargs):
 
 @dataclass(frozen=True)
 class Work:
-    """What a computation took: seconds of `loading` kernels, and those of the rest."""
+    """Time of a computation: seconds for `loading` kernels, and for the rest."""
 
     seconds: float
     loading: float
 
     def words(self, **others) -> str:
-        """Return the time as text, with others by name in parentheses: "2 ms (loading kernels: 30 ms)"."""
+        """Return the time as text, with the other times in parentheses: "2 ms (loading kernels: 30 ms)"."""
         more = {"loading kernels": self.loading, **others}
         return f"{duration(self.seconds)} ({', '.join(f'{name}: {duration(took)}' for name, took in more.items())})"
 
@@ -141,7 +141,7 @@ def finite(value):
 
 
 def print_table(headings, rows):
-    """Print a table, in full width to a file. A heading that starts with ">" is of a column of numbers."""
+    """Print a table; to a file in full width. A heading that starts with ">" belongs to a column of numbers."""
     from rich.console import Console
     from rich.table import Table
 
@@ -199,8 +199,8 @@ def _clock(seconds) -> str:
 def progress(what, *, hidden=False):
     """Yield a callable (done, total), or None where stderr is no terminal.
 
-    After half a second there is a bar on the terminal: with the share that is done and the time left once the callable
-    was called, before that with the time that has passed.
+    After half a second a bar appears on the terminal. It shows the time that has passed; after the first call of the
+    callable it shows the share that is done and the time left.
     """
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -211,7 +211,7 @@ def progress(what, *, hidden=False):
     from rich.text import Text
 
     class Clock(ProgressColumn):
-        """The time left; the time that has passed while that is not known."""
+        """Column with the time left, or with the time that has passed as long as the time left is unknown."""
 
         def render(self, task):
             left = task.time_remaining
@@ -223,7 +223,7 @@ def progress(what, *, hidden=False):
         TaskProgressColumn(),
         Clock(),
     )
-    both = sys.stdout is not None and sys.stdout.isatty()  # else what is printed meanwhile belongs to a file
+    both = sys.stdout is not None and sys.stdout.isatty()  # if stdout is a file, printed text must go there
     bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=both)
     task = bar.add_task(escape(what), total=None)
 
@@ -234,5 +234,5 @@ def progress(what, *, hidden=False):
         yield lambda done, total: bar.update(task, completed=done, total=total)
     finally:
         later.cancel()
-        later.join()  # a bar that has just begun must not be drawn after this
+        later.join()  # no bar may be drawn after this
         bar.stop()

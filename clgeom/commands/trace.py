@@ -1,4 +1,4 @@
-"""The group ``clgeom trace``: algorithms step by step, as a page of HTML, an animation, a picture or data."""
+"""The group ``clgeom trace``: algorithms step by step, as an HTML page, an animation, a picture or data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.commands import terminal
 from clgeom.commands.terminal import with_default
 
-#: What ``-o`` writes: a page, an animation, a picture, data.
+#: Endings for ``-o``: a page, an animation, a picture, data.
 FORMATS = (".gif", ".html", ".json", ".png")
 OUTPUT_HELP = "Page to step through (.html), animation (.gif), picture (.png) or data (.json)."
 
@@ -39,7 +39,7 @@ def seed_option():
 
 
 def _hills(rng, n):
-    """Points on an arch with valleys, and some below it: tangents leave out corners of both hoods."""
+    """Points on an arch with valleys, and some below it, so that merges drop corners of both hoods."""
     x = np.sort(rng.uniform(-1, 1, n))
     y = 1 - 0.8 * x**2 - 0.12 * np.sin(2 * np.pi * x + 1.7) ** 2
     y -= np.where(rng.random(n) < 0.3, 0.5 * rng.random(n), 0)
@@ -195,7 +195,7 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
         ("keys", f"{len(numbers):,} ({numbers.dtype})"),
         ("device", terminal.device_words(session)),
         ("passes", f"{len(passes)}, gaps {' '.join(map(str, result.gaps))}"),
-        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole columns"),
+        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
         ("wrote", output),
     )
 
@@ -214,7 +214,7 @@ def _check_output(file, output):
 
 
 def _refuse_with(file, *names):
-    """Refuse options for made numbers where they come from a file."""
+    """Refuse options for random numbers if the numbers come from a file."""
     given = click.get_current_context().get_parameter_source
     for name in names:
         if file and given(name) is click.core.ParameterSource.COMMANDLINE:

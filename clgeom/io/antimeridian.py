@@ -1,4 +1,7 @@
-"""Polygons whose longitudes run on, cut at 180 degrees and closed along the poles. Shapely is imported when needed."""
+"""Cutting of polygons with continuous longitudes at 180 degrees, and closing along the poles.
+
+Shapely is imported when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ import numpy as np
 from clgeom.io.geojson import twice_area
 from clgeom.optional import require_shapely
 
-#: Degrees by which polygons are moved outwards at least: 1 mm, more than the rounding of PROJ.
+#: Least distance by which polygons are moved outwards, in degrees: 1 mm, more than the rounding of PROJ.
 MARGIN = 1e-8
-#: Latitude beyond a pole at which polygons round it are closed, so that moved edges there are cut off.
+#: Latitude beyond a pole at which polygons round the pole are closed. Edges moved there are cut off.
 BEYOND = 100.0
 
 
@@ -51,7 +54,7 @@ def _on_the_left(curve, grow):
     """Return the left side of a curve, moved outwards by `grow`, between -180 and 180 degrees."""
     shapely = require_shapely()
     turns = round((curve[-1, 0] - curve[0, 0]) / 360)
-    if turns:  # round a pole: five turns, closed beyond the pole, so that their ends are out of sight
+    if turns:  # round a pole: five turns, closed beyond the pole, so that their ends are outside the result
         copies = [curve[:-1] + (360 * k * turns, 0) for k in range(-2, 3)]
         pole = math.copysign(BEYOND, turns)
         ends = [(copies[-1][-1, 0], pole), (copies[0][0, 0], pole)]

@@ -91,7 +91,7 @@ class Archive:
         with parsing(self.path, "a NumPy archive"), zipfile.ZipFile(self.path) as archive:
             with archive.open(self._members[name]) as member:
                 values = np.lib.format.read_array(member, allow_pickle=False)
-                if member.read(1):  # at the end the checksum is compared
+                if member.read(1):  # reading to the end checks the checksum
                     raise ValueError(f"the array '{shown(name)}' is longer than its header says.")
         return values
 

@@ -1,4 +1,4 @@
-"""Check outputs before the work starts, and write files atomically."""
+"""Check output files before a computation starts, and write files atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points as a file holds them, with what the file says of them: groups, values, reference system, scale."""
+"""Points as stored in a file, with their groups, values, reference system and scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import same_crs
 from clgeom.io.labels import Groups, joined_groups
 
-#: What is said where tiles differ in scale or offset.
+#: Note for tiles that differ in scale or offset.
 DIFFER = "the tiles differ in scale or offset: their coordinates became float64"
 
 
@@ -23,16 +23,16 @@ class Cloud:
     points : ndarray, shape (n, 2)
         As stored. For LAS and LAZ the int32 X and Y.
     names : pair of str, optional
-        Of the columns of x and y, None where they have none.
+        Names of the columns of x and y, None without names.
     groups : Groups, optional
-        For each point the group that it is in.
+        The group of each point.
     values : ndarray of float64, shape (n,), optional
     crs : object, optional
         Coordinate reference system that the file names, as anything that pyproj takes.
     scale, offset : pair of float, optional
-        Coordinates are ``points * scale + offset``; None where they are the points.
+        Coordinates are ``points * scale + offset``. None: the points are the coordinates.
     notes : tuple of str
-        What was left out or converted.
+        What was left out or converted, for the user.
     """
 
     points: np.ndarray

@@ -18,7 +18,7 @@ from clgeom.io.labels import Groups, Texts, groups_of_values
 from clgeom.optional import require
 from clgeom.runtime.messages import listed, shown
 
-#: The reference system of GeoParquet where none is named: longitude and latitude.
+#: The reference system of a GeoParquet file that names none: longitude and latitude.
 DEFAULT_CRS = "OGC:CRS84"
 
 
@@ -29,8 +29,8 @@ def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
     ----------
     path : path-like
     columns : pair of str, optional
-        Which columns hold x and y, by name or by number from 1. By default the points of the geometry column if there
-        is one (GeoParquet, GeoArrow); else as for tables of text.
+        The columns of x and y, by name or by number from 1. By default the points are those of the geometry column if
+        there is one (GeoParquet, GeoArrow); otherwise the columns are found as in tables of text.
     by : str, optional
         Column whose values name the groups.
     value : str, optional
@@ -100,7 +100,7 @@ def read_rows(path, choose):
 
 @contextlib.contextmanager
 def _opened(path):
-    """Yield the file, open; what PyArrow raises within the block becomes `InvalidInput`."""
+    """Yield the open file; an exception of PyArrow within the block becomes `InvalidInput`."""
     with reading(path):
         require("PyArrow", f"Reading '{path}'", "files")
         import pyarrow as pa

@@ -35,8 +35,8 @@ class Feature:
         GeoJSON-like, in the raster's coordinates.
     properties : dict
     nested : object, optional
-        The nested shape of the geometry, with its `layer` and the layer `cut` out of it, so that shapes also nest in
-        other coordinates.
+        The nested shape of the geometry, with its `layer` and the layer `cut` out of it. With them shapes also nest
+        after reprojection.
     """
 
     geometry: dict

@@ -1,4 +1,4 @@
-"""Files that are read, whatever their format: what kind each is, how it is opened, and errors of the system."""
+"""Input files of all formats: their kind, how they are opened, and errors of the operating system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clgeom.errors import InvalidInput
 STDIN = "-"
 #: Endings of tables of text.
 TABLES = (".csv", ".tsv", ".tab", ".txt", ".xy", ".xyz")
-#: For each kind of file its endings.
+#: Endings of each kind of file.
 ENDINGS = {
     "numpy": (".npy", ".npz"),
     "table": (*TABLES, *(f"{ending}.gz" for ending in TABLES)),
@@ -87,9 +87,9 @@ def standard_input() -> bytes:
 
 @contextlib.contextmanager
 def opened(path):
-    """Yield a binary file, the bytes in all, and a callable that returns the bytes read so far.
+    """Yield a binary file, its size in bytes, and a callable that returns the number of bytes read so far.
 
-    Standard input is in memory. What is compressed by gzip is unpacked; its bytes count as they are in the file.
+    Standard input is in memory. A file compressed by gzip is unpacked; its bytes are counted compressed.
     """
     with contextlib.ExitStack() as stack:
         if is_stdin(path):

@@ -7,9 +7,9 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.optional import require
 
-#: What well-known binary holds of a point: byte order, type, x, y; with z (or m) the record is longer.
+#: Record of a point in well-known binary: byte order, type, x, y. With z or m it is longer.
 POINT_LAYOUT = {"names": ("order", "type", "x", "y"), "formats": ("u1", "<u4", "<f8", "<f8"), "offsets": (0, 1, 5, 13)}
-#: For each length of a record the types of points that have it; the last have z or m.
+#: Types of points by the length of their record; the last ones have z or m.
 POINTS = {21: (1,), 29: (1001, 2001, 0x80000001, 0x40000001)}
 Z_LEFT_OUT = "z and m of the geometries were left out"
 
@@ -96,7 +96,7 @@ def _plain_points(column):
             return None
         parts.append(np.column_stack([found["x"], found["y"]]))
     points = _stacked(parts)
-    if np.isnan(points).any():  # an empty point is written so
+    if np.isnan(points).any():  # NaN stands for an empty point
         return None
     return points, None, (Z_LEFT_OUT,) if length > min(POINTS) else ()
 

@@ -9,7 +9,7 @@ from clgeom.io.atomic import check_output, replacing
 from clgeom.io.hulls import as_lonlat
 from clgeom.io.points import read_cloud
 
-#: Other properties of each hull in the output: the column of groups takes none of these names.
+#: Other properties of each hull in the output. The column of groups gets none of these names.
 TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
 
 

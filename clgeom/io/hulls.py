@@ -27,7 +27,7 @@ def check_lonlat(path, names, crs) -> None:
     path : path-like or None
         The output; other formats take any coordinates.
     names : pair of str or None
-        Of the columns of x and y, None where they have none.
+        Names of the columns of x and y, None without names.
     crs : str or None
         The coordinate reference system, if it was named.
     """
@@ -107,7 +107,7 @@ def encode_hull(hull, path, *, crs=None) -> bytes:
 
 
 def finite(number: float) -> float | None:
-    """Return a number that JSON can hold: None if it overflowed."""
+    """Return a number, or None for one that JSON cannot hold: NaN or infinity."""
     return float(number) if math.isfinite(number) else None
 
 

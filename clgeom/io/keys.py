@@ -16,7 +16,7 @@ from clgeom.io.tables import line_of_row, read_blocks
 from clgeom.runtime.messages import listed
 
 OUTPUTS = (".npy", ".csv", ".txt")
-#: Numbers that are written at once.
+#: Numbers that are written at a time.
 AT_ONCE = 1 << 16
 
 
@@ -40,13 +40,13 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None) ->
     Returns
     -------
     ndarray, shape (n,)
-        As stored for files that are no text. For text of whole numbers int64, or uint64 if they need it; float64 for
+        For files other than text as stored. For text of whole numbers int64, or uint64 if they need it; float64 for
         other text.
 
     Raises
     ------
     InvalidInput
-        For text that is no table of numbers, or has a whole number that the type of its column does not hold.
+        For text that is not a table of numbers, or has a whole number that the type of its column does not hold.
     """
     kind = kind_of(path)
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
@@ -138,8 +138,8 @@ def _of_array(path, values, column) -> np.ndarray:
 def write_numbers(path, keys, *, progress=None) -> None:
     """Write numbers to a .npy file, or one a line to a .csv or .txt file; whole or not at all.
 
-    With every bit: text has as many digits as tell each number of its type from the others. NaN is "nan" there.
-    ``progress(written, in_all)`` is called now and then, if given.
+    No bit is lost: text has as many digits as distinguish all numbers of the type. NaN is "nan". ``progress(written,
+    in_all)`` is called now and then, if given.
     """
     with replacing(path) as file:
         if Path(path).suffix.lower() == ".npy":

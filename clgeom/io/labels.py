@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 
-#: Up to this range integers are counted in a table instead of sorted.
+#: Largest range of integers that are counted in a table instead of sorted.
 COUNTED = 1 << 20
 
 
@@ -20,7 +20,7 @@ class Groups:
     ----------
     numbers : ndarray of int64, shape (n,)
     names : list
-        Of the groups, ascending: int where all are integers, else str.
+        Names of the groups, ascending: int if all are integers, else str.
     title : str
         Name of the column or array, "group" if it has none.
     """
@@ -31,7 +31,10 @@ class Groups:
 
 
 class Texts:
-    """Texts in blocks: `codes` holds the number of each text among `distinct`, which are in order of appearance."""
+    """Texts added block by block: `codes` holds the number of each text among the `distinct` ones.
+
+    Distinct texts are in order of appearance.
+    """
 
     def __init__(self):
         self.distinct: dict[str, int] = {}

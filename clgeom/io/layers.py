@@ -63,7 +63,7 @@ def read_attribute(path, name=None, *, layer=None) -> np.ndarray:
 
 @contextlib.contextmanager
 def _opened(path):
-    """Yield what pyogrio reads from; what it raises within the block becomes `InvalidInput`."""
+    """Yield the input of pyogrio; its exceptions within the block become `InvalidInput`."""
     with reading(path):
         for package in ("pyogrio", "PyArrow"):
             require(package, f"Reading '{path}'", "files")

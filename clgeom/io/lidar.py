@@ -18,7 +18,7 @@ from clgeom.runtime.messages import listed, shown
 
 #: Points that are read at once.
 AT_ONCE = 1 << 20
-#: What laspy and lazrs raise for damaged files, besides errors of their own.
+#: Exceptions that laspy and lazrs raise for damaged files, besides errors of their own.
 DAMAGED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, EOFError, struct.error)
 AXES = ("X", "Y", "Z")
 NEGATIVE = "a scale of the file is not positive: the coordinates became float64"
@@ -48,7 +48,7 @@ def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Clo
     Returns
     -------
     Cloud
-        Of X, Y and Z the file's int32 numbers, with scale and offset; float64 if a scale is not positive.
+        X, Y and Z are the file's int32 numbers, with scale and offset; float64 if a scale is not positive.
 
     Raises
     ------

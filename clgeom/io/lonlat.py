@@ -9,8 +9,8 @@ the largest distance between a piece and its curve. It contains the curved polyg
     pieces                      o------.------.-----.---------o     every piece within the tolerance of its curve
     polygon                   moved outwards by twice the largest distance of a piece from its curve, and 1 mm
 
-Longitudes run on where they pass 180 degrees, and the polygon is cut there. A polygon round a pole is closed along the
-pole, from -180 to 180 degrees, before it is cut.
+Longitudes stay continuous where they pass 180 degrees, and the polygon is cut there. A polygon round a pole is closed
+along the pole, from -180 to 180 degrees, before it is cut.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     Parameters
     ----------
     geometry : dict
-        GeoJSON-like, of any type but Feature: what ``__geo_interface__`` gives. Polygons are valid.
+        GeoJSON-like, of any type except Feature, as ``__geo_interface__`` returns it. Polygons are valid.
     crs : object or None
         Its coordinate reference system, as anything that pyproj takes. None if it is in longitude and latitude.
     caller : str
@@ -66,8 +66,8 @@ def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     -------
     dict
         GeoJSON; coordinates are lists. Polygons follow the right-hand rule and are cut at 180 degrees (section 3.1.9).
-        They contain every point that they contain in `crs`, a pole too, except for what is less than 1 mm beyond 180
-        degrees. For that their outline is moved outwards, by at most 1/40 of the resolution. Coordinates that are
+        They contain every point that they contain in `crs`, poles included, except points less than 1 mm beyond 180
+        degrees. To ensure this their outline is moved outwards, by at most 1/40 of the resolution. Coordinates that are
         longitude and latitude already keep every bit, except in polygons that are cut. A polygon without area becomes
         an empty one.
 
@@ -126,7 +126,7 @@ class LonLat:
             made = shapely.geometry.shape(geometry)
             if "Polygon" in kind and not made.is_valid:
                 made = polygons_of(made)
-                if made.is_empty:  # it has no area
+                if made.is_empty:  # without area
                     found[number] = shapely.Polygon()
                     continue
             if self.mapping is None or self.turn:
@@ -146,7 +146,7 @@ class LonLat:
         return found
 
     def _check(self, shape):
-        """Refuse coordinates beyond the range of longitude and latitude; cells at a pole may pass it by half."""
+        """Refuse coordinates beyond the range of longitude and latitude, except by half a cell at a pole."""
         left, low, right, high = shape.bounds
         turn = self.turn or 360.0
         most = turn / 4 + (self.resolution or 0)
@@ -158,8 +158,8 @@ class LonLat:
     def _check_on_earth(self, places, reach):
         """Refuse positions that are not on the earth but that PROJ moves onto it, such as those beyond a pole line.
 
-        Such a position does not come back from the transformation to the earth. One whose longitude passes 180 degrees
-        does, if longitudes run on.
+        The transformation to the earth and back does not return such a position. It returns a position whose longitude
+        passes 180 degrees, because longitudes stay continuous.
         """
         if self.turn or self.mapping.system.geodetic_crs is None:
             return
@@ -199,11 +199,11 @@ class LonLat:
     # Polygons ---------------------------------------------------------------------------------------------------
 
     def _polygons(self, polygons):
-        """The images of polygons: polygons that cover what their edges' curves enclose."""
+        """The images of polygons: polygons that cover the area within the curves of their edges."""
         shapely = require_shapely()
         if self.mapping is None:
             return placed([[np.array(ring.coords)[:, :2] for ring in rings_of(one)] for one in polygons], 0.0)
-        if self.resolution is None and len(polygons) > 1:  # each has its own
+        if self.resolution is None and len(polygons) > 1:  # each polygon has its own resolution
             return [image for polygon in polygons for image in self._polygons([polygon])]
         parts, owner = [], []
         for number, polygon in enumerate(polygons):
@@ -230,7 +230,7 @@ class LonLat:
         return found
 
     def _pieces(self, polygon):
-        """A polygon; of a geographic system in parts, where poles may lie in other places or edges along one."""
+        """A polygon, in parts if its system is geographic: poles may lie elsewhere, and edges may lie along a pole."""
         if self.turn:
             left, low, right, high = polygon.bounds
             if right - left > self.turn / 4 or max(-low, high) > self.turn / 5:
@@ -276,7 +276,7 @@ class LonLat:
         return polygon
 
     def _is_pole(self, disc, latitude):
-        """Whether longitudes go once round a disc whose centre has a pole's latitude; else the pole is a line there."""
+        """Whether longitudes go once round a disc whose centre has a pole's latitude; if not, the pole is a line."""
         longitude, around = self.mapping.anywhere(*np.array(disc.exterior.coords).T)
         if not np.isfinite(longitude).all() or np.abs(around - latitude).max() > 1:
             return False

@@ -19,7 +19,7 @@ NUMBER = re.compile(
     r"(?:([+-]?[0-9]+)|[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity))\Z", re.I
 )
 WHOLE = re.compile(r"[+-]?[0-9]+")
-#: Text that was meant as a number but is none: "1,5", "1 000", "1'000", "0x1F", "12°30'N", "$5", "(5)", digits of
+#: Text that is meant as a number but is not one: "1,5", "1 000", "1'000", "0x1F", "12°30'N", "$5", "(5)", digits of
 #: other scripts, a minus that is not ASCII.
 ALMOST_NUMBER = re.compile(
     r"[^\w.,]*(?:0x.*|[.,]?\d[\d\s.,:'’_°′″%+‐-―−-]*(?:[ed][+−-]?\d+)?\s*[nsewo]?)[)\]$£¥€]?\Z", re.I

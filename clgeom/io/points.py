@@ -47,22 +47,22 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
 
     Notes
     -----
-    What a table of text may hold, and when its first line is a header, is in `clgeom.io.tables`. A number is what
-    Python's ``float`` takes, in ASCII and without underscores; an integer that float64 cannot hold is an error.
+    `clgeom.io.tables` has the rules for tables of text and their header. A number is text that Python's ``float``
+    takes, in ASCII and without underscores. An integer that float64 cannot hold is an error.
     """
     return read_cloud(path, columns=columns, array=array, layer=layer, progress=progress).coordinates
 
 
 def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=None, progress=None) -> Cloud:
-    """Return the points of a file with what it says of them.
+    """Return the points of a file with their groups or values, reference system and scale.
 
     Parameters
     ----------
     path, columns, array, layer, progress
         As in `read_points`.
     by : str, optional
-        Column whose values name the groups, by name or by number from 1; or an array of a .npz file. It is not taken
-        for x or y by default. Its values are integers or text.
+        Column whose values name the groups, by name or by number from 1; or an array of a .npz file. It is used for x
+        or y only if `columns` names it. Its values are integers or text.
     value : str, optional
         Column of numbers, or an array of a .npz file. Not together with `by`.
 

@@ -1,7 +1,7 @@
-"""Blocks of tables read by PyArrow, where its rules and those of `clgeom.io.tables` give the same.
+"""Reading of blocks of tables by PyArrow, where its rules and those of `clgeom.io.tables` agree.
 
-Each function returns None where they may not, or where PyArrow refuses the block: the block is then read by the rules
-alone, which name the malformed line.
+Each function returns None if the rules may not agree, or if PyArrow refuses the block. `clgeom.io.tables` then reads
+the block, and names a malformed line.
 """
 
 from __future__ import annotations
@@ -12,26 +12,27 @@ import numpy as np
 
 from clgeom.io.numbers import EXACT
 
-#: From this size in bytes a block is read by PyArrow: to import it takes as long as to read a few MB.
+#: Least size in bytes of a block that PyArrow reads. Importing PyArrow takes as long as reading a few MB.
 LEAST = 1 << 20
-#: An integer of so many digits may be one that float64 does not hold.
+#: Integers of 16 digits or more, which float64 may not hold.
 LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
 QUOTE, NEWLINE = ord('"'), ord("\n")
-#: The beginning of hexadecimal integers, which are no numbers here.
+#: Beginnings of hexadecimal integers, which are not numbers here.
 HEXADECIMAL = re.compile(rb"0[xX]")
 
 
 def has_plain_quotes(data, delimiter) -> bool:
     """Return whether all quotes in whole lines hold whole fields, with no blanks at their ends and no line ends within.
 
-    Then PyArrow and the rules agree on the fields and their texts. "" within quotes counts as an end and a beginning.
+    PyArrow and the rules then agree on the fields. "" within quotes counts as the end of one field and the begin of the
+    next.
     """
     if delimiter is None:
         return False
     codes = np.frombuffer(data, np.uint8)
     marks = np.flatnonzero((codes == QUOTE) | (codes == NEWLINE))
     is_quote = codes[marks] == QUOTE
-    inside = np.logical_xor.accumulate(is_quote)  # after this mark
+    inside = np.logical_xor.accumulate(is_quote)  # whether a quote is open after this byte
     if inside[-1] or inside[~is_quote].any():
         return False
     quotes = marks[is_quote]
@@ -133,7 +134,7 @@ def stacked(parts, width, dtype=np.float64) -> np.ndarray:
 
 
 def _may_differ(data, values) -> bool:
-    """Return whether a NaN may be written as none of Python's is, or a whole number is one that float64 may round."""
+    """Return whether a NaN may be written in a way that Python refuses, or float64 may round a whole number."""
     if -EXACT < values.min(initial=0) and values.max(initial=0) < EXACT:
         return False
     is_nan = np.isnan(values)

@@ -17,13 +17,13 @@ from clgeom.io.files import TABLES
 from clgeom.optional import require
 from clgeom.runtime.messages import listed
 
-#: Endings of rasters, and the GDAL driver that may open each: one that opens no other file but those beside it, and
-#: reports a truncated file.
+#: Endings of rasters, and the GDAL driver that may open each. These drivers open no files except local ones beside the
+#: raster, and report a truncated file.
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
 #: Words that begin the lines of an Arc/Info ASCII file's header.
 ASCII_HEADER = b"ncols nrows xllcorner xllcenter yllcorner yllcenter cellsize dx dy nodata_value nodata".split()
 BLOCK_BYTES = 1 << 24
-#: Names of the array of a .npz file that is taken by default.
+#: Default names of the array of a .npz file.
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 
 
@@ -56,7 +56,8 @@ def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
     Returns
     -------
     Raster
-        Scale and offset of the band are applied. Then, and if the file has a mask, cells without data are masked.
+        Scale and offset of the band are applied. Cells without data are masked, by the nodata value and by the mask of
+        the file.
 
     Raises
     ------
@@ -175,7 +176,7 @@ def _band(source, band, values, nodata):
         scaled = np.ma.getdata(values) * scale + offset
         if values.dtype.itemsize <= 2 or values.dtype == np.float32:
             narrow = scaled.astype(np.float32)
-            if np.array_equal(np.isinf(narrow), np.isinf(scaled)):  # else they need float64
+            if np.array_equal(np.isinf(narrow), np.isinf(scaled)):  # otherwise values overflow float32
                 scaled = narrow
     return Raster(np.ma.masked_array(scaled, hidden), bands=source.count)
 

@@ -22,7 +22,7 @@ KEPT = ("table", "last", "corner")
 #: Keys that are passed to the fill.
 OPTIONS = ("keep", "check", "path", "layout")
 OUTPUTS = (".npy", ".csv")
-#: A dotted key of TOML with 200 parts or more: the parser would take minutes.
+#: A dotted TOML key with 200 parts or more, for which the parser would take minutes.
 DEEP_KEY = re.compile(r"(?:[\w-]+[ \t]*\.[ \t]*){200}")
 
 
@@ -40,7 +40,7 @@ class Spec:
     about : dict
         Other properties of the equation: dtype, pattern, helpers.
     options : dict
-        Of the fill: keep, check, path, layout, as far as they are given.
+        Options of the fill that are given: keep, check, path, layout.
     """
 
     equation: str
@@ -116,10 +116,10 @@ def _value(path, name, given):
 
 
 def _type(spelled) -> np.dtype:
-    """Return the type of the numbers of a parameter, such as "int32[]"; float64 for what is no type of numbers."""
+    """Return the type of the numbers of a parameter, such as "int32[]"; float64 for any other text."""
     try:
         dtype = np.dtype(str(spelled).replace(" ", "").partition("[")[0])
-    except (TypeError, ValueError, SyntaxError):  # the equation refuses it
+    except (TypeError, ValueError, SyntaxError):  # the equation raises the error
         return np.dtype(np.float64)
     return dtype if dtype.kind in "iuf" else np.dtype(np.float64)
 

@@ -2,17 +2,17 @@
 
 The rules are the same for all kinds of tables:
 
-- Lines end with a newline, a carriage return, or both. Blank lines and those that begin with ``#`` do not count.
+- Lines end with a newline, a carriage return, or both. Blank lines and those that begin with ``#`` are ignored.
 - The first line determines the delimiter. Every row has as many fields as that line. Blanks are spaces and tabs; blanks
-  around a field do not count. A quoted field ends in its line.
-- The first line is a header if none of its fields is a number. A header must not look like a row of numbers, which is
-  lost otherwise: a requested field must not be almost a number ("1,5"), nor may all fields begin like a number.
+  around a field are ignored. A quoted field ends in its line.
+- The first line is a header if none of its fields is a number. A malformed row of numbers must not be taken for a
+  header: a requested field must not be almost a number ("1,5"), and not all fields may begin like a number.
 - Bytes are ASCII, or UTF-8 or a code page in names.
 
-A file is read in blocks of whole lines. PyArrow reads a large block if it is installed (`clgeom.io.quick`). Else, where
-every line of a block has the same number of fields, by a count over its bytes, NumPy's own parser reads it. Any block
-that these refuse is read line by line, which is exact about quotes and numbers and names the malformed line. All give
-the same numbers: the results of Python's ``float``.
+A file is read in blocks of whole lines. PyArrow reads a large block if it is installed (`clgeom.io.quick`). Otherwise
+NumPy's parser reads it, if every line of the block has the same number of fields. A block that these refuse is read
+line by line, which handles quotes and numbers exactly and names a malformed line. All three return the same numbers:
+the results of Python's ``float``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, EXACT, as_float, is_almost_n
 from clgeom.optional import is_installed
 from clgeom.runtime.messages import shown
 
-#: Endings of tables in which a tab is looked for first.
+#: Endings of tables whose delimiter is a tab if the first line has one.
 TABS = (".tsv", ".tab")
 BLOCK_BYTES = 1 << 24
 #: First bytes of files that are not text, and the reason to give.
@@ -85,9 +85,9 @@ class Block:
         The lines as they are in the file.
     layout : Layout
     start : pair of int
-        Where the block begins: after so many bytes of the file, and after so many lines more.
+        Where the block begins: a number of bytes of the file, and a number of lines after these.
     missing : str
-        Names an empty field in messages.
+        What an empty field should have been, for messages.
     """
 
     raw: bytes
@@ -97,7 +97,7 @@ class Block:
 
     @functools.cached_property
     def line(self) -> int:
-        """The number of the first line, from 1. The file is read again for it."""
+        """The number of the first line, from 1, found by reading the file again."""
         return 1 + _lines_within(self.layout.path, self.start[0]) + self.start[1]
 
     @functools.cached_property
@@ -179,7 +179,7 @@ class Block:
         return "".join(line for line in io.StringIO(self.text) if _is_row(line)).encode("latin-1")
 
     def floats_by_rules(self) -> np.ndarray:
-        """Return what `floats` does, without PyArrow."""
+        """Return the columns of numbers as `floats` does, without PyArrow."""
         layout, text = self.layout, self.text
         data = self.rows_alone.translate(NO_BLANKS)
         rows = _even_rows(data, layout)
@@ -204,7 +204,7 @@ class Block:
         return values
 
     def _floats_by_line(self):
-        """Return what `floats` does, line by line; `InvalidInput` names the first malformed line."""
+        """Return the columns of numbers, read line by line; `InvalidInput` names the first malformed line."""
         rows = []
         for number, line, fields in self.rows():
             row = []
@@ -317,7 +317,7 @@ def _whole_lines(file) -> bytes:
     """Return the next block of a file, to the end of its last line."""
     if isinstance(file, gzip.GzipFile):
         return file.read(BLOCK_BYTES) + file.readline()
-    start = file.tell()  # the end is found first: what is read at once need not be copied
+    start = file.tell()  # the end is found first, so that one read without a copy suffices
     file.seek(start + BLOCK_BYTES)
     size = BLOCK_BYTES + len(file.readline())
     file.seek(start)
@@ -359,7 +359,7 @@ def _is_row(line: str) -> bool:
 
 
 def _without_lines(data: bytes, count: int) -> bytes:
-    """Return what follows the first lines."""
+    """Return the lines after the first `count`."""
     end = 0
     for _ in range(count):
         found = LINE_END.search(data, end)
@@ -429,7 +429,7 @@ def _layout(path, block, choose, missing):
 
 
 def _lost_number(names, columns):
-    """Return the position of a number that would be lost if its line were taken for a header, None without one."""
+    """Return the position of a field that is a malformed number rather than a name of a header, None without one."""
     for column in columns:
         if is_almost_number(names[column]):
             return column
@@ -453,7 +453,7 @@ def _delimiter(path, line):
 
 
 def _even_rows(data: bytes, layout: Layout) -> int | None:
-    """Return the number of rows of a text without comments; None if a row has another width or odd quotes."""
+    """Return the number of rows of a text without comments; None if a row has another width or unusual quotes."""
     if not data.endswith(b"\n"):
         data += b"\n"
     codes = np.frombuffer(data, np.uint8)

@@ -76,7 +76,7 @@ def geo_table(columns, shapes, crs=None):
     column = {
         "encoding": "WKB",
         "geometry_types": sorted(set(KINDS[_kinds(shapely, shapes)].tolist())),
-        "crs": system,  # where it is left out, GeoParquet means longitude and latitude
+        "crs": system,  # without it GeoParquet means longitude and latitude
     }
     if len(shapes) and np.isfinite(bounds := shapely.total_bounds(shapes)).all():
         column["bbox"] = bounds.tolist()
@@ -98,7 +98,7 @@ def _kinds(shapely, shapes):
 
 
 def _as_arrow(pyarrow, values):
-    """A column as an array; values that Arrow has no plain type for as text."""
+    """A column as an Arrow array; values without a plain Arrow type become text."""
     try:
         array = pyarrow.array(values, from_pandas=True)
         if isinstance(array, pyarrow.ChunkedArray):
@@ -174,7 +174,7 @@ def _by_gdal(target, given, driver, table, system, layer):
 
 
 def _of_one_kind(pyarrow, table, driver, given):
-    """(the table, GDAL's name for the type of its geometries, whether some are empty or missing).
+    """Return (table, GDAL's name for the type of its geometries, whether some are empty or missing).
 
     Single and multiple geometries of one type become multiple ones.
     """
@@ -255,7 +255,7 @@ def _geojson(table, system, given):
 
 
 def _plain(value):
-    """A value that JSON holds: null for NaN and infinity, text for dates and others."""
+    """A value that JSON can hold: null for NaN and infinity, text for dates and others."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

@@ -79,14 +79,14 @@ def save_coverage_plot(outlines, path, **options) -> None:
 
 
 def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") -> None:
-    """Draw a map with its covered cells, and shapes over these cells, side by side, into a .png, .svg or .pdf file.
+    """Draw a map with its covered cells beside panels of shapes over these cells, into a .png, .svg or .pdf file.
 
     Parameters
     ----------
     values : array_like, shape (rows, columns)
         NaN is not drawn.
     mask : ndarray of bool, shape (rows, columns)
-        The covered cells. What a shape adds to them is tinted.
+        The covered cells. The area of a shape beyond them is tinted.
     panels : sequence of (str, list)
         The title of each of five panels, and its polygons: lists of closed rings in columns and rows.
     path : path-like
@@ -138,12 +138,12 @@ def _draw_raster(ax, values, transform, unit):
 
 
 def _quantity(unit):
-    """The name of what a raster holds."""
+    """The name of the values of a raster."""
     return f"received power ({unit})" if unit == "dBm" else f"value ({unit})"
 
 
 def _casing(width):
-    """White edges of a line, by which it is seen on every colour of a raster."""
+    """White edges of a line, which make it visible on every colour of a raster."""
     from matplotlib.patheffects import Normal, Stroke
 
     return [Stroke(linewidth=width + 0.8, foreground="white", alpha=0.6), Normal()]

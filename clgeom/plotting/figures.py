@@ -12,21 +12,21 @@ from clgeom.markup import AMBER, BLUE, DARK_BLUE, DARK_RED, INK, PURPLE, QUIET, 
 from clgeom.optional import require_matplotlib
 
 FORMATS = (".png", ".svg", ".pdf")
-#: From this number of points on, their density is drawn instead of dots.
+#: Number of points from which on a density is drawn instead of dots.
 MANY = 200_000
-#: Most points that a density is counted from; more are sampled evenly, which looks the same.
+#: Most points that are counted for a density. Of more points an even sample is taken, which looks the same.
 ENOUGH = 10_000_000
 
 LINE = FILL = RED
 CORNER = DARK_RED
-#: Colours of outlines, from the first level to the last: dark and light ones in turn, none near white.
+#: Colours of outlines, from the first level to the last: alternately dark and light, none near white.
 LEVEL_LINES = (DARK_RED, AMBER, PURPLE, INK, BLUE, QUIET)
 #: Colours of the lines of a diagram, for Matplotlib's cycle "C0" to "C9".
 SERIES = (RED, BLUE, AMBER, PURPLE, "#3a7d44", INK, "#b08968", QUIET, DARK_RED, DARK_BLUE)
 
 
 def new_axes(ax=None, height=6):
-    """Return the axes given, else new ones of pyplot's."""
+    """Return `ax`, or new pyplot axes if it is None."""
     require_matplotlib()
     if ax is not None:
         return ax
@@ -75,10 +75,10 @@ def drawable(points):
 
 
 def frame(ax, corners, side):
-    """Set the limits of axes round corners with a margin: left and right this share `side` of the extent."""
+    """Set the limits of axes round corners, with a margin; `side` is its share of the extent on the left and right."""
     low, high = (corners.min(axis=0), corners.max(axis=0)) if len(corners) else (np.zeros(2), np.ones(2))
     largest = np.abs(corners).max(initial=0)
-    # at least what float64 tells apart there
+    # at least the spacing of float64 there
     reach = max((high - low).max() or largest * 0.05 or 1.0, largest * 1e-13)
     ax.set_xlim(low[0] - side * reach, high[0] + side * reach)
     ax.set_ylim(low[1] - 0.06 * reach, high[1] + 0.06 * reach)
@@ -90,7 +90,7 @@ def draw_points(ax, points, low, high):
     """Draw few points as dots, many as an image of their density."""
     width, height = high - low
     if len(points) < MANY or not (width > 0 and height > 0):
-        points = points[:: -(-len(points) // MANY) or 1]  # many points come here only on a line or a spot
+        points = points[:: -(-len(points) // MANY) or 1]  # many points are drawn as dots only on a line or a spot
         size = np.clip(4e4 / max(len(points), 1), 0.9, 14)
         ax.scatter(*points.T, s=size, color=QUIET, alpha=0.55, linewidths=0, zorder=1, rasterized=True)
         return
@@ -116,7 +116,7 @@ def axis_names(columns) -> tuple[str, str]:
 
 
 def legend_below(ax, handles=None, columns=4):
-    """Put the legend of axes below them and their name, over no data."""
+    """Put the legend of axes below them and their name, where it hides no data."""
     from matplotlib.transforms import ScaledTranslation
 
     below = ax.transAxes + ScaledTranslation(0, -0.5, ax.figure.dpi_scale_trans)  # half an inch

@@ -25,7 +25,7 @@ def plot_hoods(points, upper, lower=(), ax=None, *, title=None):
     Parameters
     ----------
     points : array_like, shape (n, 2)
-        In lexicographic order, as they were given to `upper_hood`.
+        In lexicographic order, the argument of `upper_hood`.
     upper, lower : sequence of array of int
         One of the `stages` of a Hood: the vertices of each block's hood.
     ax : matplotlib.axes.Axes, optional

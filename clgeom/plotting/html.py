@@ -1,7 +1,7 @@
-"""One self-contained page of HTML to step through pictures: with buttons, a slider and keys, and no network.
+"""A self-contained HTML page that steps through pictures, with buttons, a slider and keys.
 
-All pictures are in the page, as SVG; its script shows one of them and knows nothing about what they mean. A
-Content-Security-Policy in the page forbids it to load anything.
+All pictures are in the page, as SVG; its script shows one of them at a time. A Content-Security-Policy in the page
+forbids it to load anything from a network.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TEMPLATE = "stepper.html"
 
 @dataclass(frozen=True)
 class Step:
-    """What a page shows at a time.
+    """A step of a page.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Step:
     table: tuple = ()
 
     def parts(self) -> dict[str, str]:
-        """The texts of the step as the script takes them; pictures, legend and table are HTML."""
+        """The parts of the step by name, for the script; picture, legend and table are HTML."""
         legend = "".join(f"<li>{swatch}{escape(label)}</li>" for swatch, label in self.legend)
         return {
             "section": self.section,
@@ -65,7 +65,7 @@ def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
     steps : sequence of Step
         At least one.
     title, words : str
-        Heading, and what the page shows, as plain text.
+        Heading and introduction, as plain text.
     """
     if not steps:
         raise InvalidInput("A page needs at least one step.")

@@ -11,7 +11,7 @@ from clgeom.plotting.scenes import FAINT_TEXT, TEXT, Look, Scene, count_of, limi
 
 #: Most points of scenes of the phases; more are too close to tell apart.
 MOST_POINTS = 512
-#: Up to so many merges corners have numbers; up to so many a table lists them.
+#: Most merges of a scene whose corners have numbers, and most that a table lists.
 NUMBERED, LISTED = 2, 8
 
 POINT = Look("points", QUIET, "circle", 1.8)
@@ -21,7 +21,9 @@ RIGHT = Look("Q, the right hood", BLUE, width=2.4, dash="7 5")
 LEFT_CORNER, RIGHT_CORNER = Look("", RED, "circle", 3.2), Look("", BLUE, "square", 3.2)
 LEFT_SAMPLE = Look("samples of P", DARK_RED, "circle", 6.5, 2, filled=False)
 RIGHT_SAMPLE = Look("samples of Q", DARK_BLUE, "square", 6, 2, filled=False)
-BRACKET = Look("bracket: from a corner of P to what may be touched of Q", AMBER, width=0.8, opacity=0.18, area=True)
+BRACKET = Look(
+    "bracket: from a corner of P to corners of Q that it may touch", AMBER, width=0.8, opacity=0.18, area=True
+)
 TANGENT = Look("tangent of a sample", INK, width=1.1)
 TOUCH = Look("corner of Q that it touches", INK, "diamond", 4.5)
 SPAN = Look("bracket of p", AMBER, width=11, opacity=0.55)
@@ -63,7 +65,7 @@ def check_drawable(points) -> None:
 
 
 class _Trace:
-    """What the scenes of one trace have in common."""
+    """The data that all scenes of a trace share."""
 
     def __init__(self, points, side):
         self.points, self.side = points, side
@@ -91,7 +93,7 @@ class _Trace:
         return scene
 
     def stage(self, number, stages, merges, hoods, all_merges):
-        """The scenes of a stage: its hoods, and the six phases of the merges that have a Q."""
+        """The scenes of a stage: its hoods, and the six phases of the merges of two hoods."""
         self.merges, self.number, self.alone = merges, number, [m for m in all_merges if m.p < 0]
         self.section, size = f"Stage {number + 1} of {stages}", 1 << number
         last = number == stages - 1
@@ -116,7 +118,7 @@ class _Trace:
         ]
 
     def _hoods(self, title, words, size=None, **more):
-        """The scene of P and Q that the phases begin with."""
+        """The scene of all P and Q, to which the phases add."""
         scene = self.scene(self.section, title, words, table=self._table(title), **more)
         size = size or 1 << self.number
         firsts = np.arange(size, len(self.points), size)
@@ -245,7 +247,7 @@ class _Trace:
         return scene.dots(self.points[np.concatenate(gone)], DROPPED)
 
     def _table(self, title):
-        """What the kernels have written so far, for few pairs."""
+        """A table of the values that the kernels have written so far, if there are few pairs."""
         phase = int(title.split(",")[0].split()[1]) if title.startswith("Phase") else 0
         if not self.merges or len(self.merges) > LISTED:
             return ()
@@ -279,7 +281,7 @@ def _candidates(merge):
 
 
 def _thick(line):
-    """A line of one corner or more; one corner alone as a line without length, whose round ends are a dot."""
+    """A line through corners. A single corner becomes a line of length 0, which round ends show as a dot."""
     return line if len(line) > 1 else np.vstack([line, line])
 
 

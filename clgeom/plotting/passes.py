@@ -1,4 +1,4 @@
-"""Scenes of a Shellsort: each pass sorts the h-subsequences of its gap, some of them at a time."""
+"""Scenes of a Shellsort: each pass sorts the h-subsequences of its gap; a scene shows some of them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from clgeom.plotting.scenes import Look, Scene, count_of
 
 #: Most keys of scenes; more bars are too narrow to tell apart.
 MOST_KEYS = 256
-#: Most scenes in which a pass shows its h-subsequences, and most keys that have their value, and the number
-#: of their h-subsequence, at their bar.
+#: Most scenes of the h-subsequences of a pass; most keys whose bars show their values; most keys whose bars show the
+#: numbers of their h-subsequences.
 MOST_PARTS, MOST_VALUES, MOST_NUMBERS = 8, 40, 64
 
 WAITING = Look("other keys", QUIET, opacity=0.3, area=True)
@@ -22,7 +22,7 @@ MOVED = Look("a key that moves", AMBER, width=1.8)
 VALUE = Look("", INK, size=11)
 NUMBER = Look("", INK, size=9)
 NOTE = Look("", INK, size=12)
-#: Levels of the two rows of bars: the array before a pass above, after it below; between them are the keys' ways.
+#: Heights of the two rows of bars: the array before a pass above, after it below. Lines between them show the moves.
 ABOVE, BELOW, HIGHEST = 1.75, 0.0, 1.0
 WAYS = (ABOVE - 0.18, BELOW + HIGHEST + 0.1)
 
@@ -35,7 +35,7 @@ def pass_scenes(stages, gaps) -> list[Scene]:
     stages : sequence of array_like, shape (n,)
         The keys before the first pass, and after each.
     gaps : sequence of tuple of int
-        The gaps of each pass; several where one launch had them all.
+        The gaps of each pass; several if one launch sorted with all of them.
     """
     stages = [np.asarray(keys) for keys in stages]
     check_drawable(stages[0])
@@ -54,7 +54,7 @@ def check_drawable(keys) -> None:
 
 
 class _Passes:
-    """What the scenes of one sort have in common."""
+    """The data that all scenes of a sort share."""
 
     def __init__(self, stages):
         self.values = np.unique(stages[0])
@@ -80,7 +80,7 @@ class _Passes:
         return self._values(scene, BELOW, keys, np.arange(self.n))
 
     def passed(self, before, after, gaps):
-        """The scenes of a pass: all h-subsequences at once, then some at a time."""
+        """The scenes of a pass: one of all h-subsequences, then scenes of some of them."""
         section = f"Gap {gaps[0]}" if len(gaps) == 1 else f"Gaps {', '.join(map(str, gaps))}"
         gap = gaps[-1]
         shortest, longest = self.n // gap, -(-self.n // gap)
@@ -116,7 +116,7 @@ class _Passes:
         return scenes
 
     def _between(self, section, title, words, before, after, to, chosen, gap, **more):
-        """The scene of the array before, the array after, and the ways of the chosen keys from one to the other."""
+        """The scene of the arrays before and after a pass, with a line for the move of each chosen key."""
         scene = self.scene(section, title, words, **more)
         others = np.setdiff1d(np.arange(self.n), chosen)
         for level, keys in ((ABOVE, before), (BELOW, after)):
@@ -151,7 +151,7 @@ class _Passes:
         return scene.texts([(i, tops[i]) for i in places], [f"{keys[i]:.4g}" for i in places], VALUE, shift=(0, -3))
 
     def _ways(self, before, after, gap):
-        """Where each key of the array before is after the pass; of equal ones the first stays first."""
+        """The index of each key after the pass; equal keys keep their order."""
         to = np.empty(self.n, np.int64)
         for start in range(gap):
             places = np.arange(start, self.n, gap)
@@ -162,11 +162,11 @@ class _Passes:
 
 
 def _inversions(ranks) -> int:
-    """How many pairs are out of order."""
+    """Number of pairs that are out of order."""
     return int(np.triu(ranks[:, None] > ranks[None, :], 1).sum())
 
 
 def _farthest(ranks) -> int:
-    """How far apart two keys out of order are at most."""
+    """Largest distance of two keys that are out of order."""
     first, second = np.nonzero(np.triu(ranks[:, None] > ranks[None, :], 1))
     return int((second - first).max(initial=0))

@@ -35,7 +35,7 @@ def plot_region(
     count : int, optional
         Number of points of the region, for the title.
     vertices : int, optional
-        Number of vertices, for the title; by default of those drawn.
+        Number of vertices, for the title; by default that of `parts`.
     points : array_like, shape (n, 2), optional
         The points of the region. Many points are drawn as a density image.
     title : str, optional
@@ -71,7 +71,7 @@ def plot_region(
 def save_regions_plot(regions, path, *, counts=None, vertices=None, points=None, labels=None, axes=("x", "y")) -> None:
     """Draw adaptive regions into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
 
-    Several regions have a colour each, and a legend of their labels.
+    Each of several regions has its own colour, and a legend shows their labels.
 
     Parameters
     ----------

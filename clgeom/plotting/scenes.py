@@ -1,12 +1,12 @@
 """Scenes: steps of an algorithm as lines, marks and texts, drawn as SVG for a page or by Matplotlib for a picture.
 
-A scene is made once, of arrays; nothing about a step is known to what draws it::
+A scene consists of arrays and texts. The functions that draw it know nothing about the algorithm::
 
     scene = Scene("Stage 2 of 4", "The tangents", "Every sample ..", (0, 1, 0, 1), ("x", "y"))
     scene.lines([left, right], HOOD).dots(samples, SAMPLE)
     save_scenes([scene, ..], "trace.html", title="..")
 
-Every look has a label, which the legend shows, and a marker, a dash or a width of its own beside its colour.
+Every look has a label, which the legend shows. Looks differ in marker, dash or width, not in colour alone.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from clgeom.optional import require_matplotlib
 from clgeom.plotting.figures import dress, legend_below, new_figure
 
 SCENE_FORMATS = (".gif", ".html", ".png")
-#: Size of a scene on a page, and of the margins for the axes: left, right, top, bottom.
+#: Width and height of a scene on a page, and the margins for the axes: left, right, top, bottom.
 WIDTH, HEIGHT, MARGINS = 960, 470, (52, 14, 14, 40)
 #: Seconds that an animation shows a step, and the last one.
 SECONDS, LAST_SECONDS = 1.4, 5.0
 
-#: Outlines of markers of size 1, clockwise from the left; a circle is none of them.
+#: Outlines of markers of size 1, clockwise from the left. A circle has no such outline.
 MARKERS = {
     "square": [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
     "diamond": [(-1.3, 0), (0, -1.3), (1.3, 0), (0, 1.3)],
@@ -40,7 +40,7 @@ MARKERS = {
 
 @dataclass(frozen=True)
 class Look:
-    """How marks look. `label` names them in the legend; sizes and widths are in pixels of a page."""
+    """The look of lines, areas or markers: `label` is their name in the legend, sizes and widths are in pixels."""
 
     label: str
     colour: str
@@ -85,7 +85,7 @@ class Scene:
         return self
 
     def areas(self, rings, look):
-        """Add tinted polygons, below all that is there."""
+        """Add tinted polygons below everything else."""
         self.marks[:0] = [("areas", rings, look)] if len(rings) else []
         return self
 
@@ -95,18 +95,18 @@ class Scene:
         return self
 
     def texts(self, points, texts, look, *, shift=(0, -9)):
-        """Add a text at every point, moved by so many pixels to the right and down."""
+        """Add a text at every point, moved by `shift` pixels to the right and down."""
         self.marks += [("texts", (np.reshape(points, (-1, 2)), tuple(texts), shift), look)] if len(points) else []
         return self
 
     @property
     def looks(self) -> list[Look]:
-        """The looks in use that the legend names, in order."""
+        """The looks in use that have a label, in order."""
         return list(dict.fromkeys(look for _, _, look in self.marks if look.label))
 
 
 def count_of(number, one, many=None) -> str:
-    """A number with the noun that it counts."""
+    """A number with its noun, in the singular or the plural."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -155,7 +155,7 @@ def svg_of(scene) -> str:
 
 
 def _svg_dots(places, look, size=None):
-    """Markers at places of the page, in one path; a filled circle is a round end of a line without length."""
+    """Markers at positions of the page, in one path. A filled circle is a line of length 0 with round ends."""
     size = size or look.size
     if look.marker == "circle" and look.filled:
         dots, faint = "".join(f"M{path_points([at])}h0" for at in places), f' opacity="{look.opacity:g}"'
@@ -165,7 +165,7 @@ def _svg_dots(places, look, size=None):
 
 
 def marker_path(marker, size, x, y) -> str:
-    """The outline of a marker at a place of the page."""
+    """The outline of a marker at a position of the page."""
     if marker == "cross":
         return f"M{x - size:.1f},{y - size:.1f}l{2 * size:g},{2 * size:g}m0,{-2 * size:g}l{-2 * size:g},{2 * size:g}"
     if marker == "circle":
@@ -227,7 +227,7 @@ def _svg_axes(scene, place):
 
 
 def ticks(low, high) -> list[tuple[float, str]]:
-    """Four to ten round numbers between two, with their texts."""
+    """Four to ten round numbers from `low` to `high`, with their texts."""
     step = 10.0 ** np.floor(np.log10((high - low) / 4))
     step *= next(k for k in (5, 2, 1) if (high - low) / (k * step) >= 4 or k == 1)
     numbers = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0  # no -0
@@ -328,7 +328,7 @@ def _save_animation(scenes, path, progress):
     from matplotlib.animation import PillowWriter
 
     figure = new_figure((9.6, 5.8))
-    figure.set_layout_engine("none")  # it would move the axes from frame to frame
+    figure.set_layout_engine("none")  # an engine would move the axes from frame to frame
     writer = PillowWriter(fps=1 / SECONDS)
     with writer.saving(figure, path, dpi=100):
         for number, scene in enumerate(scenes):
@@ -341,7 +341,7 @@ def _save_animation(scenes, path, progress):
 
 
 def _save_panels(scenes, path):
-    """Draw the stills among the scenes, all scenes if there is none, two side by side."""
+    """Draw the scenes that are `still`, or all if none is, two side by side."""
     chosen = [scene for scene in scenes if scene.still] or list(scenes)
     columns = min(len(chosen), 2)
     rows = -(-len(chosen) // columns)
@@ -351,6 +351,6 @@ def _save_panels(scenes, path):
     figure.savefig(path, dpi=110)
 
 
-#: Looks that scenes of several algorithms share.
+#: Looks for scenes of several algorithms.
 TEXT = Look("", INK, size=12)
 FAINT_TEXT = Look("", QUIET, size=11)

@@ -1,4 +1,4 @@
-"""Order-preserving compaction: the indices of what is flagged, class by class, in input order."""
+"""Order-preserving compaction: the indices of the flagged elements, class by class, in input order."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def tiles_of(array) -> int:
 
 
 def index_type(n: int) -> np.dtype:
-    """uint32 below 2**32 items, else uint64."""
+    """The type of indices of n elements: uint32 below 2**32, else uint64."""
     return np.dtype(np.uint32 if n < 1 << 32 else np.uint64)
 
 
 def count_plan(profile, array, classes, *, any_nonzero=False):
-    """Counts per class and tile of labels bound as "labels"."""
+    """Launches that count the labels of each class in each tile; the labels are bound as "labels"."""
     tiles = tiles_of(array)
     counts = Scratch("counts", np.uint32, classes * tiles)
     steps = (
@@ -102,7 +102,7 @@ def count_plan(profile, array, classes, *, any_nonzero=False):
 
 
 def offsets_plan(profile, counts, n):
-    """Where each class and tile begins in the output: the exclusive scan of the counts."""
+    """Launches for the start of each class and tile in the output: the exclusive scan of the counts."""
     dtype = index_type(n)
     offsets = Scratch("offsets", dtype, counts.count)
     pieces = [Piece(counts, 0, counts.count)]
@@ -110,9 +110,9 @@ def offsets_plan(profile, counts, n):
 
 
 def class_totals(counted, counts, offsets, classes) -> np.ndarray:
-    """Members of each class, read back from the scanned counts."""
+    """Number of labels of each class, read from the counts and their scan."""
     tiles = counts.count // classes
-    if classes == 1 or tiles > 1024:  # a few small reads beat one large one
+    if classes == 1 or tiles > 1024:  # a few small reads take less time than one large one
         starts = [
             int(read(counted.session, counted[offsets], offsets.dtype, 1, c * tiles, queue=counted._queue)[0])
             for c in range(classes)
@@ -122,13 +122,13 @@ def class_totals(counted, counts, offsets, classes) -> np.ndarray:
 
 
 def grand_total(counted, counts, offsets) -> int:
-    """Members of all classes, read back from the scanned counts."""
+    """Number of labels of all classes, read from the counts and their scan."""
     last = counts.count - 1
     return int(counted.read(offsets, 1, last)[0]) + int(counted.read(counts, 1, last)[0])
 
 
 def scatter_plan(profile, array, counts, offsets, classes, total, *, any_nonzero=False):
-    """The indices themselves, into Scratch "indices" of `total` entries."""
+    """Launches that write the indices to the Scratch memory "indices" of `total` entries."""
     dtype = index_type(array.n)
     out = Scratch("indices", dtype, total)
     steps = (

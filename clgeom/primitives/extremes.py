@@ -10,13 +10,13 @@ from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
-#: Axes whose two directions each are searched: x, y, x + y, y - x. Together the eight directions of the octagon.
+#: The axes x, y, x + y and y - x. Their two directions each are the eight directions of the octagon.
 OCTAGON_AXES = ((1, 0), (0, 1), (1, 1), (-1, 1))
 
 #: Points per tile: a candidate names the tile that its point is in.
 TILE = 2048
 
-#: Fewer points than this on the host are looked at there.
+#: Number of points on the host below which the host searches them.
 FEW = 1 << 15
 
 
@@ -26,7 +26,7 @@ def extreme_type(dtype) -> np.dtype:
 
 
 def key_type(dtype) -> np.dtype:
-    """The type in which projections are rounded (floats) or exact (int32)."""
+    """The type of projections: that of floats, which are rounded to it; int64 for int32, which is exact."""
     return np.dtype(np.int64) if np.dtype(dtype) == np.int32 else np.dtype(dtype)
 
 
@@ -45,7 +45,7 @@ def extremes(points, axes=OCTAGON_AXES):
         Fields `index`, `x`, `y`; entry 2k has the largest, 2k + 1 the smallest projection on axis k. Ties go to
         the lowest index.
     finite : bool
-        False when some coordinate is NaN or infinite; `found` means nothing then.
+        False if a coordinate is NaN or infinite; `found` is then not valid.
     """
     best, finite = None, True
     for chunk, part in zip(points.chunks, points.split()):
@@ -59,7 +59,7 @@ def extremes(points, axes=OCTAGON_AXES):
 
 
 def _better(axes, first, second):
-    """The better of two chunks' extremes in each direction; the first, whose indices are lower, where they tie."""
+    """The extremes of two chunks in each direction; of equal ones that of the first chunk, whose index is lower."""
     merged = first.copy()
     for d in range(2 * len(axes)):
         a, b = axes[d // 2]
@@ -86,7 +86,7 @@ def require_finite(points, *, caller: str, name: str = "points", drop: bool = Tr
 
 
 def extremes_plan(profile, points, axes):
-    """Each group's best keys, then the points that have the best of these; for a DeviceArray of one chunk.
+    """Two launches for a DeviceArray of one chunk: the extreme keys of each work-group, then the extreme points.
 
     Pure: needs no device.
     """

@@ -1,4 +1,4 @@
-"""Rows of a table, picked by index."""
+"""Gathering rows of a table by index."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ KERNEL = "primitives/gather_rows"
 
 
 def gather_plan(profile, table, name, indices, n, out):
-    """A launch per chunk of a DeviceArray bound as `name`: ``out[i] = table[indices[i]]`` for i < n.
+    """A launch for each chunk of a DeviceArray: ``out[i] = table[indices[i]]`` for i < n.
 
     Parameters
     ----------
     profile : DeviceProfile
     table : DeviceArray
     name : str
-        What the table is bound as.
+        Name that the table is bound to.
     indices, out : Scratch
-        uint32 or uint64 indices; rows of the table's type.
+        The indices, uint32 or uint64, and the rows, of the table's type.
     n : int
     """
     parts = [(f"{name}[{i}]", chunk.start, chunk.count) for i, chunk in enumerate(table.chunks)]

@@ -11,12 +11,12 @@ from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 
-#: Rounds of the work-items of long_loops. More than 2**16, none, and others that are unlike within a vector.
+#: Iterations of the work-items of long_loops: more than 2**16, none, and numbers that differ within a vector.
 BOUNDS = (70_000, 0, 7, 1, 66_000, 2, 2, 0, *range(56))
 
 
 def long_loops(session, dtype=None) -> bool:
-    """Whether loops of more than 2**16 rounds, in work-items unlike each other, do all of them."""
+    """Whether loops of more than 2**16 iterations, unequal in neighbouring work-items, run to their end."""
     kernel, n = "primitives/long_loops", len(BOUNDS)
     policy = select(session.profile, kernel)
     out = Scratch("out", np.dtype(np.uint32), 2 * n)
@@ -36,7 +36,7 @@ def _sum(start, bound):
 
 
 def scans(session, dtype) -> bool:
-    """Whether scans and partitions over several tiles are right."""
+    """Whether scans and partitions over several tiles are correct."""
     n = 9_000
     values = (np.arange(n, dtype=np.int64) * 2654435761 % 65_537).astype(np.int32) - 30_000
     labels = (values % 5).astype(np.uint8)

@@ -12,7 +12,7 @@ from clgeom.runtime.arrays import c_name
 
 @dataclass(frozen=True)
 class Operator:
-    """An associative operator, commutative or not: operands always keep the order of the array.
+    """An associative operator, which need not be commutative: operands keep the order of the array.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Operator:
     combine : str
         OpenCL C expression of `a` and `b`; it should work on vectors too (``a + b``, ``a < b ? a : b``).
     float_combine : str
-        The same for floats, where it is another one (for NaN).
+        The expression for floats if it is another one, because of NaN.
     neutral : str
         OpenCL C expression of the neutral element; scans start with it. "LOWEST" and "HIGHEST" stand for the
         type's smallest and largest value.
@@ -32,11 +32,11 @@ class Operator:
     neutral: str = "0"
 
     def combine_of(self, dtype) -> str:
-        """The combination in OpenCL C, for this type."""
+        """The OpenCL C expression for values of a type."""
         return self.float_combine if self.float_combine and np.dtype(dtype).kind == "f" else self.combine
 
     def neutral_of(self, dtype) -> str:
-        """The neutral element in OpenCL C, for this type."""
+        """The OpenCL C expression of the neutral element of a type."""
         dtype = np.dtype(dtype)
         if self.neutral not in ("LOWEST", "HIGHEST"):
             return self.neutral
@@ -61,7 +61,7 @@ OPERATORS = {
 
 
 def as_operator(op, *, caller: str) -> Operator:
-    """An Operator from its name or itself."""
+    """An Operator, given as such or by its name."""
     if isinstance(op, Operator):
         return op
     if op in OPERATORS:

@@ -1,4 +1,4 @@
-"""Prefix scans by reduce-then-scan: no work-group ever waits for another."""
+"""Prefix scans by reduce-then-scan: no work-group waits for another one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import select
 
 TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-#: Values per tile: 256 runs of 8. Part of the order of combination, so it is no policy.
+#: Values of a tile: 256 runs of 8. It determines the order of combination, so it is not part of a policy.
 TILE = 2048
 
 
 def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
-    """Combination of each value with all before it: ``out[i] = values[0] op ... op values[i]``.
+    """Inclusive scan of values: ``out[i] = values[0] op ... op values[i]``.
 
     Parameters
     ----------
@@ -43,7 +43,10 @@ def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
 
 
 def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
-    """Combination of all values before each: ``out[0]`` is the neutral element. See `inclusive_scan`."""
+    """Exclusive scan of values: ``out[i]`` combines the values before i. See `inclusive_scan`.
+
+    ``out[0]`` is the neutral element.
+    """
     return _scan(values, op, dtype, device, exclusive=True, caller="exclusive_scan")
 
 
@@ -55,7 +58,7 @@ def _scan(values, op, dtype, device, *, exclusive, caller):
     dtype = np.dtype(dtype or array.dtype)
     if array.n == 0:
         return np.empty(0, dtype)
-    # no piece of the result is larger than one allocation, none takes values from two chunks
+    # a piece of the result fits one allocation, and its values are from one chunk
     pieces = [
         Piece(f"values[{i}]", start, count)
         for i, chunk in enumerate(array.chunks)
@@ -77,10 +80,10 @@ class Piece:
 
 
 def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"):
-    """Totals of all tiles, their exclusive scan (by the same plan), then every tile. Pure: needs no device.
+    """Launches of a reduce-then-scan: totals of all tiles, their exclusive scan (recursively), the scans of the tiles.
 
-    `pieces` are scanned as one array; `out` is Scratch memory for the result of each. All pieces but the last hold
-    whole tiles.
+    Pure: needs no device. `pieces` are scanned as one array; `out` is Scratch memory for the result of each. All pieces
+    but the last hold whole tiles.
     """
     n, dtype = sum(piece.count for piece in pieces), out[0].dtype
     totals_policy = select(profile, "primitives/scan_totals", source_type, n)

@@ -1,11 +1,11 @@
-"""Radio maps: path loss by Walfisch-Ikegami, free space and two rays, and maps with shadowing to try things on.
+"""Radio maps: path loss by Walfisch-Ikegami, free space and two rays, and synthetic maps with shadowing.
 
 The names are loaded when they are first used.
 """
 
 from clgeom.lazy import lazy_names
 
-TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+TYPE_CHECKING = False  # as in typing, whose import takes longer than that of this module
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "maps": "RadioMap coverage_map distance_map orientation_map shadowing",

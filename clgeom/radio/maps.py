@@ -1,6 +1,6 @@
-"""Maps to compute on: distances and street angles of a transmitter's surroundings, shadowing, and whole coverage maps.
+"""Maps around a transmitter: distances and street angles, shadowing, and received power.
 
-A map's row 0 is its north edge. Cells are square, and stand for their centres.
+Row 0 of a map is its north edge. Cells are square; the value of a cell is that at its centre.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, N
 
 #: The models of `coverage_map`.
 MODELS = ("wim", "wim-los", "free-space", "two-ray")
-#: Beyond this many correlation lengths shadowing is taken as unrelated (1/e^8 = 0.03 % of the variance).
+#: Correlation lengths beyond which shadowing is taken as uncorrelated (1/e^8 = 0.03 % of the variance).
 UNRELATED = 8
 
 
@@ -122,7 +122,7 @@ def orientation_map(
 
 
 def _offsets(shape, position, *, caller):
-    """How far north and east of a position the cells' centres are, in cells."""
+    """Offsets of the cells' centres north and east of a position, in cells."""
     (rows, columns), (row, column) = _shape(shape, caller), _pair(position, "position", caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
@@ -158,8 +158,8 @@ def shadowing(
 
     Notes
     -----
-    White noise, filtered on a torus that is larger than the map by 8 correlation lengths, so that what wraps round
-    has nothing to do with it. Source of the model: M. Gudmundson, Electronics Letters 27 (1991).
+    White noise is filtered by an FFT on a grid that is larger than the map by 8 correlation lengths, so that values
+    that wrap round are uncorrelated with the map. Source of the model: M. Gudmundson, Electronics Letters 27 (1991).
 
     Examples
     --------
@@ -309,7 +309,7 @@ def coverage_map(
 
 
 def _check_crs(crs):
-    """Refuse a reference system whose unit is not the metre, which cells and distances are in; needs pyproj to tell."""
+    """Refuse a reference system whose unit is not the metre. Without pyproj nothing is checked."""
     if crs is None or importlib.util.find_spec("pyproj") is None:
         return
     system = as_crs(crs, caller="coverage_map")

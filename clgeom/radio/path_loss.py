@@ -1,7 +1,7 @@
-"""Path loss of radio links over whole maps: COST 231 Walfisch-Ikegami, free space, two rays.
+"""Path loss of radio links, for all cells of a map: COST 231 Walfisch-Ikegami, free space, two rays.
 
-Every parameter is one number for the map, or an array with one for each cell. Arrays are read where they are and the
-loss of a cell is computed in one launch; nothing is checked on the host that the device can check on the way.
+Every parameter is one number for the map, or an array with one for each cell. One launch computes the loss and checks
+the ranges. Arrays on the device are not copied.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KERNEL = "radio/path_loss"
 TYPES = ("float32", "float64")
 CITIES = ("medium", "metropolitan")
 OUTSIDE = ("raise", "clip", "nan")
-#: Name: (lowest, highest, unit). The report limits the first four; the others keep every logarithm meaningful.
+#: Name: (lowest, highest, unit). The report limits the first four; the other limits keep logarithms finite.
 WALFISCH_IKEGAMI = {
     "distance": (0.02, 5.0, "km"),
     "frequency": (800.0, 2000.0, "MHz"),
@@ -44,7 +44,7 @@ WALFISCH_IKEGAMI = {
     "separation": (1.0, 1000.0, "m"),
     "orientation": (0.0, 90.0, "degrees"),
 }
-#: The other models have no limits of their own but those of physics: radio waves, on or near the earth.
+#: Limits of the other models: frequencies of radio waves, and distances and heights on or near the earth.
 PHYSICAL = {
     "distance": (1e-3, 1e5, "km"),
     "frequency": (1.0, 3e5, "MHz"),
@@ -106,9 +106,9 @@ def walfisch_ikegami(
     city : {"medium", "metropolitan"}
         Medium-sized city or suburb with moderate trees, or metropolitan centre.
     outside : {"raise", "clip", "nan"}
-        What a cell's value beyond its range gives: an error that names the first, the loss for the nearest value
-        allowed (so that a map may contain its own transmitter), or NaN. Cells that hold NaN are errors with "raise",
-        else they stay NaN. Single numbers must be within their ranges always.
+        The result for a cell with a value out of its range. "raise": an error that names the first such cell. "clip":
+        the loss for the nearest value allowed, so that a map may contain its own transmitter. "nan": NaN. A cell that
+        holds NaN is an error with "raise", and stays NaN otherwise. Single numbers must always be within their ranges.
     dtype : {"float32", "float64"}, optional
         Type of the computation. By default float32 when all floating-point arrays are, else float64.
     device : optional
@@ -262,7 +262,7 @@ def two_ray(
 
 @dataclass(frozen=True)
 class Call:
-    """What a public function was asked for: its name, the kernel's model, ranges and how to keep them."""
+    """A call of a public function: its name, the model of the kernel, the ranges, and what to do beyond them."""
 
     caller: str
     model: str
@@ -304,7 +304,7 @@ def _split(call, given):
         value = values_of(value, caller=call.caller, name=name)
         try:
             array = np.asarray(np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value)
-        except (ValueError, TypeError) as error:  # ragged lists and the like
+        except (ValueError, TypeError) as error:  # such as ragged lists
             raise InvalidInput(f"The '{name}' parameter of {call.caller} must be numbers. {error}") from error
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
             wanted = "bool" if name == "line_of_sight" else "numbers"
@@ -313,7 +313,7 @@ def _split(call, given):
             unmasked(value, name, caller=call.caller)
         if array.ndim == 0:
             single[name] = array.item()
-        elif masked:  # what a mask hides is unknown
+        elif masked:  # masked values are unknown
             fields[name] = np.ma.filled(np.ma.asarray(value).astype(np.result_type(array, np.float32)), np.nan)
         else:
             fields[name] = array
@@ -358,7 +358,7 @@ def _expected(call, name):
 
 
 def _on_host(session, call, dtype, single, fields, shape):
-    """The loss of a map given as NumPy arrays, chunk by chunk where it is larger than one allocation."""
+    """The loss of a map in NumPy arrays, chunk by chunk where it is larger than one allocation."""
     flat = {
         name: np.ascontiguousarray(np.broadcast_to(value, shape), _stored(name, dtype)).reshape(-1)
         for name, value in fields.items()
@@ -383,7 +383,7 @@ def _on_host(session, call, dtype, single, fields, shape):
 
 
 def _on_device(session, call, dtype, single, fields, shape):
-    """The loss of a map that is on the device, left there."""
+    """The loss of a map on the device, as an array on the device."""
     count, buffers = math.prod(shape), {}
     for name, value in fields.items():
         stored = _stored(name, dtype)
@@ -422,7 +422,7 @@ def _stored(name, dtype):
 
 
 def _launch(session, call, dtype, single, fields, count, buffers):
-    """Run the kernel; the bits of the parameters with a cell out of range."""
+    """Run the kernel. Return a bit for each parameter with a cell out of range."""
     plan, poison = path_loss_plan(session.profile, call, dtype, single, tuple(fields), count)
     buffers["poison"] = allocate(session, 4)
     fill(session, buffers["poison"], np.uint32(0), 1)
@@ -431,7 +431,7 @@ def _launch(session, call, dtype, single, fields, count, buffers):
 
 
 def _refuse(call, fields, poison, shape):
-    """Raise the error for the first cell, of the first parameter marked, that is out of range."""
+    """Raise the error for the first cell out of range, of the first parameter that has one."""
     name = next(name for bit, name in enumerate(MODELS[call.model]) if poison >> bit & 1)
     low, high, _ = call.ranges[name]
     values = fields[name].reshape(-1)
@@ -482,5 +482,5 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
 
 
 def _literal(value, real) -> str:
-    """A limit in OpenCL C as a cell of that value holds it: every bit, in the cells' type."""
+    """A limit as an exact OpenCL C literal, rounded to the type of the cells."""
     return f"{float(real.type(value)).hex()}{'f' if real == np.float32 else ''}"

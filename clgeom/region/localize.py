@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import same_crs, shown
 from clgeom.optional import require_shapely
-from clgeom.region.coverage.result import as_grid
+from clgeom.region.coverage.grid import as_grid
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import FloatLike
 

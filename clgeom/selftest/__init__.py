@@ -6,7 +6,8 @@ import time
 from dataclasses import asdict, dataclass
 
 from clgeom.errors import ClgeomError, DeviceError
-from clgeom.runtime.device import Session, all_devices, as_session, describe
+from clgeom.runtime.device import Session, all_devices, as_session
+from clgeom.runtime.profile import describe
 from clgeom.runtime.trust import is_refused
 from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
 from clgeom.selftest.checks import CHECKS

@@ -30,7 +30,7 @@ void heaphull_label(global const real_t *points, const ulong n, const ulong firs
     const approx_t nx${e} = edges[${e}].nx, ny${e} = edges[${e}].ny, offset${e} = edges[${e}].offset;
 % endfor
     // A tile in shares of SHARE points, in pairs, PAIRS of them to a work-item; bit b of `outside` is set when point b
-    // of the work-item's is not in the box. Only such points are looked at again.
+    // of the work-item's is not in the box. Only such points are tested further.
     local uint local_counts[5];
     const uint lid = get_local_id(0);
     for (ulong tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {

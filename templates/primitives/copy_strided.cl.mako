@@ -5,8 +5,8 @@
 //   layout   | extent_0, stride_0 | .. | extent_last, stride_last |      strides may be negative
 //   to       | item (0, .., 0) | item (0, .., 1) | .. |
 //
-// A work-item moves an item byte by byte, for it may lie anywhere: byte b comes from byte b ^ flip. `flip` is 0, or
-// item_bytes - 1 to turn a number of 2, 4 or 8 bytes round. Reads and writes n items.
+// A work-item moves an item byte by byte, because it may have any alignment: byte b comes from byte b ^ flip. `flip` is 0,
+// or item_bytes - 1 to reverse the bytes of a number of 2, 4 or 8 bytes. Reads and writes n items.
 #include "portable.h"
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))

@@ -60,7 +60,7 @@ void extremes_final(global const real_t *points, const ulong n, global const can
         atomic_min(&local_first, first);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid == 0) {
-        // no point has the key only when there is a NaN: any point will do
+        // no point has the key only if there is a NaN: the result is then not used
         const ulong i = begin + (local_first < count ? local_first : 0);
         extreme_t found;
         found.index = i;

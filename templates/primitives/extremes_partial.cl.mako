@@ -5,9 +5,9 @@
 //   out      [ group 0: dir 0 .. dir ${2 * len(axes) - 1} | group 1: .. ]
 //
 // Direction 2k is the largest, 2k + 1 the smallest of key_k(x, y), a sum of coordinates rounded once in type key.
-// The hot loop finds keys only; a candidate names the first tile that has its key, and extremes_final looks there for
-// the first point. So ties go to the lowest index, whatever the shape. poison[group] is not 0 when a coordinate is NaN
-// or infinite (v * 0 is 0 for finite v only).
+// The main loop finds keys only; a candidate has the number of the first tile with its key, where extremes_final finds
+// the first point. So the point of the lowest index is found, for every work-group shape. poison[group] is not 0 if a
+// coordinate is NaN or infinite (v * 0 is 0 for finite v only).
 // Reads every point once (n * sizeof(point)), writes GROUPS * ${2 * len(axes)} candidates.
 #define REAL ${real}
 #include "geometry/points.h"
@@ -34,7 +34,7 @@ inline void tile_extremes(global const real_t *row, uint last, uint lid, key_t *
 {
 #pragma unroll
     for (uint i = 0; i < TILE / WG_SIZE; ++i) {
-        const ${real}2 p = CLGEOM_LOAD2(${real}, row, min(i * WG_SIZE + lid, last));   // a point twice does no harm
+        const ${real}2 p = CLGEOM_LOAD2(${real}, row, min(i * WG_SIZE + lid, last));   // a repeated point has no effect
 % if real != "int":
         *poison += p.x * (real_t)0 + p.y * (real_t)0;
 % endif

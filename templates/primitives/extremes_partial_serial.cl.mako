@@ -6,8 +6,8 @@
 //   out      [ group 0: dir 0 .. dir ${2 * len(axes) - 1} | group 1: .. ]
 //
 // Direction 2k is the largest, 2k + 1 the smallest of key_k(x, y), a sum of coordinates rounded once in type key.
-// A candidate names the first tile that has its key; extremes_final looks there for the first point. poison[group] is
-// not 0 when a coordinate is NaN or infinite (v * 0 is 0 for finite v only).
+// A candidate has the number of the first tile with its key, where extremes_final finds the first point. poison[group] is
+// not 0 if a coordinate is NaN or infinite (v * 0 is 0 for finite v only).
 // Reads every point once (n * sizeof(point)), writes GROUPS * ${2 * len(axes)} candidates.
 #define REAL ${real}
 #include "geometry/points.h"

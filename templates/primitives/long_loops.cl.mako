@@ -1,5 +1,5 @@
 <%page args="variant='group', wg_size=1, items_per_thread=1"/>\
-// long_loops: loops as long, and as different between work-items, as in the kernels here, to test that a device runs them all.
+// long_loops: loops that are as long, and differ as much between work-items, as in other kernels, to test a device.
 //
 //   bounds   | b0 b1 .. |                work-item i makes b_i rounds
 //   out      | s0 s1 .. | r0 r1 .. |     a sum that depends on every round; the rounds of a loop with a loop in it

@@ -14,12 +14,12 @@ typedef ${state} state_t;
 inline state_t combine(state_t a, state_t b) { return ${combine}; }
 #include "group/scan_tile.h"
 % if variant == "serial":
-// A tile where it is in global memory.
+// A tile in global memory.
 #define TILE_MEMORY global
 typedef value_t source_t;
 #define CELL(i) (i)
 % else:
-// A tile in local memory: in results' type, and lanes that are RUN apart in different banks.
+// A tile in local memory: in the type of results, with lanes that are RUN apart in different banks.
 #define TILE_MEMORY local
 typedef state_t source_t;
 #define CELL(i) ((i) + ((i) >> 5))

@@ -4,7 +4,7 @@
 //   values   | run 0: 8 values | run 1 | .. | run 255 |   a tile of 2048; a work-item combines runs in order,
 //   totals   [ tile 0 | tile 1 | .. ]                     the tile's run totals are scanned as in scan_tiles
 //
-// Combines in the order in which scan_tiles does, whatever the shape, so that float sums have one answer.
+// Combines in the order of scan_tiles, for every work-group shape, so that float sums are unique.
 // Reads n values, writes n / 2048 totals.
 #include "portable.h"
 typedef ${value} value_t;

@@ -22,12 +22,12 @@
 %>\
 // path_loss: loss in dB of a radio link for every cell of a map, by one of the models of clgeom.radio.
 //
-//   distance       | cell 0 | cell 1 | ..       what varies from cell to cell is an array (a "field"),
-//   orientation    | cell 0 | cell 1 | ..       everything else one number for the whole map
+//   distance       | cell 0 | cell 1 | ..       a parameter that varies from cell to cell is an array (a "field"),
+//   orientation    | cell 0 | cell 1 | ..       every other parameter one number for the whole map
 //   loss           | cell 0 | cell 1 | ..       group: a stride of items; serial: side by side, in vectors
 //
-// A cell is nothing but arithmetic and logarithms: reads each field once, writes one number. With outside="raise" a
-// field's value beyond its range sets the field's bit in `poison`; "clip" takes the nearest value allowed, "nan" marks.
+// A cell takes arithmetic and logarithms only: it reads each field once, and writes one number. A field's value beyond its
+// range sets the field's bit in `poison` with outside="raise"; "clip" takes the nearest value allowed, "nan" writes NaN.
 // The models and their sources are in radio/models.h.
 #include "portable.h"
 #define WG_SIZE ${wg_size}

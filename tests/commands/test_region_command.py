@@ -190,7 +190,7 @@ def test_nested_levels_and_bands():
         assert [one["properties"]["label"] for one in (outer, inner)] == labels
         apart = shapely.geometry.shape(outer["geometry"]).intersection(shapely.geometry.shape(inner["geometry"])).area
         assert (apart < 1e-12) == (option == "--bands")
-    assert "are for what is written (-o) or drawn" in refused("hill.npz", "--level", 60, "--bands")
+    assert "need an output (-o) or a picture (--plot)" in refused("hill.npz", "--level", 60, "--bands")
     assert "do not go together" in refused("hill.npz", "--level", 60, "--bands", "--nested", "-o", "a.wkt")
 
 

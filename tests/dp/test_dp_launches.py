@@ -11,7 +11,7 @@ from clgeom import dp
 from clgeom.dp.analysis import work
 from clgeom.dp.paths import bits, rows, splits, stages, tickets, tiles
 from clgeom.dp.problems import knapsack as solve_knapsack
-from clgeom.dp.problems import knapsacks, ways
+from clgeom.dp.problems import knapsacks, schedules, ways
 from clgeom.dp.problems import lcs as solve_lcs
 from clgeom.dp.table import traceback
 from clgeom.errors import DeviceWarning, InvalidInput
@@ -87,7 +87,7 @@ def test_ways_back_in_parts(session, short):
 @pytest.mark.parametrize(
     "equation, shape, values",
     (
-        (ways.LAS_VEGAS, (4, 40_001), {"p": 0.5}),
+        (schedules.LAS_VEGAS, (4, 40_001), {"p": 0.5}),
         (ways.SHORTEST_PATHS, (40_000, 3), {"c": np.ones((1, 1)), "source": 0}),
         (knapsacks.integer_knapsack_equation(), (3, 10**5), {"w": [1, 1000], "v": [1, 1]}),
         (
@@ -125,7 +125,7 @@ def test_no_launch_is_planned_long(session, equation, shape, values):
 @pytest.mark.large
 def test_no_launch_takes_a_second(session):
     """The longest stage of the problems: 8e8 evaluations of a bet."""
-    table = dp.fill(ways.LAS_VEGAS, (2, 40_001), p=0.4, keep="decisions", profile=True, device=session)
+    table = dp.fill(schedules.LAS_VEGAS, (2, 40_001), p=0.4, keep="decisions", profile=True, device=session)
     assert max(phase.longest for phase in table.phases) < 1
 
 

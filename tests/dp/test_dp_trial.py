@@ -9,7 +9,7 @@ from conftest import imposed_session
 
 from clgeom import dp
 from clgeom.dp.analysis import trial
-from clgeom.dp.problems import allocation, chains, knapsacks, pascal, plans, sequences, sets, ways
+from clgeom.dp.problems import allocation, chains, knapsacks, pascal, plans, schedules, sequences, sets, ways
 from clgeom.errors import DependencyError, EquationWarning, InvalidInput
 
 INF = float("inf")
@@ -209,7 +209,7 @@ def test_a_trial_on_the_host_is_short(session):
         (knapsacks.knapsack_equation(), (3001, 10**8), given),
         (knapsacks.integer_knapsack_equation(), (3001, 10**6), given),
         (chains.matrix_chain_equation("int32"), (2000, 2000), {"d": d}),
-        (ways.LAS_VEGAS, (100, 10**6), {"p": 0.5}),
+        (schedules.LAS_VEGAS, (100, 10**6), {"p": 0.5}),
         (ways.SHORTEST_PATHS, (500, 501), {"c": np.ones((500, 500)), "source": 0}),
     ):
         found = trial.on_host(job_of(session, equation, shape, values), equation)
@@ -260,7 +260,7 @@ CALLS = (
     lambda: sequences.edit_distance("kitten", "sitting", method="equation"),
     lambda: sets.process_scheduling([3, 1, 2, 2], due=[1, 2, 3, 4]),
     lambda: sets.spanning_tree(np.ones((5, 5)) - np.eye(5)),
-    lambda: ways.las_vegas(2 / 3, 3, chips=3, goal=5),
+    lambda: schedules.las_vegas(2 / 3, 3, chips=3, goal=5),
     lambda: ways.shortest_paths(np.where(np.eye(4, k=1), 2.0, INF)),
     lambda: ways.replacement(np.ones((6, 6))),
     lambda: ways.stagecoach([[[2, 4, 3]], [[7, 4, 6], [3, 2, 4], [4, 1, 5]]]),
@@ -277,7 +277,7 @@ def test_nothing_right_is_refused(session, monkeypatch, call):
         seen.append(args[0].name)
         return dp.fill(*args, **{**options, "check": "auto", "device": session})
 
-    for module in (allocation, chains, knapsacks, pascal, plans, sequences, sets, ways):
+    for module in (allocation, chains, knapsacks, pascal, plans, schedules, sequences, sets, ways):
         monkeypatch.setattr(module, "fill", fill)
     monkeypatch.setattr(sequences, "traceback", lambda *a, **k: seen.append(1) or dp.traceback(*a, **k))
     with warnings.catch_warnings():

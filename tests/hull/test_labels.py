@@ -231,7 +231,7 @@ def test_points_left_out_may_be_anything():
         (["a", 1, 2], "Got object ('<' not supported between instances of 'int' and 'str') instead."),
         (np.array([{}, {}, {}]), "Got object (unhashable type: 'dict') instead."),
         ([1j, 2, 3], "Got complex128 ('<' not supported between instances of 'complex' and 'complex') instead."),
-        ([[1], [1, 2], [3]], "Got what is no array (setting an array element with a sequence."),
+        ([[1], [1, 2], [3]], "Got an object that is not an array (setting an array element with a sequence."),
     ],
 )
 def test_labels_refused(labels, message):

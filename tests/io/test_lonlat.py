@@ -8,8 +8,8 @@ import pytest
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import as_crs, cells_area, earth_areas, same_crs
 from clgeom.io.lonlat import LonLat, named_lonlat, to_lonlat
+from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.regions import coverage_regions
-from clgeom.region.coverage.result import as_grid
 
 pyproj = pytest.importorskip("pyproj", reason="longitude and latitude need pyproj")
 shapely = pytest.importorskip("shapely", reason="polygons are cut by Shapely")

@@ -13,6 +13,7 @@ from regions import SHAPES, comb, in_order, same
 
 from clgeom import adaptive_region, convex_hull
 from clgeom.region.arc.chains import chains_of
+from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.study import region_by_kernel
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import as_device_points, as_device_values
@@ -295,18 +296,10 @@ def test_many_regions_at_once(session, cuts):
     bound = {name: as_device_points(session, p, caller="test").chunks[0].buffer for name, p in sides.items()}
     bound["begins"] = as_device_values(session, starts, caller="test").chunks[0].buffer
     for segments in (1, 6, 2000):
-        chains = chains_of(
-            session,
-            np.float32,
-            len(lower),
-            lower="low",
-            upper="up",
-            starts="begins",
-            regions=len(sizes),
-            segments=segments,
-            cuts=cuts,
-            **bound,
+        options = OutlineOptions(
+            np.dtype(np.float32), len(lower), "low", "up", segments, starts="begins", regions=len(sizes), cuts=cuts
         )
+        chains = chains_of(session, options, **bound)
         assert len(chains) == len(sizes) and "8 regions" in repr(chains)
         for r, size in enumerate(sizes):
             low, up = chains[r]

@@ -10,7 +10,8 @@ import pytest
 
 from clgeom.errors import NoDevice
 from clgeom.runtime import caches, pocl_cache
-from clgeom.runtime.device import describe, why_none
+from clgeom.runtime.device import why_none
+from clgeom.runtime.profile import describe
 
 #: A call of few kernels.
 SIGN = "import clgeom; print(clgeom.orient2d([(0, 0)], [(4, 0)], [(2, 1)], device={name!r}).tolist())"

@@ -15,8 +15,9 @@ from clouds import cloud
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import device as runtime
-from clgeom.runtime.device import DeviceProfile, Session, as_session, default_session, describe, devices
+from clgeom.runtime.device import Session, as_session, default_session, devices
 from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
+from clgeom.runtime.profile import DeviceProfile, describe
 from clgeom.runtime.tuning import TABLE, override, within_limits
 
 FIELDS = {

@@ -13,10 +13,11 @@ from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, KernelBuildErr
 from clgeom.runtime import sources, tuning
 from clgeom.runtime.build import build, compiles, kernel_of
 from clgeom.runtime.call import current, recording, unrecorded
-from clgeom.runtime.device import DeviceProfile, Session
+from clgeom.runtime.device import Session
 from clgeom.runtime.launch import allocate, fill, read, run, write
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.policies import Policy, ceil_div
+from clgeom.runtime.profile import DeviceProfile
 from clgeom.runtime.render import render, render_text
 
 SET = "primitives/set_value"

@@ -15,8 +15,9 @@ import clgeom
 from clgeom.errors import DeviceError, DeviceLimit
 from clgeom.runtime import caches, sources, trust
 from clgeom.runtime import device as runtime
-from clgeom.runtime.device import Session, as_session, describe
+from clgeom.runtime.device import Session, as_session
 from clgeom.runtime.policies import Policy
+from clgeom.runtime.profile import describe
 from clgeom.runtime.tuning import override
 
 TRIALS = list(trust.TRIALS)

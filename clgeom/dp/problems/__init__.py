@@ -14,11 +14,9 @@ _HOMES = {
     "pascal": "Binomial binomial pascal_triangle",
     "plans": "discounted_profits distribution investment production transportation",
     "sequences": "CommonSubsequence Edits edit_distance lcs",
+    "schedules": "Bets deadline_scheduling inventory las_vegas",
     "sets": "process_scheduling spanning_tree",
-    "ways": (
-        "Bets Paths assembly_line bottleneck deadline_scheduling fibonacci inventory las_vegas nim replacement "
-        "shortest_paths stagecoach"
-    ),
+    "ways": "Paths assembly_line bottleneck fibonacci nim replacement shortest_paths stagecoach",
 }
 
 if TYPE_CHECKING:
@@ -54,6 +52,12 @@ if TYPE_CHECKING:
         production as production,
         transportation as transportation,
     )
+    from clgeom.dp.problems.schedules import (
+        Bets as Bets,
+        deadline_scheduling as deadline_scheduling,
+        inventory as inventory,
+        las_vegas as las_vegas,
+    )
     from clgeom.dp.problems.sequences import (
         CommonSubsequence as CommonSubsequence,
         Edits as Edits,
@@ -62,14 +66,10 @@ if TYPE_CHECKING:
     )
     from clgeom.dp.problems.sets import process_scheduling as process_scheduling, spanning_tree as spanning_tree
     from clgeom.dp.problems.ways import (
-        Bets as Bets,
         Paths as Paths,
         assembly_line as assembly_line,
         bottleneck as bottleneck,
-        deadline_scheduling as deadline_scheduling,
         fibonacci as fibonacci,
-        inventory as inventory,
-        las_vegas as las_vegas,
         nim as nim,
         replacement as replacement,
         shortest_paths as shortest_paths,

@@ -27,7 +27,7 @@ from clgeom.runtime.typing import DTypeLike, NDArray
 RESUMED = 4
 #: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
-#: Advice where a table is too large; commands write it with their own options.
+#: What to do where a table is too large.
 LESS_MEMORY = "keep='last', 'corner' or 'decisions' needs less"
 
 
@@ -180,7 +180,8 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
     if cells * dtype.itemsize > profile.global_mem_bytes:
         raise DeviceLimit(
             f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} has "
-            f"{profile.global_mem_bytes:,}: {LESS_MEMORY}."
+            f"{profile.global_mem_bytes:,}",
+            LESS_MEMORY,
         )
     shift = (profile.max_alloc_bytes // dtype.itemsize).bit_length() - 1
     if cells * dtype.itemsize <= profile.max_alloc_bytes:
@@ -190,12 +191,13 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
     if len(sizes) > MOST_CHUNKS:
         raise DeviceLimit(
             f"{what} of {n:,} x {m:,} cells needs {cells * dtype.itemsize:,} bytes, and {profile.name} allows "
-            f"{MOST_CHUNKS} buffers of {profile.max_alloc_bytes:,}: {LESS_MEMORY}."
+            f"{MOST_CHUNKS} buffers of {profile.max_alloc_bytes:,}",
+            LESS_MEMORY,
         )
     try:
         buffers = tuple(allocate(session, count * dtype.itemsize) for count in sizes)
     except DeviceLimit as error:
-        raise DeviceLimit(f"{error} ({LESS_MEMORY}.)") from error
+        raise DeviceLimit(str(error), LESS_MEMORY) from error
     if zero:
         for buffer, count in zip(buffers, sizes):
             launch.fill(session, buffer, dtype.type(0), count)

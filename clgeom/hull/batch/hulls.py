@@ -223,7 +223,7 @@ def _accepted_offsets(offsets, n, *, caller):
 
 
 def _integers(values, name, shape, *, caller):
-    """Values as a NumPy array in native byte order; `InvalidInput` for masked entries and for what is no array."""
+    """Values as a NumPy array in native byte order; `InvalidInput` for masked entries and objects other than arrays."""
     array = host_values(values, caller=caller, name=name, expected=f"integers of shape {shape}")
     if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
         array = array.astype(np.int64)

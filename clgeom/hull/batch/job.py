@@ -208,42 +208,31 @@ class Job:
 
     def _hulls(self, kind, count, jobs, *, listed="status", ids="status"):
         """A step of batch_hulls over `count` jobs, and its buffers. The caller binds "rows" and the names it passes."""
-        buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
+        bound = {}
         if self.serial:
             bounds = self._bounds(count, even=kind == PIECES)
-            buffers["bounds"] = self._given(bounds)
+            bound["bounds"] = self._given(bounds)
             share, groups = "bounds", len(bounds) - 1
         else:
             share, groups = np.uint32(count), ceil_div(count, self.policy.wg_size)
-        measures = ()
+        outputs, buffers, params = self._outputs(ids, np.uint32(self.groups))
+        moved = self.array.nbytes if kind != PIECES else 0
+        args = ("rows", kind, jobs, listed, share, *outputs)
+        return Step(HULLS, self.policy, args, groups, params, bytes_moved=moved), bound | buffers
+
+    def _outputs(self, ids, *before_measures):
+        """The last arguments of batch_hulls and batch_tiles, the buffers of these, and the parameters of both."""
+        args = (np.uint32(ids != "status"), ids, "slots", "counts", "status")
+        buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
         if self.measured:
+            args += (*before_measures, "areas", "perimeters")
             buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
-            measures = (np.uint32(self.groups), "areas", "perimeters")
-        step = Step(
-            HULLS,
-            self.policy,
-            args=(
-                "rows",
-                kind,
-                jobs,
-                listed,
-                share,
-                np.uint32(ids != "status"),
-                ids,
-                "slots",
-                "counts",
-                "status",
-                *measures,
-            ),
-            groups=groups,
-            params={
-                **predicate_parameters(self.session, self.array.dtype),
-                "keep_collinear": self.call.keep_collinear,
-                "measures": self.measured,
-            },
-            bytes_moved=self.array.nbytes if kind != PIECES else 0,
-        )
-        return step, buffers
+        params = {
+            **predicate_parameters(self.session, self.array.dtype),
+            "keep_collinear": self.call.keep_collinear,
+            "measures": self.measured,
+        }
+        return args, buffers, params
 
     def _bounds(self, jobs, *, even):
         """The first job of each work-item, then the number of jobs. All ranges cost about the same."""
@@ -264,33 +253,8 @@ class Job:
         """A step that solves pieces, with one work-item or work-group each, and its buffers. See `_hulls`."""
         if self.serial:
             return self._hulls(PIECES, most, jobs, ids=ids)
-        buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
-        measures = ()
-        if self.measured:
-            buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
-            measures = ("areas", "perimeters")
-        step = Step(
-            TILES,
-            self.tiles,
-            args=(
-                "rows",
-                np.uint32(self.groups),
-                jobs,
-                np.uint32(ids != "status"),
-                ids,
-                "slots",
-                "counts",
-                "status",
-                *measures,
-            ),
-            groups=most,
-            params={
-                **predicate_parameters(self.session, self.array.dtype),
-                "keep_collinear": self.call.keep_collinear,
-                "measures": self.measured,
-            },
-        )
-        return step, buffers
+        outputs, buffers, params = self._outputs(ids)
+        return Step(TILES, self.tiles, ("rows", np.uint32(self.groups), jobs, *outputs), most, params), buffers
 
     def _most_pieces(self, points, groups):
         """An upper bound of the pieces of `groups` groups with `points` points in all."""

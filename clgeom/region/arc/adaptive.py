@@ -20,6 +20,7 @@ from clgeom.exchange import crs_of
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import first_out_of_order, require_order
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
+from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import (
@@ -150,7 +151,7 @@ def region_of(
 ):
     """The result of `adaptive_region`, with the options that clgeom.region.arc.study compares.
 
-    `join` and `kernel` are those of `chains_of`; `made` is the class of the result.
+    `join` and `kernel` are those of `OutlineOptions`; `made` is the class of the result.
     """
     segments = integer(segments, "segments", caller=CALLER)
     for name, value, choices in (("cuts", cuts, CUTS), ("axis", axis, AXES), ("kernel", kernel, KERNELS)):
@@ -198,17 +199,8 @@ def _outline_along(points, segments, axis, assume_sorted, options):
         if not _in_order(points):
             ordered, _, rows = lexsort(points, None, points.n)
             bound = {rows.name: ordered[rows]}
-    outline = outline_of(
-        session,
-        dtype,
-        points.n,
-        lower=rows,
-        upper=rows,
-        segments=segments,
-        check=assume_sorted,
-        **options,
-        **bound,
-    )
+    described = OutlineOptions(dtype, points.n, rows, rows, segments, check=assume_sorted, **options)
+    outline = outline_of(session, described, **bound)
     if outline.disordered:
         require_order(points, caller=CALLER, drop=True)
     return outline
@@ -245,24 +237,16 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
         rows = np.ascontiguousarray(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
         points = to_device(session, rows, caller=CALLER)
     cut = _cuts(rows[:, 0], segments, options["cuts"])
+    sides = ("points[0]", "points[0]")
     corners, owners = [], []
     for chunk, part in zip(points.chunks, points.split()):
         begins = np.clip(cut - chunk.start, 0, chunk.count).astype(np.uint32)
         some = np.flatnonzero(begins[1:] > begins[:-1])
         begins = to_device(session, np.append(begins[some], begins[some[-1] + 1]), caller=CALLER)
-        hulls = chains_of(
-            session,
-            dtype,
-            part.n,
-            lower="points[0]",
-            upper="points[0]",
-            segments=1,
-            starts="begins[0]",
-            regions=len(some),
-            kernel=options["kernel"],
-            **part.bindings("points"),
-            **begins.bindings("begins"),
+        described = OutlineOptions(
+            dtype, part.n, *sides, segments=1, starts="begins[0]", regions=len(some), kernel=options["kernel"]
         )
+        hulls = chains_of(session, described, **part.bindings("points"), **begins.bindings("begins"))
         corners += [hulls.lower, hulls.upper]
         owners += [
             np.repeat(some, np.diff(hulls.lower_offsets)),
@@ -278,18 +262,8 @@ def _outline_of_chunks(points, segments, axis, assume_sorted, options):
         )
     begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
     begins = to_device(session, begins, caller=CALLER)
-    return outline_of(
-        session,
-        dtype,
-        corners.n,
-        lower="points[0]",
-        upper="points[0]",
-        segments=segments,
-        cut="begins[0]",
-        **options,
-        **corners.bindings("points"),
-        **begins.bindings("begins"),
-    )
+    described = OutlineOptions(dtype, corners.n, *sides, segments, cut="begins[0]", **options)
+    return outline_of(session, described, **corners.bindings("points"), **begins.bindings("begins"))
 
 
 def _cuts(x, segments, cuts):

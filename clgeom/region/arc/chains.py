@@ -63,65 +63,9 @@ class Chains:
         return f"Chains({len(self)} regions: {len(self.lower)} lower and {len(self.upper)} upper vertices)"
 
 
-def chains_of(
-    session,
-    dtype,
-    count,
-    *,
-    lower,
-    upper,
-    segments,
-    starts=None,
-    regions=1,
-    cuts="count",
-    join="tangent",
-    kernel="auto",
-    **buffers,
-) -> Chains:
-    """Chains of `regions` regions.
-
-    Parameters
-    ----------
-    session : Session
-    dtype : numpy.dtype
-        Of the coordinates: float32, float64 or int32.
-    count : int
-        Number of candidates, or an upper bound of it.
-    lower, upper : str or Scratch
-        Candidates of the lower and of the upper side: pairs of coordinates, region after region. In a region x ascends,
-        and equal x are in lexicographic order. Both sides have the same x. They may be one buffer.
-    segments : int
-        Segments of each region.
-    starts : str or Scratch of uint32, shape (regions + 1,)
-        Index of each region's first candidate, then the number of candidates. Not needed for one region.
-    regions : int
-    cuts : {"count", "width"}
-        Whether segments hold equally many candidates or are equally wide.
-    join : {"tangent", "published"}
-        The vertices where tangents cross. "tangent": the crossing. "published": both contacts, as published.
-    kernel : {"auto", "naive", "local"}
-        The kernel that computes the segments' hulls. All give the same hulls.
-    **buffers
-        The buffers that the names stand for.
-
-    Returns
-    -------
-    Chains
-    """
-    outline = outline_of(
-        session,
-        dtype,
-        count,
-        lower=lower,
-        upper=upper,
-        segments=segments,
-        starts=starts,
-        regions=regions,
-        cuts=cuts,
-        join=join,
-        kernel=kernel,
-        **buffers,
-    )
+def chains_of(session, options, **buffers) -> Chains:
+    """Chains of the regions that an OutlineOptions describes; `buffers` are those that its names stand for."""
+    outline = outline_of(session, options, **buffers)
     rows = outline.vertices()
     lower_at, upper_at = outline.lower_offsets, outline.upper_offsets
     split = lower_at[-1]
@@ -145,48 +89,18 @@ class Outline:
         return self.rows
 
 
-def outline_of(
-    session,
-    dtype,
-    count,
-    *,
-    lower,
-    upper,
-    segments,
-    starts=None,
-    regions=1,
-    cuts="count",
-    join="tangent",
-    kernel="auto",
-    check=False,
-    cut=None,
-    **buffers,
-) -> Outline:
+def outline_of(session, options, **buffers) -> Outline:
     """Run the plan of `outline_plan`, and read the head of its output with the likely number of vertices in one copy.
 
-    With `check` the kernels test whether candidates are finite and in lexicographic order: `Outline.disordered`.
+    With `options.check`, `Outline.disordered` says whether a candidate is not finite or out of order.
     """
-    options = {
-        "dtype": np.dtype(dtype),
-        "count": count,
-        "lower": lower,
-        "upper": upper,
-        "segments": segments,
-        "starts": starts,
-        "regions": regions,
-        "cuts": cuts,
-        "join": join,
-        "kernel": kernel,
-        "check": check,
-        "cut": cut,
-    }
-    plan, out = _cached_plan(session, **options)
+    plan, out = _cached_plan(session, options)
     found, point = run(session, plan, **buffers), 2 * out.dtype.itemsize
     most = AT_ONCE_OF_CPU if session.profile.is_cpu else AT_ONCE
     likely = min(out.room, 3 * out.segments + 64) if out.segments <= most else 0
     raw = found.read(out.memory, (out.head + likely) * point)
-    summary = raw[: 4 * (3 * (regions + 1) + 1)].view(np.uint32)
-    lower_at, upper_at, segments_at = summary[:-1].reshape(3, regions + 1).astype(np.int64)
+    summary = raw[: 4 * (3 * (options.regions + 1) + 1)].view(np.uint32)
+    lower_at, upper_at, segments_at = summary[:-1].reshape(3, options.regions + 1).astype(np.int64)
     facts = (lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
     if summary[-1]:
         return Outline(*facts, rows=np.empty((0, 2), out.dtype))
@@ -207,9 +121,8 @@ def outline_of(
     return Outline(*facts, fetch=fetch)
 
 
-def _cached_plan(session, **options):
+def _cached_plan(session, options):
     """The plan for these options, cached: building one takes as long as a device needs for a million points."""
     if overridden():
-        return outline_plan(session, **options)
-    key = ("outline plan", *options.values())
-    return session.cached(key, lambda: outline_plan(session, **options), most=PLANS)
+        return outline_plan(session, options)
+    return session.cached(("outline plan", options), lambda: outline_plan(session, options), most=PLANS)

@@ -57,27 +57,54 @@ class Output:
     items: int = 0
 
 
-def outline_plan(
-    session,
-    dtype,
-    count,
-    *,
-    lower,
-    upper,
-    segments,
-    starts=None,
-    regions=1,
-    cuts="count",
-    join="tangent",
-    kernel="auto",
-    check=False,
-    cut=None,
-):
-    """Plan from candidates to vertices, and its Output. See `chains_of`.
+@dataclass(frozen=True)
+class OutlineOptions:
+    """What an outline plan is for: regions of candidates, and how they are computed.
 
-    `cut` names a buffer that already has the first candidate of each segment, then the number of candidates.
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        Of the coordinates: float32, float64 or int32.
+    count : int
+        Number of candidates, or an upper bound of it.
+    lower, upper : str or Scratch
+        Candidates of the lower and of the upper side: pairs of coordinates, region after region. In a region x ascends,
+        and equal x are in lexicographic order. Both sides have the same x. They may be one buffer.
+    segments : int
+        Segments of each region.
+    starts : str or Scratch of uint32, shape (regions + 1,)
+        Index of each region's first candidate, then the number of candidates. Not needed for one region.
+    regions : int
+    cuts : {"count", "width"}
+        Whether segments hold equally many candidates or are equally wide.
+    join : {"tangent", "published"}
+        The vertices where tangents cross. "tangent": the crossing. "published": both contacts, as published.
+    kernel : {"auto", "naive", "local"}
+        The kernel that computes the segments' hulls. All give the same hulls.
+    check : bool
+        Whether the kernels test that candidates are finite and in lexicographic order.
+    cut : str or None
+        A buffer that already has the first candidate of each segment, then the number of candidates.
     """
-    device, dtype = session.profile, np.dtype(dtype)
+
+    dtype: np.dtype
+    count: int
+    lower: str | Scratch
+    upper: str | Scratch
+    segments: int
+    starts: str | Scratch | None = None
+    regions: int = 1
+    cuts: str = "count"
+    join: str = "tangent"
+    kernel: str = "auto"
+    check: bool = False
+    cut: str | None = None
+
+
+def outline_plan(session, options):
+    """Plan from candidates to vertices, and its Output."""
+    device, dtype, count, starts = session.profile, options.dtype, options.count, options.starts
+    lower, upper, segments, regions = options.lower, options.upper, options.segments, options.regions
     all_segments, m = segments * regions, max(count, 1)
     if 3 * all_segments >= 1 << 32 or 2 * m >= 1 << 32:
         raise DeviceLimit(
@@ -85,7 +112,8 @@ def outline_plan(
         )
     params = predicate_parameters(session, dtype)
     point = 2 * dtype.itemsize
-    given, cut = cut, cut or Scratch("outline_cuts", np.uint32, all_segments + 1)
+    given = options.cut is not None
+    cut = options.cut if given else Scratch("outline_cuts", np.uint32, all_segments + 1)
     flag, pending = Scratch("outline_flag", np.uint32, 1), Scratch("outline_pending", np.uint32, 1)
     corners = Scratch("outline_corners", np.uint32, 2 * m)
     ranges = Scratch("outline_ranges", np.uint32, 4 * all_segments)
@@ -102,7 +130,7 @@ def outline_plan(
         "arc_cuts",
         all_segments + 1,
         (lower, np.uint32(count), lower if starts is None else starts, np.uint32(regions), each, cut, flag, pending),
-        {"real": params["real"], "ragged": starts is not None, "by_width": cuts == "width"},
+        {"real": params["real"], "ragged": starts is not None, "by_width": options.cuts == "width"},
         all_segments * (point + 4),
     )
     zero, policy = {"value": "uint", "to": "0"}, select(device, "primitives/set_value")
@@ -112,14 +140,15 @@ def outline_plan(
     head, room = ceil_div(4 * (3 * (regions + 1) + 1), point), 2 * max(m, all_segments)
     # usually a segment has 1.5 corners; if there are more, the emission runs again with enough memory
     room = max(min(room, 6 * all_segments + 1024, device.max_alloc_bytes // point - head), 1)
-    alone = not given and starts is None and regions == 1 and cuts == "count"
-    if alone and candidates.shared and kernel != "naive" and segments <= count:
-        made = _fused_plan(device, candidates, segments, flag, {**params, "check": check}, join, head, room)
+    alone = not given and starts is None and regions == 1 and options.cuts == "count"
+    if alone and candidates.shared and options.kernel != "naive" and segments <= count:
+        checked = {**params, "check": options.check}
+        made = _fused_plan(device, candidates, segments, flag, checked, options.join, head, room)
         if made:
             return Plan(no_flag) + made[0], made[1]
     memory = Memory(cut, corners, ranges, links, flag, pending)
-    hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, check, kernel)
-    reflex_vertices = np.uint32(2 if join == "published" else 1)
+    hulls = _hulls_plan(device, candidates, all_segments, segments, memory, params, options.check, options.kernel)
+    reflex_vertices = np.uint32(2 if options.join == "published" else 1)
     if all_segments <= FEW:
         policy, chunks = _shape(device, "region/arc/arc_offsets", dtype, 3 * all_segments + 1)
         sums, chunk = Scratch("outline_sums", np.uint32, chunks), policy.tile
@@ -147,7 +176,7 @@ def outline_plan(
         None,
         (*(() if given else (cut,)), corners, links, offsets, sums, flag),
         (lower, upper, np.uint32(m), cut, number, each, corners, links, offsets, sums, np.uint32(chunk), flag),
-        {**params, "published": join == "published"},
+        {**params, "published": options.join == "published"},
         all_segments,
         dtype,
         items=2 * all_segments,
@@ -288,23 +317,13 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
     serial = naive.variant == "serial"
     long = candidates.m > (4 if serial and kernel == "auto" else 1) * SHORT * segments
 
+    sides, hulls_of = (candidates.lower, candidates.upper), (memory.corners, memory.ranges, memory.links)
+    segment_args = (*sides, m, memory.cut, number, each, *hulls_of)
+
     def tangents(own=0, fit=0):
         policy, groups = _shape(device, "region/arc/arc_tangents", candidates.dtype, 2 * segments)
         groups = min(groups, BUSY * device.compute_units) if own else groups  # few are left
-        args = (
-            candidates.lower,
-            candidates.upper,
-            m,
-            memory.cut,
-            number,
-            each,
-            memory.corners,
-            memory.ranges,
-            memory.links,
-            np.uint32(own),
-            np.uint32(fit),
-            memory.pending,
-        )
+        args = (*segment_args, np.uint32(own), np.uint32(fit), memory.pending)
         moved = 0 if own else segments * 2 * (8 + 16 + 8 * (candidates.point_bytes + 4))
         return Plan(Step("region/arc/arc_tangents", policy, args, groups, params, bytes_moved=moved))
 
@@ -313,19 +332,8 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
         policy = select(device, "region/arc/arc_tangents_wide", candidates.dtype, candidates.m)
         if policy.variant == "serial" or segments > FEW:
             return hulls + tangents()
-        args = (
-            candidates.lower,
-            candidates.upper,
-            m,
-            memory.cut,
-            number,
-            each,
-            memory.corners,
-            memory.ranges,
-            memory.links,
-        )
         moved = segments * 2 * (8 + 16 + 16 * (candidates.point_bytes + 4))
-        wide = Step("region/arc/arc_tangents_wide", policy, args, 2 * segments, params, bytes_moved=moved)
+        wide = Step("region/arc/arc_tangents_wide", policy, segment_args, 2 * segments, params, bytes_moved=moved)
         return hulls + Plan(wide)
     if kernel == "naive" or long or (kernel == "auto" and serial):
         policy, groups = _shape(device, "region/arc/arc_hulls", candidates.dtype, 2 * segments)
@@ -335,28 +343,10 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
         return Plan(hulls) + tangents()
     policy = select(device, "region/arc/arc_hulls_local", candidates.dtype, candidates.m)
     own = max(policy.wg_size - 1, 1)
-    args = (
-        candidates.lower,
-        candidates.upper,
-        m,
-        memory.cut,
-        number,
-        each,
-        memory.corners,
-        memory.ranges,
-        memory.links,
-        memory.flag,
-        memory.pending,
-    )
+    args = (*segment_args, memory.flag, memory.pending)
     checked["shared"] = candidates.shared
-    hulls = Step(
-        "region/arc/arc_hulls_local",
-        policy,
-        args,
-        ceil_div(segments, own),
-        checked,
-        bytes_moved=moved + 32 * segments,
-    )
+    groups, moved = ceil_div(segments, own), moved + 32 * segments
+    hulls = Step("region/arc/arc_hulls_local", policy, args, groups, checked, bytes_moved=moved)
     return Plan(hulls) + tangents(own, policy.tile if policy.wg_size > 1 else 0)
 
 

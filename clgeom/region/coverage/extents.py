@@ -68,12 +68,12 @@ def _chains(masks):
     made = masks.job.run(read + Plan(columns) + scan + Plan(candidates), **buffers)
     return masks.job.chains(
         regions * lines,
-        masks.job.segments,
         lower=lower,
         upper=upper,
+        segments=masks.job.segments,
         starts=starts,
         regions=regions,
-        **{memory.name: made[memory] for memory in (lower, upper, starts)},
+        buffers={memory.name: made[memory] for memory in (lower, upper, starts)},
     )
 
 

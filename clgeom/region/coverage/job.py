@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.region.arc.chains import chains_of
+from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.coverage.rasters import Levels, Stack
 from clgeom.runtime.arrays import to_device
 from clgeom.runtime.launch import allocate, run, write
@@ -34,7 +35,7 @@ class Job:
     turned : Stack or None
         The maps with rows and columns exchanged, for axis="both".
     segments, cuts
-        As for `chains_of`.
+        As for `OutlineOptions`.
     """
 
     stack: Stack
@@ -51,9 +52,9 @@ class Job:
         """Run a plan."""
         return run(self.session, plan, **buffers)
 
-    def chains(self, count, segments, **memory):
-        """The result of `chains_of` for at most `count` candidates, with the job's options."""
-        return chains_of(self.session, REAL, count, segments=segments, cuts=self.cuts, **memory)
+    def chains(self, count, *, buffers, **options):
+        """The result of `chains_of` for at most `count` candidates, with the job's cuts."""
+        return chains_of(self.session, OutlineOptions(REAL, count, cuts=self.cuts, **options), **buffers)
 
     def regions_at_once(self, segments) -> int:
         """The most regions of `segments` segments in one call of `chains_of`."""

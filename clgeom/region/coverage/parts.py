@@ -156,12 +156,10 @@ def _chains(job, lines, regions, segments):
     )
     return job.chains(
         len(pick),
-        segments,
+        lower="lower",
+        upper="upper",
+        segments=segments,
+        starts="starts",
         regions=len(regions),
-        lower="coverage_lower",
-        upper="coverage_upper",
-        starts="coverage_starts",
-        coverage_lower=lower,
-        coverage_upper=upper,
-        coverage_starts=job.written(starts.astype(np.uint32)),
+        buffers={"lower": lower, "upper": upper, "starts": job.written(starts.astype(np.uint32))},
     )

@@ -17,10 +17,11 @@ from typing import Any, Literal
 from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.extents import whole_regions
+from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels, as_stack
-from clgeom.region.coverage.result import CoverageRegions, as_grid
+from clgeom.region.coverage.result import CoverageRegions
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.call import each, recording
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike

@@ -12,84 +12,17 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
-from clgeom.geodesy import shown
 from clgeom.optional import require_shapely
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
 from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
+from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.runs import Runs
 from clgeom.region.coverage.tables import columns_of
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
-
-IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Position of a raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
-
-    transform: tuple[float, ...]
-    crs: Any
-    shape: tuple[int, int]
-
-    @property
-    def determinant(self) -> float:
-        a, b, _, d, e, _ = self.transform
-        return a * e - b * d
-
-    @property
-    def cell_area(self) -> float:
-        return abs(self.determinant)
-
-    def to_map(self, corners: ArrayLike) -> NDArray[np.float64]:
-        """Map coordinates of columns and rows, shape (n, 2)."""
-        a, b, c, d, e, f = self.transform
-        x, y = np.asarray(corners, np.float64).T
-        if b == 0 and d == 0:
-            return np.stack([a * x + c, e * y + f], axis=1)
-        return np.stack([a * x + b * y + c, d * x + e * y + f], axis=1)
-
-    def to_cells(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Columns and rows of map coordinates, shape (n, 2)."""
-        if self.transform == IDENTITY:
-            return np.asarray(points, np.float64)
-        a, b, c, d, e, f = self.transform
-        x, y = (np.asarray(points, np.float64) - (c, f)).T
-        if b == 0 and d == 0:
-            return np.stack([x / a, y / e], axis=1)
-        return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
-
-
-def as_grid(transform, crs, shape, *, caller) -> Grid:
-    """The `transform` and `crs` parameters of a public function."""
-    if transform is None:
-        return Grid(IDENTITY, crs, shape)
-    try:
-        numbers = tuple(float(number) for number in tuple(transform))
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) == 9 and numbers[6:] == (0, 0, 1):  # affine.Affine
-        numbers = numbers[:6]
-    grid = Grid(numbers, crs, shape)
-    if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
-        raise InvalidInput(
-            f"The 'transform' parameter of {caller} must be 6 finite numbers a, b, c, d, e, f with a e - b d other "
-            f"than 0. Got {shown(transform, 200)} instead."
-        )
-    rows, columns = shape
-    corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
-    sides = np.linalg.svd(np.array(numbers).reshape(2, 3)[:, :2], compute_uv=False)
-    with np.errstate(invalid="ignore", over="ignore"):
-        told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
-    if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
-        raise InvalidInput(
-            f"The 'transform' parameter of {caller} must put cells at coordinates that float64 holds and tells apart. "
-            f"Got {shown(transform, 200)} for {rows:,} x {columns:,} cells instead."
-        )
-    return grid
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,1 @@
-"""Objects of other libraries as NumPy arrays: the host's side of what `clgeom.runtime.arrays` takes."""
+"""Conversion of objects of other libraries to NumPy arrays, for `clgeom.runtime.arrays`."""

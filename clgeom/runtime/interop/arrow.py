@@ -1,4 +1,4 @@
-"""Arrow's arrays and tables, of PyArrow and of whatever has the methods of Arrow's PyCapsule interface."""
+"""Arrow arrays and tables, of PyArrow or of any library with Arrow's PyCapsule interface."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from clgeom.runtime.interop.columns import Column, choose_pair, interleaved, joi
 from clgeom.runtime.interop.geometries import dimensions_left_out, sizes_of, vertices_of, with_missing
 from clgeom.runtime.interop.parameter import Parameter, is_instance
 
-#: Names of the numbers of a point of three or four dimensions, as GeoArrow has them.
+#: GeoArrow's names for the dimensions of points.
 DIMENSIONS = ("xy", "xyz", "xym", "xyzm")
 EXTENSION = b"ARROW:extension:name"
 
 
 def is_arrow(value) -> bool:
-    """Whether this is an array or a table of PyArrow."""
+    """Whether a value is an array or a table of PyArrow."""
     return is_instance(value, "pyarrow", "Array", "ChunkedArray", "Table", "RecordBatch")
 
 
 def is_column(value) -> bool:
-    """Whether this is an array of PyArrow and no table."""
+    """Whether a value is an array of PyArrow, not a table."""
     return is_instance(value, "pyarrow", "Array", "ChunkedArray")
 
 
 def is_capsule(value) -> bool:
-    """Whether this gives an Arrow array or stream, and PyArrow is there or is the only way to read it."""
+    """Whether a value has Arrow's PyCapsule interface, and PyArrow is imported or is the only way to read the value."""
     if not (hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")):
         return False
     return is_installed("pyarrow") or not hasattr(value, "__array__")
@@ -45,7 +45,7 @@ def imported(value, parameter: Parameter):
 
 
 def arrow_points(value, parameter: Parameter):
-    """(points, sizes) of an array or a table, as `vertices_of` returns them."""
+    """Return (points, sizes) of an array or a table, as `vertices_of` does."""
     if is_instance(value, "pyarrow", "Table", "RecordBatch"):
         return _table_points(value, parameter)
     if not is_instance(value, "pyarrow", "ChunkedArray"):
@@ -67,7 +67,7 @@ def arrow_column(value, name: str, parameter: Parameter) -> Column:
 
 
 def arrow_values(value, parameter: Parameter):
-    """An array of numbers or bools as `joined` returns it; None for what ``numpy.asarray`` is to read."""
+    """An array of numbers or bools as `joined` returns it; None for a value that ``numpy.asarray`` can read."""
     import pyarrow as pa
 
     kind = value.type
@@ -91,7 +91,7 @@ def _empty(dtype):
 
 
 def _piece(array, name, parameter):
-    """(numbers, which are missing) of one array."""
+    """Return (numbers, mask of the missing ones) of one array."""
     import pyarrow as pa
 
     if isinstance(array, pa.ExtensionArray):
@@ -127,7 +127,7 @@ def _table_points(table, parameter):
 
 
 def _geometry_column(schema):
-    """The column that the metadata of GeoParquet, or the only one that those of GeoArrow, say holds geometries."""
+    """The geometry column by the metadata of GeoParquet, or the only one by those of GeoArrow."""
     primary = json.loads((schema.metadata or {}).get(b"geo", b"{}")).get("primary_column")
     if primary in schema.names:
         return schema.names.index(primary)
@@ -136,7 +136,7 @@ def _geometry_column(schema):
 
 
 def _extension(field) -> str:
-    """The name of a field's extension type, whether or not that is registered."""
+    """The name of a field's extension type, which need not be registered."""
     name = getattr(field.type, "extension_name", None) or (field.metadata or {}).get(EXTENSION, b"").decode()
     return name or ""
 
@@ -152,7 +152,7 @@ def _is_of_points(kind):
 
 
 def _dimensions(kind):
-    """The dimensions of the points of a FixedSizeList, None where they cannot be told."""
+    """The dimensions of the points of a FixedSizeList, None if the type does not determine them."""
     if kind.list_size == 2:
         return "xy"
     name = kind.value_field.name
@@ -186,7 +186,7 @@ def _array_points(array, parameter):
 
 
 def _interleaved_points(array, parameter):
-    """Points of a FixedSizeList; no copy where they have two dimensions and none is missing."""
+    """Points of a FixedSizeList; no copy if they have two dimensions and none is missing."""
     dimensions = _dimensions(array.type)
     _note_dimensions(dimensions, parameter)
     width = len(dimensions)
@@ -217,7 +217,7 @@ def _separated_points(array, parameter):
 
 
 def _with_nulls(x, y, missing, names, parameter):
-    """Two arrays as points; those in rows that are missing are NaN."""
+    """Two arrays as points; those of missing rows are NaN."""
     columns = []
     for name, array in zip(names, (x, y)):
         values, nulls = _piece(array, name, parameter)
@@ -233,7 +233,7 @@ def _note_dimensions(dimensions, parameter):
 
 
 def _parts_points(array, parameter):
-    """Points of lists of points, or of lists of lists: lines and polygons of GeoArrow."""
+    """Points of lists of points, or of lists of such lists: GeoArrow's lines and polygons."""
     import pyarrow.compute as pc
 
     inner = array.flatten()

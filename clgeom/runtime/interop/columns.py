@@ -1,7 +1,7 @@
-"""Columns of numbers, of any table, as arrays of points or of values.
+"""Conversion of columns of numbers to arrays of points or of values.
 
-A column comes in pieces: pairs of an array of numbers and an array that tells which of them are missing, None where
-none are.
+A column consists of pieces: pairs of an array of numbers and a mask of the missing ones, which is None if none is
+missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clgeom.runtime.interop.parameter import Parameter
 from clgeom.runtime.messages import listed, shown
 
 LONGITUDES, LATITUDES = ("lon", "lng", "long", "longitude"), ("lat", "latitude")
-#: Names of x and y that are found by default, best first; compared in lower case.
+#: Names of x and y that are found by default, the preferred pair first; compared in lower case.
 KNOWN_PAIRS = (
     *((x, y) for y in LATITUDES for x in LONGITUDES),
     ("x", "y"),
@@ -23,7 +23,7 @@ KNOWN_PAIRS = (
     ("east", "north"),
     ("e", "n"),
 )
-#: Integers up to this are exact in float64.
+#: Largest integer up to which all are exact in float64.
 LARGEST_EXACT = 1 << 53
 
 
@@ -35,7 +35,7 @@ class Column:
     ----------
     name : str
     pieces : list of (ndarray, ndarray of bool or None)
-        Numbers, and which of them are missing.
+        Numbers, and the mask of the missing ones.
     """
 
     name: str
@@ -53,9 +53,9 @@ class Column:
 
 
 def choose_pair(names: Sequence[str], parameter: Parameter, others: str = "") -> tuple[int, int]:
-    """Positions of the columns of x and y: the only two, or those with names of `KNOWN_PAIRS`.
+    """Positions of the columns of x and y: the only two columns, or those with names of `KNOWN_PAIRS`.
 
-    `others` is what else the table might have had, for the message.
+    `others` names other columns that the table could have, for the message.
     """
     if len(names) == 2:
         return 0, 1
@@ -67,7 +67,7 @@ def choose_pair(names: Sequence[str], parameter: Parameter, others: str = "") ->
 
 
 def known_pair(names: Sequence[str]) -> tuple[int, int] | None:
-    """Positions of the two columns with names of `KNOWN_PAIRS`, None where there are none or several."""
+    """Positions of the two columns with names of `KNOWN_PAIRS`, None unless there is exactly one such pair."""
     lower = [str(name).strip().lower() for name in names]
     for pair in KNOWN_PAIRS:
         if all(lower.count(name) == 1 for name in pair):
@@ -76,7 +76,7 @@ def known_pair(names: Sequence[str]) -> tuple[int, int] | None:
 
 
 def interleaved(x: Column, y: Column, parameter: Parameter) -> np.ndarray:
-    """Two columns as points, shape (n, 2), of a type that holds every number of both. A missing number is NaN."""
+    """Two columns as points, shape (n, 2), of a type that holds all their numbers. A missing number is NaN."""
     if len(x) != len(y):
         raise parameter.wrong("have columns of one length", f"{len(x)} and {len(y)}")
     for column in (x, y):
@@ -101,7 +101,7 @@ def interleaved(x: Column, y: Column, parameter: Parameter) -> np.ndarray:
 
 
 def _refuse_inexact(values, missing, start, name, parameter):
-    """Refuse integers that float64 cannot hold."""
+    """Refuse integers that are not exact in float64."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return
     beyond = values > LARGEST_EXACT
@@ -116,7 +116,7 @@ def _refuse_inexact(values, missing, start, name, parameter):
 
 
 def joined(column: Column, parameter: Parameter) -> np.ndarray:
-    """A column as one array; no copy where it is one. Missing floats are NaN, and other types have none of them."""
+    """A column as one array; no copy if it has one piece. Missing floats are NaN; other types may not be missing."""
     pieces, start = [], 0
     for values, missing in column.pieces:
         if missing is not None:
@@ -136,7 +136,7 @@ def joined(column: Column, parameter: Parameter) -> np.ndarray:
 
 
 def structured_points(array: np.ndarray, parameter: Parameter) -> np.ndarray:
-    """Two fields of a structured array, shape (n,), as points; no copy where the array holds nothing but these."""
+    """Two fields of a structured array, shape (n,), as points; no copy if it has no other fields."""
     names = list(array.dtype.names or ())
     if array.ndim != 1:
         raise parameter.wrong("have shape (n,) if it is a structured array", f"{array.shape}")

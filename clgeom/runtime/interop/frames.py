@@ -1,4 +1,4 @@
-"""Frames and series of pandas, GeoPandas and Polars."""
+"""Conversion of frames and series of pandas, GeoPandas and Polars."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ OR_GEOMETRIES = ", or a column of geometries"
 
 
 def is_pandas(value) -> bool:
-    """Whether this is a frame, a series, an index or an extension array of pandas or GeoPandas."""
+    """Whether a value is a frame, a series, an index or an extension array of pandas or GeoPandas."""
     if is_instance(value, "pandas", "DataFrame", "Series", "Index"):
         return True
     return is_instance(value, "pandas.api.extensions", "ExtensionArray")
 
 
 def pandas_points(value, parameter: Parameter):
-    """(points, sizes) as `vertices_of` returns them; None for what ``numpy.asarray`` is to read."""
+    """Return (points, sizes) as `vertices_of` does; None for a value that ``numpy.asarray`` can read."""
     if is_instance(value, "pandas", "DataFrame"):
         return _pandas_frame_points(value, parameter)
     array = _pandas_array(value)
@@ -37,7 +37,7 @@ def pandas_points(value, parameter: Parameter):
 
 
 def pandas_values(value, parameter: Parameter):
-    """The numbers of a series; None for what ``numpy.asarray`` is to read."""
+    """The numbers of a series; None for a value that ``numpy.asarray`` can read."""
     if is_instance(value, "pandas", "DataFrame"):
         return None
     array = _pandas_array(value)
@@ -47,7 +47,7 @@ def pandas_values(value, parameter: Parameter):
 
 
 def _pandas_array(value):
-    """The array of a series or an index, an extension array as it is."""
+    """The array of a series or an index; an extension array unchanged."""
     return getattr(value, "array", value)
 
 
@@ -56,7 +56,7 @@ def _is_arrow(array):
 
 
 def _as_arrow(array):
-    import pyarrow as pa  # whoever has such an array has imported it
+    import pyarrow as pa  # imported already: such an array needs it
 
     return pa.array(array)
 
@@ -64,7 +64,7 @@ def _as_arrow(array):
 def _pandas_column(name, array, parameter):
     if _is_arrow(array):
         return arrow_column(_as_arrow(array), name, parameter)
-    numbers = getattr(array.dtype, "numpy_dtype", None)  # of types with a mask
+    numbers = getattr(array.dtype, "numpy_dtype", None)  # for pandas' nullable types
     if numbers is None or isinstance(array.dtype, np.dtype):
         return Column(name, [(np.asarray(array), None)])
     missing = np.asarray(array.isna())
@@ -82,13 +82,13 @@ def _pandas_frame_points(frame, parameter):
     if pair == (0, 1) and len(names) == 2:
         types = set(frame.dtypes)
         if len(types) == 1 and isinstance(types.pop(), np.dtype):
-            return frame.to_numpy(), None  # no copy where the frame was made of rows
+            return frame.to_numpy(), None  # no copy if the frame holds one array of rows
     columns = (_pandas_column(names[i], frame.iloc[:, i].array, parameter) for i in pair)
     return interleaved(*columns, parameter), None
 
 
 def _pandas_geometry_column(frame):
-    """The position of the active geometry, or of the only column of geometries; None where there is none."""
+    """The position of the active geometry, or of the only column of geometries; None if there is none."""
     active = getattr(frame, "active_geometry_name", None)  # of a GeoDataFrame
     if active is not None:
         return frame.columns.get_loc(active)
@@ -104,7 +104,7 @@ def is_polars(value) -> bool:
 
 
 def polars_points(value, parameter: Parameter):
-    """(points, sizes) of a frame, or of a series of arrays of two numbers, of structs or of well-known binary."""
+    """Return (points, sizes) of a frame, or of a series of arrays of two numbers, structs or well-known binary."""
     import polars as pl
 
     _refuse_lazy(value, parameter)
@@ -120,7 +120,7 @@ def polars_points(value, parameter: Parameter):
 
 
 def polars_values(value, parameter: Parameter):
-    """The numbers of a series; None for what ``numpy.asarray`` is to read."""
+    """The numbers of a series; None for a value that ``numpy.asarray`` can read."""
     import polars as pl
 
     _refuse_lazy(value, parameter)

@@ -1,7 +1,7 @@
-"""The vertices of Shapely geometries as points.
+"""Conversion of Shapely geometries to points: their vertices.
 
-The row of a geometry is its place in the array that was given. A missing geometry, and an empty point, is a point of
-NaN, so that points stay in their rows; other empty geometries have no vertices.
+The row of a geometry is its index in the array. A missing geometry or an empty point becomes a point of NaN, so that
+point i stays that of row i. Other empty geometries have no vertices.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from clgeom.errors import short
 from clgeom.runtime.interop.parameter import Parameter, is_instance
 
-#: Shapely's numbers of types.
+#: Shapely's type numbers.
 MISSING, POINT = -1, 0
 
 
@@ -22,25 +22,25 @@ def is_geometry(value) -> bool:
 
 
 def is_point(value) -> bool:
-    """Whether this is one point, not empty."""
+    """Whether a value is a single point that is not empty."""
     return is_instance(value, "shapely", "Point") and not value.is_empty
 
 
 def holds_geometries(array: np.ndarray) -> bool:
-    """Whether the first entry of an array of objects that is not missing is a geometry."""
+    """Whether the first entry that is not missing, in an array of objects, is a geometry."""
     if "shapely" not in sys.modules:
         return False
     return is_geometry(next((one for one in array.flat if one is not None), None))
 
 
 def vertices_of(geometries, parameter: Parameter):
-    """All vertices of a geometry, or of an array of them one after another.
+    """All vertices of a geometry, or of an array of geometries in its order.
 
     Returns
     -------
     points : ndarray of float64, shape (n, 2)
     sizes : ndarray of int64, shape (number of geometries,), or None
-        How many points each geometry has, None where each has one.
+        Number of points of each geometry, None if each has one.
     """
     import shapely
 
@@ -67,17 +67,17 @@ def vertices_of(geometries, parameter: Parameter):
 
 
 def _never(array):
-    """For Shapely 2.0, which has no M."""
+    """Replacement for ``shapely.has_m`` of Shapely 2.0, which has no M."""
     return np.zeros(len(array), bool)
 
 
 def dimensions_left_out(letters, parameter: Parameter) -> None:
-    """Note that the coordinates of further dimensions are not used."""
+    """Warn that coordinates of further dimensions are not used."""
     parameter.note(f"has {' and '.join(letters)} coordinates, which clgeom leaves out.")
 
 
 def with_missing(points, rows, missing):
-    """Points and their rows, with a point of NaN for each missing row."""
+    """Points and their rows, with a point of NaN added for each missing row."""
     if len(missing) == 0:
         return points, rows
     points = np.concatenate([points, np.full((len(missing), 2), np.nan, points.dtype)])
@@ -87,6 +87,6 @@ def with_missing(points, rows, missing):
 
 
 def sizes_of(rows, n):
-    """How many points each of `n` rows has, None where each has one."""
+    """Number of points of each of `n` rows, None if each has one."""
     sizes = np.bincount(rows, minlength=n)
     return None if (sizes == 1).all() else sizes

@@ -1,7 +1,7 @@
-"""Arrays in memory that NumPy does not see by itself: that of CUDA and other devices, and what only DLPack names.
+"""Arrays in memory that NumPy cannot read directly: that of CUDA and other devices, and arrays with only DLPack.
 
-OpenCL cannot share the memory of CUDA, so such arrays come through the host, by the documented way of their library.
-The library waits for its current stream alone; any other stream may fill the array, so the whole device is waited for.
+OpenCL cannot share the memory of CUDA, so such arrays are copied through the host by the method of their library. That
+method waits for the library's current stream only. Another stream may fill the array, so clgeom waits for all streams.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.runtime.interop.parameter import Parameter
 
-#: DLPack's numbers of memory that the host reads: CPU, page-locked memory of CUDA and of ROCm.
+#: DLPack's numbers of memory that the host can read: CPU, page-locked memory of CUDA and of ROCm.
 HOST = (1, 3, 11)
 DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed", 14: "oneAPI"}
 #: Methods that copy an array to the host: of cuDF, Torch, CuPy and Numba.
@@ -21,25 +21,25 @@ TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
 
 
 def host_copy(value, parameter: Parameter):
-    """An array of another device, or one of DLPack, on the host; None for what ``numpy.asarray`` is to read.
+    """A host copy of an array on another device or with only DLPack; None for a value that ``numpy.asarray`` can read.
 
     Parameters
     ----------
     value : object
-        Of any class that is not NumPy's.
+        Of any class other than NumPy's.
     parameter : Parameter
 
     Returns
     -------
     array_like or None
-        What ``numpy.asarray`` makes an array of.
+        Input of ``numpy.asarray``.
     """
     with _reported(value, None, parameter):
         kind = _device_of(value)
     if kind is None:
         return None
     if kind in HOST:
-        value = value.detach() if hasattr(value, "detach") else value  # of Torch: what it knows of gradients
+        value = value.detach() if hasattr(value, "detach") else value  # Torch: without gradients
         if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
             return value
         with _reported(value, kind, parameter):
@@ -61,7 +61,7 @@ def host_copy(value, parameter: Parameter):
 
 
 def _device_of(value):
-    """DLPack's number of the memory that a value is in, None where it tells nothing of that."""
+    """DLPack's number of the memory of a value, None if the value does not give it."""
     if hasattr(value, "__cuda_array_interface__"):
         return 2
     if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
@@ -74,7 +74,7 @@ def _named(kind):
 
 
 class _reported:
-    """Turns what a library raises when it copies an array into `InvalidInput`."""
+    """Context manager that converts an exception of a library that copies an array to `InvalidInput`."""
 
     def __init__(self, value, kind, parameter):
         self.value, self.kind, self.parameter = value, kind, parameter
@@ -104,7 +104,7 @@ def _wait_for_device(value):
 
 
 def _copied(value):
-    """A copy on the host, None where the value has no way that is known."""
+    """A copy on the host, None if the value has no known method for it."""
     _wait_for_device(value)
     value = value.detach() if hasattr(value, "detach") else value
     for name in TO_HOST:

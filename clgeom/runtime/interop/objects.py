@@ -1,4 +1,4 @@
-"""Any object that holds points or numbers as a NumPy array.
+"""Conversion of objects that hold points or numbers to NumPy arrays.
 
 =======================================  ==================
 object                                   module
@@ -10,7 +10,7 @@ pandas, GeoPandas, Polars                ``frames``
 DLPack, CUDA's array interface           ``memory``
 =======================================  ==================
 
-An object is known by its class: whoever has one has imported the package, and no other package is imported for it.
+An object is recognised by its class. Its package is imported already, and no other package is imported for the check.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clgeom.runtime.interop.parameter import Parameter
 
 
 def points_and_sizes(value, *, caller: str, name: str):
-    """The points of an object, and how many of them each of its rows has.
+    """The points of an object, and the number of points of each of its rows.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def points_and_sizes(value, *, caller: str, name: str):
     Returns
     -------
     points : array_like, shape (n, 2)
-        What ``numpy.asarray`` reads as it is meant: the value itself where that holds for it.
+        Input of ``numpy.asarray``: the value itself if NumPy reads it correctly.
     sizes : ndarray of int64, shape (number of rows,), or None
-        How many points each row of the value has; None where point i is row i.
+        Number of points of each row; None if point i is row i.
     """
     parameter = Parameter(name, caller)
     if isinstance(value, np.ndarray):
@@ -62,7 +62,7 @@ def points_and_sizes(value, *, caller: str, name: str):
 
 
 def values_of(value, *, caller: str, name: str):
-    """The numbers of an object as what ``numpy.asarray`` reads as it is meant: the value itself where that holds."""
+    """The numbers of an object as input of ``numpy.asarray``: the value itself if NumPy reads it correctly."""
     if isinstance(value, (np.ndarray, list, tuple)):
         return value
     parameter, found = Parameter(name, caller), None

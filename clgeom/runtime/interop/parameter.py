@@ -1,4 +1,4 @@
-"""The parameter of a public function that an object was given for, which messages name."""
+"""A parameter of a public function, for messages about its value."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Parameter:
         return InvalidInput(f"The '{self.name}' parameter of {self.caller} must {expected}. Got {got} instead.")
 
     def note(self, fact: str) -> None:
-        """Warn of something about the value that the result does not show."""
+        """Warn of a fact about the value that the result does not show."""
         warn(f"The '{self.name}' parameter of {self.caller} {fact}", InputWarning)
 
 
 def is_instance(value, package: str, *names: str) -> bool:
-    """Whether a value is of one of these classes of a package; who has such a value has imported the package."""
+    """Whether a value is of one of these classes of a package, without importing the package."""
     module = sys.modules.get(package)
     return module is not None and isinstance(value, tuple(getattr(module, n) for n in names if hasattr(module, n)))

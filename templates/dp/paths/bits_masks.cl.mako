@@ -1,10 +1,10 @@
 <%page args="symbol='uchar', variant='group', wg_size=64, items_per_thread=1"/>\
-// bits_masks: for each symbol the indices of a sequence that have it, as bits.
+// bits_masks: for each symbol a bit mask of its indices in a sequence.
 //
 //   codes  | c c c c .. c | c c c .. | ..      a word for every WORD_BITS symbols, a work-item for every word
 //   masks  [ words of symbol 0 | words of symbol 1 | .. ]      bit k of word w: codes[w * WORD_BITS + k] is this one
 //
-// The masks are zero before. Reads n codes and changes a word for each; no two work-items change the same one.
+// The masks are zero at first. Reads n codes and changes a word for each; no two work-items change the same word.
 <%
     word_bits = 64 if variant == "serial" else 32
 %>\

@@ -3,14 +3,14 @@
 //
 //            columns  | block of 32 | block | ..          a tile: WG_SIZE * WORDS words of rows, BLOCKS blocks
 //   item 0   rows     |      1      |   2   |  3          numbers: steps. At each an item takes the next block of its
-//   item 1            |      2      |   3   |  4          own rows, with what the item above carried out of that
+//   item 1            |      2      |   3   |  4          own rows, with the carries of the item above out of that
 //   item 2            |      3      |   4   |  5          block: for each column one bit (lcs) or two (edit)
 //
 // A column is kept as its differences down the rows. lcs: bit 0 where the length grows by one. edit: two words, for
-// +1 and -1. The lowest row of a tile's carries stay in `carries` for the tile below, the last column in `state` for
-// the tile to the right; a launch takes the tiles strip + tile = diagonal.
+// +1 and -1. The carries of a tile's lowest row stay in `carries` for the tile below, its last column in `state` for
+// the tile to the right. A launch computes the tiles strip + tile = diagonal.
 // Cost: 5 (lcs) or 15 (edit) operations on a word per column and word. With `keep` every column's words are stored:
-// lcs: as they are. edit: where the distance is that of the diagonal before, and where it grows downwards.
+// lcs: as above. edit: bits where the distance equals that on the diagonal before, and bits where it grows downwards.
 // Sources: lcs: Hyyro, "Bit-parallel LCS-length computation revisited" (2004); edit: Myers, "A fast bit-vector
 // algorithm for approximate string matching based on dynamic programming" (1999), with the carries of Hyyro (2003).
 <%
@@ -56,7 +56,7 @@
 #define WORD_BITS ${word_bits}
 #define BLOCKS ${blocks}u                    // of 32 columns, of a tile
 #define AHEAD 8
-#define LOCAL_SYMBOLS ${local_symbols}      // masks of so many symbols are read from local memory; 0: from global
+#define LOCAL_SYMBOLS ${local_symbols}      // symbols whose masks are read from local memory; 0: from global
 #define CARRIES ${1 if problem == "lcs" else 2}
 typedef ${"ulong" if word_bits == 64 else "uint"} word_t;
 typedef ${symbol} symbol_t;
@@ -85,7 +85,7 @@ void bits_tiles(global const word_t *masks, const uint words, const uint symbols
     #define MASK(which, w) masks[(ulong)(which) * words + word + (w)]
 % endif
 
-    word_t grow[WORDS], fall[WORDS];                         // lcs: grow alone, where the length does not
+    word_t grow[WORDS], fall[WORDS];                         // lcs: grow only, with bits where the length does not grow
     for (uint w = 0; w < WORDS; ++w) {
         grow[w] = state[word + w];
 % if problem == "edit":
@@ -103,7 +103,7 @@ void bits_tiles(global const word_t *masks, const uint words, const uint symbols
             const uint count = min(m - block * 32, 32u);
             global const symbol_t *codes = columns + block * 32;
 % if variant == "group":
-            if (count == 32) {       // whole: masks of AHEAD columns are read before the first of them is needed
+            if (count == 32) {       // a whole block: masks of AHEAD columns are read before the first of them is used
                 for (uint c = 0; c < 32; c += AHEAD) {
                     word_t ahead[AHEAD][WORDS];
                     #pragma unroll

@@ -2,9 +2,9 @@
 // bits_traceback: the traceback from a cell to column 0 or row 0, from the kept words of bits_tiles.
 //
 //   steps  [ .. unused .. | last written .. first written ]     0 match, 1 change, 2 up (delete), 3 left (insert)
-//   cursor [ row, column, where steps begin ]                   in: where to start; out: where it ended
+//   cursor [ row, column, index of the first step ]             in: the start; out: the end
 //
-// A launch takes `limit` steps at the most, and the next one goes on. One work-item: each step depends on the one before.
+// A launch takes at most `limit` steps, and the next one continues. One work-item: each step depends on the one before.
 // Up to n + m steps; each reads a word or two, mostly from a cache.
 #define WORD_BITS ${64 if word == "ulong" else 32}
 #define BIT(base, i, j) ((uint)(kept[((ulong)(base) + (i) / WORD_BITS) * m + (j)] >> ((i) % WORD_BITS)) & 1)

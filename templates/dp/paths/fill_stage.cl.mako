@@ -13,7 +13,7 @@
 // A launch fills the stages first <= stage < last: one by all groups together, or several small ones by a single group with
 // a barrier between them. Of a stage that takes long, it fills the cells low <= index < high. This kernel is the reference
 // for all others, and the path of equations with far dependences.
-// Work: one call of the equation per cell; memory: what it reads, and one write per cell.
+// Work: one call of the equation per cell; memory: the reads of the equation, and one write per cell.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 % if rounded:

@@ -5,8 +5,8 @@
 //   row above  | ........................ |
 //   this row   | g0 g0 g0 | g1 g1 g1 | .. |   a group has WG_SIZE * ITEMS columns
 //
-// For rows that read too far for rows_fused. A launch has the groups from `part` on: rows that take long are filled in
-// parts. Memory: one row in and out, and a bit or more a choice.
+// For equations that read too far for rows_fused. A launch has the groups from `part` on: rows that take long are filled
+// in parts. Memory: one row in and out, and a bit or more for each choice.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif

@@ -3,12 +3,12 @@
 // rows_direct: several rows of a table whose cells read only the row before; a work-item takes `core` columns of them.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|
-//   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    x: right. The margins are the sums over the rows of how
-//   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    far a cell reads, so that an item needs nothing of its
-//   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|    neighbours. Two rows of them stay in its cache.
+//   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    x: correct. The margins are the sums over the rows of the
+//   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    reach of a cell, so that an item needs no data of its
+//   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|    neighbours. Two rows of an item stay in the cache.
 //
 // A launch has the items from `part` on: rows that take long are filled in parts. Work: (core + left + right) / core
-// evaluations a cell; memory: one row in and out a launch, and a bit or more a choice.
+// evaluations for each cell; memory: one row in and out for each launch, and a bit or more for each choice.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -63,8 +63,8 @@ inline void sort_columns(long *columns)
         }
 }
 
-// The same for rows after the first: loops with column-dependent conditions folded to constants, which go in vectors;
-// between them are columns alone.
+// The same for rows after the first: vectorised loops in which conditions on the column are constant; between them are
+// single columns.
 inline void fill_loops(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won,
                        const int base, const int begin, const int end, const int i, const int n, const int m
                        DP_KERNEL_PARAMETERS)
@@ -109,8 +109,8 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
     global uchar *won = (global uchar *)(scratch + 2 * width);
     for (int r = row; r < row + count; ++r) {
         const int i = ${"n - 1 - r" if flip_rows else "r"};
-        const bool only = r == row + count - 1;   // the last row goes where it stays
-        // with no neighbours the rows of a kept table are the memory
+        const bool only = r == row + count - 1;   // the last row is written to its final memory
+        // with one item the rows are written to the table directly
         const bool straight = keep && core >= m;
         global const cell_t *source = r == row ? above + (size_t)from * pitch + base
                                     : straight ? cells + (size_t)(i ${"+ 1" if flip_rows else "- 1"}) * pitch + base
@@ -127,8 +127,8 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
             for (int j = first; j < stop; ++j)
                 kept[j - base] = target[j - base];
 #if BITS
-        for (int b = first / PER_BYTE; b * PER_BYTE < stop; ++b)   // cores are of whole bytes
-            decisions[(size_t)r * decision_pitch + b] = item_pack(won + b * PER_BYTE - base);   // beyond the row is anything
+        for (int b = first / PER_BYTE; b * PER_BYTE < stop; ++b)   // cores consist of whole bytes
+            decisions[(size_t)r * decision_pitch + b] = item_pack(won + b * PER_BYTE - base);   // bits beyond the row are not used
 #endif
     }
 }

@@ -1,14 +1,14 @@
 <%page args="equation='', held='', held_types=(), rounded=False, flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
-// rows_fused: several rows of a table whose cells read only the row before, each tile for itself, in local memory.
+// rows_fused: several rows of a table whose cells read only the row before, in independent tiles in local memory.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
 //   row 1       | . .xxxxxx|xxxxxxxxxxxxxxxxxxxx|xxxxxx . . |    are read but never computed
-//   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    x: right; what dots hold is never used for an x
+//   row 2       | . . . .xx|xxxxxxxxxxxxxxxxxxxx|xx . . . . |    x: correct; the values at dots are never used for an x
 //   row 3       | . . . . .|xxxxxxxxxxxxxxxxxxxx|. . . . . .|
 //
-// left and right are the sums over the rows of how far a cell reads, so the core is right in the last row: groups need
-// nothing of each other. Item t has columns t, t + WG_SIZE ..: neighbours lie in different banks.
-// Work: (core + left + right) / core evaluations a cell; memory: one row in and out a launch.
+// left and right are the sums over the rows of the reach of a cell, so the core is correct in the last row, and groups
+// need no data of each other. Item t has columns t, t + WG_SIZE ..: neighbours are in different banks.
+// Work: (core + left + right) / core evaluations for each cell; memory: one row in and out for each launch.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -63,7 +63,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
     barrier(CLK_LOCAL_MEM_FENCE);
 % if held:
 <% elements = "".join(f", held{k}" for k in range(len(held_types))) %>\
-    // elements of the next row are on their way while a row is computed
+    // elements of the next row are loaded while a row is computed
 % for k, kind in enumerate(held_types):
     ${kind} next${k} = dp_load${k}(${"n - 1 - row" if flip_rows else "row"}, n, m DP_ARGUMENTS);
 % endfor
@@ -80,7 +80,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
         next${k} = dp_load${k}(i ${"- 1" if flip_rows else "+ 1"}, n, m DP_ARGUMENTS);
 % endfor
         if (r) {
-            // all columns of the tile: what is computed outside of the table is used nowhere
+            // all columns of the tile: values outside of the table are not used
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c)
                 value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]));

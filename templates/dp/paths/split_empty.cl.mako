@@ -2,7 +2,7 @@
 // split_empty: the cells that have no split (i + first >= j + last), in the rows from .. to - 1: a group takes whole rows.
 //
 //   x . . .
-//   x x . .    x: computed here, all at once: they read no cell
+//   x x . .    x: computed here in parallel, because they read no cell
 //   x x x .
 % if rounded:
 #define DP_ROUNDED_DIVIDE

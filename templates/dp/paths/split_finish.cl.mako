@@ -1,14 +1,14 @@
 <%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, nan=False, decided=None, left=0, right=1, first=0, last=0, tile=64, near=True, variant='group', wg_size=256, items_per_thread=4"/>\
-// split_finish: a diagonal of tiles, of which split_product has done the splits between them.
+// split_finish: a diagonal of tiles; split_product has computed the splits between tiles before.
 //
-//   +---------+   a cell needs the cells left of it and below it: the tile goes by antidiagonals from its lower left
-//   | 3 4 5 6 |   corner, each cell shared by WG_SIZE / TILE items, which take its splits in turn. One split has one
-//   | 2 3 4 5 |   operand in this tile and the other in the tile on the diagonal left of it or below it: a step is a
-//   | 1 2 3 4 |   matter of latency, so both triangles of those are in local memory, too, where that has room (near).
+//   +---------+   a cell needs the cells left of it and below it: a tile is computed by antidiagonals from its lower
+//   | 3 4 5 6 |   left corner. WG_SIZE / TILE items share a cell, and take its splits in turn. A split has one operand
+//   | 2 3 4 5 |   in this tile and the other in the tile on the main diagonal left of it or below it. Latency limits a
+//   | 1 2 3 4 |   step, so the triangles of these two tiles are in local memory, too, if they fit (near).
 //   | 0 1 2 3 |
 //   +---------+
 //
-// Cells without splits are there already (split_empty). Work: TILE evaluations a cell; the lowest k wins.
+// Cells without splits are filled already (split_empty). Work: TILE evaluations for each cell; of equal ones the lowest k.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -38,7 +38,7 @@ ${equation}
 #define PITCH (TILE + 1)              // neighbours in a column lie in different banks
 #define HAS_SPLIT(i, j) ((i) + FIRST < (j) + LAST)
 
-// The tile's cells to local memory: what the product's parts have found best, with its k in `k_of`, and cells without splits.
+// Loads the tile's cells to local memory: the best of the product's parts, with its k in `k_of`, and cells without splits.
 inline void join_parts(local cell_t *cells, global const cell_t *table, const int pitch, global const cell_t *best_of,
                        global int *k_of, const int parts, const int i0, const int j0, const int n, const int m, const int lid)
 {
@@ -59,8 +59,8 @@ inline void join_parts(local cell_t *cells, global const cell_t *table, const in
 }
 
 % if near:
-// Operands in the tiles on the diagonal, both in one square: the left one's row x from column x on, and, before it, the right
-// one's column x, turned over so that neighbours in memory are neighbouring items here, too.
+// Loads the operands in the tiles on the main diagonal, both in one square: row x of the left one from column x on, and
+// before it column x of the right one, transposed so that neighbouring items access neighbouring memory.
 inline void load_beside(local cell_t *beside, global const cell_t *table, const int pitch, const int i0, const int j0,
                         const int k_last, const int n, const int m, const int lid)
 {
@@ -74,7 +74,7 @@ inline void load_beside(local cell_t *beside, global const cell_t *table, const 
     }
 }
 
-// The best of this item's share of the splits before the product's, low .. k_first - 1, and after, k_last .. high - 1.
+// The best of this item's share of the splits before those of the product, low .. k_first - 1, and after, k_last .. high - 1.
 inline cell_t take_near(int *found, local const cell_t *cells, local const cell_t *beside, const int low, const int k_first,
                         const int k_last, const int high, const int share, const int i, const int j, const int i0,
                         const int j0, const int n, const int m DP_KERNEL_PARAMETERS)
@@ -93,7 +93,7 @@ inline cell_t take_near(int *found, local const cell_t *cells, local const cell_
 }
 
 % endif
-// The same where operands in other tiles are read from the table; without a product of all splits low .. high - 1.
+// The same with operands of other tiles read from the table; without a product, of all splits low .. high - 1.
 inline cell_t take_far(int *found, local const cell_t *cells, global const cell_t *table, const int pitch,
                        const bool product, const int low, const int k_first, const int k_last, const int high,
                        const int share, const int i, const int j, const int i0, const int j0, const int n, const int m
@@ -132,7 +132,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
 #if DP_HAS_DECISION
     uint decision;
 #endif
-    // what is best so far, then cells that are done
+    // the best so far, then cells that are finished
     local cell_t cells[TILE * PITCH], best_here[SHARE][TILE];
 #if SPLIT_TRACK
     local int at_here[SHARE][TILE];

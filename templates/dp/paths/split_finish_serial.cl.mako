@@ -1,15 +1,15 @@
 <%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, nan=False, decided=None, left=0, right=1, first=0, last=0, tile=64, near=True, variant='serial', wg_size=1, items_per_thread=1"/>\
-// split_finish: a diagonal of tiles, of which split_product has done the splits between them; where the diagonal has tiles
-// for all items, an item does those of its tile itself (parts is 0).
+// split_finish: a diagonal of tiles; split_product has computed the splits between tiles before. Where the diagonal has
+// tiles for all items, an item computes those splits of its tile itself (parts is 0).
 //
-//   +---------+   a cell needs the cells left of it and below it: an item goes by rows from the lowest one, each row's
-//   | 3 . . . |   splits in order, columns in vectors. The splits at columns of this row go last, one after the other, as
-//   | 2 . . . |   their cells are done.
+//   +---------+   a cell needs the cells left of it and below it: an item computes rows from the lowest one, the splits
+//   | 3 . . . |   of a row in order, columns in vectors. The splits at columns of this row come last, one by one, as soon
+//   | 2 . . . |   as their cells are finished.
 //   | 1 . . . |
 //   | 0 . . . |
 //   +---------+
 //
-// Cells without splits are there already (split_empty). Work: TILE evaluations a cell; the lowest k wins.
+// Cells without splits are filled already (split_empty). Work: TILE evaluations for each cell; of equal ones the lowest k.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -37,8 +37,8 @@ ${equation}
 #define LAST ${last}    // and ends before j + LAST
 #include "dp/dp_split_runs.h"
 
-// Split k, whose left operand is there, for all columns of the row that have it. Those that are done already take it, too:
-// loops over whole tiles go in vectors.
+// Split k, whose left operand is finished, for all columns of the row that have it. Finished columns take it again without
+// effect, so that loops over whole tiles are vectorised.
 #define SPLIT_COLUMNS(from, to) \
         for (int c = from; c < to; ++c) \
             SPLIT_TAKE(SPLIT_SUM(i, j0 + c, dp_k, dp_left, dp_right[c]), dp_k, best[c], at[c])
@@ -73,7 +73,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
     const int width = min(TILE, m - j0), inside = j0 - LEFT;   // from this k on the left operand is in the tile
     cell_t product_best[TILE * TILE];
     int product_at[TILE * TILE];
-    if (product && parts == 0)      // not worth a launch of its own
+    if (product && parts == 0)      // too little work for its own launch
         item_splits(product_best, product_at, i0, j0, k_first, k_last, n, m, table, pitch DP_ARGUMENTS);
     for (int i = min(i0 + TILE, n) - 1; i >= i0; --i) {
         cell_t best[TILE];
@@ -99,7 +99,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
         }
         for (int d = max(i + FIRST + LEFT + 1 - j0, 0); d < width; ++d) {
             const int j = j0 + d;
-            if (d && j - 1 - LEFT >= i + FIRST)     // the cell before is done now
+            if (d && j - 1 - LEFT >= i + FIRST)     // the cell before is finished now
                 SPLIT_ROW(j - 1 - LEFT, row[j - 1]);
             if (i + FIRST >= j + LAST)
                 continue;

@@ -3,18 +3,18 @@
     side = int(wg_size**0.5)
     tile = side * items_per_thread
 %>\
-// split_product: what the splits k between two tiles of a diagonal give to each cell of the tile where they meet.
+// split_product: the best of the splits k between two tiles on the main diagonal, for each cell of the tile (I, J).
 //
 //              K ..                 tile (I, J) of M = best over k of M(i, k + left) + M(k + right, j) + term(i, j, k),
-//        +----+====+----+           for the k whose operands are both in tiles that are done: a product of matrices
-//     I  |    |left|(I,J)           with min and + instead of + and *. The other k are split_finish's.
+//        +----+====+----+           for the k whose operands are both in finished tiles: a product of matrices with min
+//     I  |    |left|(I,J)           and + instead of + and *. split_finish takes the other k.
 //        +----+----+====+
-//             |    |right  K + 1    part p of a tile takes every ..th run of k, so that short diagonals fill the device,
-//             +----+----+           and leaves its best in parts[tile][p].
+//             |    |right  K + 1    the parts of a tile take runs of k in turn, so that short diagonals fill the device;
+//             +----+----+           part p writes its best to parts[tile][p].
 //
-// The tiles of a diagonal from row `from` on: a long diagonal goes in several launches.
+// The tiles of a diagonal from row `from` on: a long diagonal takes several launches.
 // Item (x, y) of a group has ITEMS x ITEMS cells in registers; runs of both operands pass through local memory.
-// Work: T evaluations a cell and tile between; memory: 2 / T reads an evaluation.
+// Work: T evaluations for each cell and tile between; memory: 2 / T reads for each evaluation.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -44,7 +44,7 @@ ${equation}
 #define ITEMS ${items_per_thread}             // cells of an item along each side
 #define RUN 16              // splits in local memory at once
 
-// Both operands of the splits run .. run + count - 1 to local memory, the left one turned over.
+// Loads both operands of the splits run .. run + count - 1 to local memory, the left one transposed.
 inline void load_run(local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE], global const cell_t *restrict table,
                      const int pitch, const int run, const int count, const int i0, const int j0, const int n, const int m, const int lid)
 {
@@ -96,7 +96,7 @@ void split_product(const int n, const int m, const int diagonal, const int parts
     const int lid = get_local_id(0), x = lid % SIDE, y = lid / SIDE;
     cell_t best[ITEMS][ITEMS];
     int at[ITEMS][ITEMS];
-    int is[ITEMS], js[ITEMS];   // inside the table: what is computed for cells beyond is not used
+    int is[ITEMS], js[ITEMS];   // clamped to the table: values of cells beyond are not used
     for (int a = 0; a < ITEMS; ++a) {
         is[a] = min(i0 + y + a * SIDE, n - 1);
         js[a] = min(j0 + x + a * SIDE, m - 1);

@@ -1,16 +1,16 @@
 <%page args="equation='', rounded=False, turned=False, better='<', start='INT_MAX', bare=True, track=False, nan=False, left=0, right=1, first=0, last=0, variant='serial', wg_size=1, items_per_thread=64"/>\
-// split_product: what the splits k between two tiles of a diagonal give to each cell of the tile where they meet.
+// split_product: the best of the splits k between two tiles on the main diagonal, for each cell of the tile (I, J).
 //
 //              K ..                 tile (I, J) of M = best over k of M(i, k + left) + M(k + right, j) + term(i, j, k),
-//        +----+====+----+           for the k whose operands are both in tiles that are done: a product of matrices
-//     I  |    |left|(I,J)           with min and + instead of + and *. The other k are split_finish's.
+//        +----+====+----+           for the k whose operands are both in finished tiles: a product of matrices with min
+//     I  |    |left|(I,J)           and + instead of + and *. split_finish takes the other k.
 //        +----+----+====+
-//             |    |right  K + 1    part p of a tile takes every ..th run of k, so that short diagonals fill the device,
-//             +----+----+           and leaves its best in parts[tile][p].
+//             |    |right  K + 1    the parts of a tile take runs of k in turn, so that short diagonals fill the device;
+//             +----+----+           part p writes its best to parts[tile][p].
 //
-// The tiles of a diagonal from row `from` on: a long diagonal goes in several launches.
+// The tiles of a diagonal from row `from` on: a long diagonal takes several launches.
 // One item takes the rows of a tile, vectors of columns (dp/dp_split_runs.h); only diagonals of few tiles need this kernel.
-// Work: T evaluations a cell and tile between; memory: 2 / T reads an evaluation.
+// Work: T evaluations for each cell and tile between; memory: 2 / T reads for each evaluation.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif

@@ -1,11 +1,11 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
-// ticket_probe: whether groups of one launch see, in order, what groups that run beside them have written.
+// ticket_probe: whether groups of one launch see, in order, the writes of groups that run at the same time.
 //
 //   progress   [ next ticket | rounds that ticket 0 has done | of ticket 1 | .. | faults ]
 //   passed     two lines of rounds * WG_SIZE words: tickets write them in turn, as strips do with their lower edges
 //
-// In each round ticket t waits until ticket t - 1 has done it, reads what that wrote, and writes its own where t - 2 did.
-// Nobody looks more often than `patience` times in all. A ticket is a piece of work (dp/dp_tickets.h).
+// In each round ticket t waits until ticket t - 1 has done the round, reads its words, and overwrites those of t - 2. A
+// group polls at most `patience` times in all. A ticket is a piece of work (dp/dp_tickets.h).
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #include "dp/dp_tickets.h"

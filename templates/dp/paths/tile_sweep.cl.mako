@@ -9,23 +9,23 @@
 %>\
 // tile_sweep: slanted tiles of a table whose cells read only near cells above and to the left.
 //
-//   strip = WG_SIZE * ROWS rows; item t has ROWS of them and walks blocks of ROWS x COLUMNS cells, one a step
+//   strip = WG_SIZE * ROWS rows; item t has ROWS of them and computes a block of ROWS x COLUMNS cells in each step
 //
 //   item 0   | . . |s=5|s=6|s=7|s=8| . .       at step s item t computes block s - t: all items are busy, and the item
 //   item 1   | . |s=5|s=6|s=7|s=8| . . .       above has passed on the row above that block one step before
 //   item 2   |s=5|s=6|s=7|s=8| . . . . .       a tile is STEPS steps of a strip; its cells never leave the registers,
-//                                              only its lower edge and the items' left columns go on to other tiles
+//                                              only its lower edge and the items' left columns are passed to other tiles
 //
 % if single:
-// One launch: a group takes the next strip by a ticket, and keeps the left columns. It waits for the strip above to have
-// come `lag` tiles further (dp/dp_tickets.h). If a group gives up, the table is worth nothing, as the last word of
-// `progress` says.
+// One launch: a group takes the next strip by a ticket, and keeps the left columns. It waits until the strip above is
+// `lag` tiles ahead (dp/dp_tickets.h). If a group gives up, the table is not valid, and the last word of `progress` is
+// set.
 % else:
-// Tile (I, J) is computed by launch J + lag * I, when the lower edge of strip I - 1 has come far enough; left columns wait
-// in `state`.
+// Tile (I, J) is computed by launch J + lag * I, when the lower edge of strip I - 1 is complete that far; left columns are
+// stored in `state`.
 % endif
-// Rows and columns are counted in the order of filling; flip_rows and flip_columns turn that into the table's.
-// Work: one evaluation a cell; memory: what is kept, and 1 / ROWS + 1 / COLUMNS of a table of edges at most.
+// Rows and columns are counted in the order of filling; flip_rows and flip_columns convert them to the table's.
+// Work: one evaluation for each cell; memory: the kept cells, and edges of at most 1 / ROWS + 1 / COLUMNS of a table.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -73,7 +73,7 @@ typedef ${cell}${vector} cells_t;
             {
             const int at = base + step - lid, column = at * COLUMNS;
             take_upper(w, passed, above, step, lid);
-## with all elements read ahead, it does no harm to compute what is no block
+## all elements are read ahead, so that computing blocks outside of the table is safe
             ${"if (at >= 0 && at < blocks && row < bottom) " if not inner and held is None else ""}{
 % for q, type in shared.items():
 % for k in range(block_columns // each[q]):
@@ -103,7 +103,8 @@ typedef ${cell}${vector} cells_t;
             }
 </%def>\
 
-// Rows top .. bottom - 1; the edge above them is in slot `entry`. The last row is in whole blocks, in the order of filling.
+// Rows top .. bottom - 1; the edge above them is in slot `entry`. The last row is stored in whole blocks, in the order of
+// filling.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
                 const int bottom, const int entry, const int every, const int edge_pitch,
@@ -122,10 +123,10 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     local packed_t won_stage[WG_SIZE * WON];
 % endif
 % for q, type in shared.items():
-    local ${type}${each[q]} columns${q}[WIDTH / ${each[q]}];   // what cells of a column share
+    local ${type}${each[q]} columns${q}[WIDTH / ${each[q]}];   // elements that the cells of a column share
 % endfor
     cell_t w[UP + ROWS][WIDE];             // the block, the rows above it, the columns to its left
-    cell_t lower_rows[UP][COLUMNS];        // of the block before, on their way to the item below
+    cell_t lower_rows[UP][COLUMNS];        // of the block before, for the item below
 % if single:
     local int ticket, given_up;
     if (lid == 0)
@@ -179,7 +180,7 @@ ${block(False)}\
 % if bits:
             flush_choices(decisions, decision_pitch, won_stage, base + step, begin, top, bottom, blocks, lid);
 % endif
-            barrier(CLK_LOCAL_MEM_FENCE);   // the stage is written again
+            barrier(CLK_LOCAL_MEM_FENCE);   // before the stage is overwritten
 % endif
         }
 % if single:

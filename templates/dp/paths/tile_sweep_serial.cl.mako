@@ -10,11 +10,11 @@
 //
 //   strip 0   |s=0|s=1|s=2| .. |     a tile is STEPS blocks of ROWS x COLUMNS cells in each of several strips, one below
 //   strip 1   |s=0|s=1|s=2| .. |     the other; its cells never leave the registers: only the lower edge of each strip and
-//   ..                               the left columns of the next block go on to other tiles
+//   ..                               the left columns of the next block are passed to other tiles
 //
-// Tile (I, J) is computed by launch J + lag * I, when the tile above it is done; left columns wait in `state`. Rows and
-// columns are counted in the order of filling; flip_rows and flip_columns turn that into the table's.
-// Work: one evaluation a cell; memory: what is kept, and 1 / ROWS + 1 / COLUMNS of a table of edges at most.
+// Tile (I, J) is computed by launch J + lag * I, when the tile above it is complete; left columns are stored in `state`.
+// Rows and columns are counted in the order of filling; flip_rows and flip_columns convert them to the table's.
+// Work: one evaluation for each cell; memory: the kept cells, and edges of at most 1 / ROWS + 1 / COLUMNS of a table.
 % if rounded:
 #define DP_ROUNDED_DIVIDE
 % endif
@@ -80,7 +80,8 @@ typedef ${cell}${vector} cells_t;
             }
 </%def>\
 
-// Rows top .. bottom - 1; the edge above them is in slot `entry`. The last row is in whole blocks, in the order of filling.
+// Rows top .. bottom - 1; the edge above them is in slot `entry`. The last row is stored in whole blocks, in the order of
+// filling.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_sweep(const int n, const int m, const int launch, const int first, const int lag, const int strips, const int top,
                 const int bottom, const int entry, const int every, const int edge_pitch, global cell_t *restrict edges,
@@ -92,7 +93,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     const int tile_row = first + (int)get_group_id(0), tile_column = launch - lag * tile_row;
     const int base = tile_column * STEPS, blocks = (m + COLUMNS - 1) / COLUMNS, stop = min(STEPS, blocks - base);
 % for q, type in shared.items():
-    local ${type}${each[q]} columns${q}[STEPS * COLUMNS / ${each[q]}];   // what cells of a column share
+    local ${type}${each[q]} columns${q}[STEPS * COLUMNS / ${each[q]}];   // elements that the cells of a column share
     for (int c = 0; c < STEPS * COLUMNS; ++c)
         ((local ${type} *)columns${q})[c] = dp_load${q}(0, TABLE_COLUMN(base * COLUMNS + c), n, m DP_ARGUMENTS);
 % endfor

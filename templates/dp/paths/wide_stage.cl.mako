@@ -2,7 +2,7 @@
 // wide_stage: fills stages of few cells whose equation is a minimum or maximum over many: a group of work-items per cell.
 //
 //   k       lo | 0 1 2 .. WG_SIZE-1 | 0 1 2 .. | hi     work-item x takes every WG_SIZE-th k, from lo + x
-//   local   (best value, its k) of each work-item       halved until one is left: the best, at its lowest k
+//   local   (best value, its k) of each work-item       reduced to the best, at its lowest k
 //   cell    the rest of the equation, by work-item 0
 //
 // Any pattern (kind, reverse); cells of a stage from index `low` on. Stages of one cell are filled by one group, several to a
@@ -38,7 +38,7 @@ ${equation}
 #include "dp/dp_store.h"
 typedef DP_WIDE_TYPE wide_t;
 
-// Whether (value, k) goes before the best so far: ties go to the lowest k; an index of -1 is none.
+// Whether (value, k) replaces the best so far. Of equal values that of the lowest k is the best; index -1 means none.
 inline bool goes_before(const wide_t value, const int k, const wide_t best, const int at)
 {
     return k >= 0 && (at < 0 || value DP_WIDE_BETTER best || (value == best && k < at));

@@ -1,13 +1,13 @@
 <%page args="equation='', cell='int', mode='ready', rounded=False, variant='group', wg_size=64, items_per_thread=1"/>\
-// graph_cells: cells of an equation without a pattern: those that are ready, those of a list, or watched alone.
+// graph_cells: cells of an equation without a pattern: those that are ready, those of a list, or the reads of some.
 //
-//   ready   every cell not done looks whether what it reads was done in rounds before; if so it is done in this one
-//           (Algorithm 3 of the study). What it reads is written down: reads[c * capacity ..], `counts[c]` of them
-//   stage   the cells of a list, none of which reads another (Algorithm 2); what reads a cell that was not done before
-//           is written down as a read outside the table is
-//   probe   cells of a list, whose reads give made-up values: masks[k] says in which regions they lie
+//   ready   a cell is computed in this round if all cells that it reads were computed in earlier rounds (Algorithm 3 of
+//           the study). Its reads are recorded: reads[c * capacity ..], `counts[c]` of them
+//   stage   the cells of a list, none of which reads another (Algorithm 2); a read of a cell that was not computed before
+//           is recorded as an error, like a read outside the table
+//   probe   cells of a list, whose reads return made-up values; masks[k] records the regions of the reads
 //
-// A work-item for each cell. For small tables: every round looks at every cell.
+// A work-item for each cell. For small tables: every round visits every cell.
 #include "portable.h"
 % if rounded:
 #define DP_ROUNDED_DIVIDE
@@ -16,11 +16,11 @@
 
 typedef struct {
     global const ${cell} *table;
-    volatile global uint *done;    // 0, or the round in which a cell was done
+    volatile global uint *done;    // 0, or the round in which a cell was computed
     global uint *reads;
     uint round, capacity, count, seed, mask;
     bool missing, outside;
-    long row, column;              // where the first read went that is outside the table, or of a stage that comes later
+    long row, column;              // the first read outside the table, or of a later stage
 } graph_t;
 
 inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long n, const long m, const long a, const long b)
@@ -33,7 +33,7 @@ inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long
     return (${cell})((hash ^ hash >> 13) % 100);
 % else:
     if (graph->missing || graph->outside)
-        return 0;                  // what is read after this may be wrong
+        return 0;                  // values that are read after this may be wrong
     if (a < 0 || a >= n || b < 0 || b >= m) {
         graph->outside = true;
         graph->row = a;
@@ -41,7 +41,7 @@ inline ${cell} graph_read(graph_t *graph, const long i, const long j, const long
         return 0;
     }
     const uint c = (uint)(a * m + b);
-    const uint done = atomic_or(graph->done + c, 0);    // others set theirs in this round
+    const uint done = atomic_or(graph->done + c, 0);    // atomic: other work-items set theirs in this round
 % if mode == "ready":
     if (graph->count < graph->capacity)
         graph->reads[graph->count] = c;

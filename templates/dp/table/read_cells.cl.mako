@@ -1,5 +1,5 @@
 <%page args="cell='int', define='', parameters='global const int *dp_M0', names='dp_M0', access='dp_M0[dp_offset(DP_ROWS, a, b, n, m)]', variant='group', wg_size=256, items_per_thread=1"/>\
-// read_cells: gathers cells of a table that lie on a line, whatever the table's layout.
+// read_cells: gathers cells of a table that lie on a line, for every layout of the table.
 //
 //   table   cells (i, j), (i + di, j + dj), (i + 2 di, j + 2 dj) ..
 //   out     [ 0 | 1 | 2 | .. | count - 1 ]

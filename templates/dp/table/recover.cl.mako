@@ -2,8 +2,8 @@
 // recover: runs a user's function on a filled table, in one work-item, so that the table need not be copied.
 //
 //   table, decisions   M(a, b), D(a, b)
-//   out                [ what the function wrote .. ]      count: how much that is; -1: it is to be launched again
-//   state              [ what it keeps from launch to launch .. ]
+//   out                [ the function's output .. ]        count: its length; -1: the function needs another launch
+//   state              [ the data that the function keeps between launches .. ]
 //
 // A launch after the last one does nothing.
 #include "portable.h"

@@ -2,11 +2,11 @@
 // traceback: follows the choices of cells upwards and to the left, through the rows top and below that are held.
 //
 //   decisions   | row top | row top + 1 | ..    packed, ${bits} bits each, in the order of filling
-//   cursor      [ row, column, steps taken ]    taken from there and left there: the next rows above go on with it
+//   cursor      [ row, column, steps taken ]    in: the start; out: the end, where the rows above continue
 //   steps       [ choice at the first cell | at the second | .. ]
 //
-// It ends where it leaves the table, and at a choice that moves nowhere; `steps` has `room` for so many. A launch takes
-// `limit` steps at the most, and the next one goes on. One work-item: each step needs the one before.
+// It ends where it leaves the table, and at a choice without a move. `steps` has `room` entries. A launch takes at most
+// `limit` steps, and the next one continues. One work-item: each step depends on the one before.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define BITS ${bits}

@@ -1,10 +1,10 @@
 <%page args="real='float', filtered=True, keep_collinear=False, measures=False, variant='group', wg_size=32, items_per_thread=2048"/>\
-// batch_crowded: the convex hulls of groups whose pieces left most of their points, as on a circle.
+// batch_crowded: the convex hulls of groups whose pieces dropped few of their points, as on a circle.
 //
 //   stalled  [ k k k .. ]                           one work-item to a group
-//   rows     .. | p p p p p p p p | ..              sizes[k] points from begins[k] on, of numbers ids[..]
-//   slots    .. | a a a a a a a a . . | ..          indices in the group, by turns with `other` merged by x, y, index;
-//   other    .. | b b b b b b b b . . | ..          then b has them in order, and a gets the chain
+//   rows     .. | p p p p p p p p | ..              sizes[k] points from begins[k] on, with numbers ids[..]
+//   slots    .. | a a a a a a a a . . | ..          indices in the group, merged by x, y, index from one array to the
+//   other    .. | b b b b b b b b . . | ..          other in turn; finally b has them in order, and a gets the chain
 //
 // A merge sort of indices in global memory, then a monotone chain, both serial: there are many such groups. Groups of more
 // than `most` points are skipped. Reads n log n points, mostly from caches.

@@ -3,7 +3,7 @@
 //
 //   round 0      large group k is group large[k] of all groups, and its points are the caller's
 //   later ones   first   | 0 . . | 3 . | 5 ..       pieces of the round before, `parts`: those of group k
-//                before  | 0 4 9 | 13 18 | 20 ..    vertices that the pieces left, now gathered: sizes[k], from begins[k] on
+//                before  | 0 4 9 | 13 18 | 20 ..    vertices of the pieces, gathered: sizes[k] from begins[k] on
 //
 // A group without remaining points is solved. A group is stalled if more than three quarters of its points remain, and more
 // than ${capacity}, which one piece solves in any case. A stalled group gets no pieces; it is appended to a list, in any

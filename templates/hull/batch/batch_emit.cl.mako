@@ -4,7 +4,7 @@
 //   slots    | a b c . . . . . | d e . | f g h i . . | ..       group k begins at starts[k]
 //   before     0                 3       5                      values of the groups before it
 //   values   | a b c d e f g h i ..
-//   offsets    0     3   5       9 ..                           as the caller wants them, for `groups` groups and the end
+//   offsets    0     3   5       9 ..                           for `groups` groups and the end, in the caller's type
 //
 // A tile of the values to a work-group, which finds the groups that the tile's ends belong to; a CPU's item goes
 // through the groups from the first on, a GPU's items search between both. Value i goes to values[first + i]. Moves 4 and

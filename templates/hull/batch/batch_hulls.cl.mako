@@ -10,9 +10,9 @@
 //
 // batch/batch_jobs.h defines jobs. With `mapped`, `ids` has the numbers of the points; otherwise these are their rows.
 //
-// A job: an octagon of extreme points sieves out what is certainly inside; the rest is sorted by x, y, number, by insertion
-// of indices in local memory, one byte each; and a monotone chain. Reads every point twice, and again those that the sieve
-// leaves, from a cache.
+// A job: an octagon of extreme points drops points that are certainly inside; the rest is sorted by x, y, number, by
+// insertion of indices in local memory, one byte each; then a monotone chain follows. Reads every point twice, and those
+// that the sieve keeps again from a cache.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -60,7 +60,7 @@ inline point_t origin_of(global const real_t *xy, uint count)
 inline int item_octagon(global const real_t *xy, uint count, point_t origin, sieve_t *sieve, int *nonfinite)
 {
     point_t p = CLGEOM_POINT(xy, 0);
-    filter_t u[SIEVE_EDGES], v[SIEVE_EDGES], key[SIEVE_EDGES];         // key: sums and differences of the diagonal ones
+    filter_t u[SIEVE_EDGES], v[SIEVE_EDGES], key[SIEVE_EDGES];         // key: sums and differences for the diagonal directions
     for (uint c = 0; c < SIEVE_EDGES; ++c) {
         u[c] = FROM(p.x, origin.x);
         v[c] = FROM(p.y, origin.y);
@@ -99,7 +99,7 @@ inline uint item_order(global const real_t *xy, uint count, point_t origin, int 
         }
         if (inside)
             continue;
-        uint low = 0, high = left;                 // where p goes: after all that are before it
+        uint low = 0, high = left;                 // the index of p: after all that are before it
         while (low < high) {
             const uint middle = (low + high) / 2;
             const point_t q = CLGEOM_POINT(xy, order[middle * WG_SIZE]);

@@ -10,8 +10,8 @@
 //
 // batch/batch_jobs.h defines jobs. With `mapped`, `ids` has the numbers of the points; otherwise these are their rows.
 //
-// A job: an octagon of extreme points sieves out what is certainly inside, 32 bytes at a time; the rest is sorted by x, y,
-// number, and goes through a monotone chain. Reads every point once, or twice from a cache.
+// A job: an octagon of extreme points drops points that are certainly inside, 32 bytes at a time; the rest is sorted by x,
+// y, number; then a monotone chain follows. Reads every point once, or twice from a cache.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -37,7 +37,7 @@ typedef struct { const real_t *x, *y; ushort *stack, *upper; } chain_t;
 #include "batch/batch_measures.h"
 #endif
 
-// Coordinates as offsets, for the sieve, filled up to whole vectors; returns whether one is NaN or infinite.
+// Coordinates as offsets, for the sieve, padded to whole vectors; returns whether one is NaN or infinite.
 inline int load_offsets(global const real_t *xy, uint count, filter_t *x, filter_t *y)
 {
     point_t origin = (point_t)(xy[0], xy[1]);

@@ -3,13 +3,13 @@
 //
 //   jobs     [ begin, end, slot, target | .. ]      of at most ${min(wg_size * items_per_thread, 65536)} points, a work-group to each
 //   points   .. | p p p p p p p p p p p p p p | ..
-//                   |         |       | |  |         what an octagon of extreme points does not sieve out
-//   x, y         [  p         p       p p  p   ]     ${8 * wg_size} of them at most: sorted, two hoods
+//                   |         |       | |  |         points that an octagon of extreme points does not drop
+//   x, y         [  p         p       p p  p   ]     a list of at most ${8 * wg_size} points: sorted, two hoods
 //   slots    .. | v v v v . . . . . . . . . . | ..   numbers of the hull's vertices, counter-clockwise
 //
 // Of 8192 points in a square about 120 remain, in one list in local memory. Where more remain, as on a circle, each list
-// is solved as soon as it is full, and the hulls of all lists are stored one after another. `ids` has the numbers of the points if `mapped`, which else
-// are their rows.
+// is solved as soon as it is full, and the hulls of all lists are stored one after another. With `mapped`, `ids` has the
+// numbers of the points; otherwise these are their rows.
 //
 // A target below `groups` is a group that is in one piece. Unless its points filled several lists it is solved: counts and
 // measures are the group's. In all other cases the vertices are counted for the job, behind the groups.
@@ -76,7 +76,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
 {
     local real_t x[MOST], y[MOST];
     local ushort number[MOST];
-    local uint memory[2 * SIEVE_EDGES * WG_SIZE];      // at first extreme points, then all that sorting and merging needs
+    local uint memory[2 * SIEVE_EDGES * WG_SIZE];      // first for extreme points, then for sorting and merging
     local sieve_t sieve;
     local uint waiting, is_open;
     local int is_sieved;

@@ -8,10 +8,10 @@
 % else:
 //   by insertion
 % endif
-//   only y is written: other work-items read the x of a run meanwhile, which is one but for the sign of zero
-//   found becomes 1 when a run of more than LIMIT points may be out of order and stays so
+//   only y is written: other work-items read the x of a run meanwhile, which are equal except for the sign of zero
+//   found becomes 1 when a run of more than LIMIT points may be out of order, and is left unsorted
 //
-// Reads every point once; runs are rare and short where coordinates are not on a grid.
+// Reads every point once. Runs are rare and short unless coordinates are on a grid.
 #define REAL ${real}
 #include "geometry/points.h"
 #define LIMIT ${1 << 14 if outer else 32}
@@ -64,7 +64,7 @@ void order_mend(global ${real} *points, global uint *ids, const uint n, global u
                 ids[k] = k + 1 < last ? low_id : high_id;
             }
 % else:
-        // The run, as far as its limit shows. Sorting leaves every x as it is.
+        // The run, up to its limit. Sorting changes no x.
         uint begin = i;
         while (begin > 0 && i - begin < LIMIT && points[2 * (size_t)begin - 2] == x)
             --begin;

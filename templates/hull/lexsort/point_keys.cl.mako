@@ -3,9 +3,9 @@
 // point_keys: sort keys of points, as unsigned integers that compare as the points do.
 //
 //   ids   | 7 2 9 .. |              rows of points${"" if picked else ": here 0 1 2 .."}
-//   keys  | x7 y7 | x2 y2 | ..      x above y in one key ("both", 32-bit coordinates), or one of them ("x", "y")
+//   keys  | x7 y7 | x2 y2 | ..      x in the high bits and y in the low ones ("both", 32-bit coordinates), or "x" or "y"
 //
-// -0.0 gets the key of +0.0. Reads a point and writes a key each.
+// -0.0 gets the key of +0.0. Each work-item reads a point and writes a key.
 #include "portable.h"
 #define CLGEOM_KEY_BITS ${bits}
 #define CLGEOM_KEY_FLOAT ${floating}

@@ -1,7 +1,7 @@
 <%page args="floating=1, variant='group', wg_size=256, items_per_thread=1"/>\
-// points_of_keys: the points whose keys point_keys made, with -0.0 turned to +0.0; 32-bit coordinates.
+// points_of_keys: the points of the keys that point_keys wrote, with +0.0 for -0.0; 32-bit coordinates.
 //
-// Reads a key and writes a point each.
+// Each work-item reads a key and writes a point.
 #include "portable.h"
 #define CLGEOM_KEY_BITS 32
 #define CLGEOM_KEY_FLOAT ${floating}

@@ -1,16 +1,16 @@
 <%page args="real='float', directions=64, fine=16, variant='group', wg_size=1024, items_per_thread=1"/>\
 // cap_extremes: of a list of points outside a polygon, the extreme ones in many directions, group by group.
 //
-//   caps        of a polygon of at most ${directions} corners: those, and the edges beyond which points are
+//   caps        the corners of a polygon, at most ${directions}, and its edges; a cap is the area beyond an edge
 //   directions  | ${fine} from the normal of the edge before corner 0 to that of the edge after it | ${fine} about corner 1 | ..
 //   candidates  | (reach, row) in direction 0, 1, .. of group 0 | of group 1 | ..
-//   slots       how many directions there are: ${fine} times the number of corners
+//   slots       the number of directions: ${fine} times the number of corners
 //
-// A point can only be extreme in a direction about a corner when it is beyond an edge of that corner; those edges are side
-// by side. Its reach is measured from the corner, so that rounding is of the size of the cap and not of the cloud, and
-// goes from one normal to the next as the direction does. Twice over the points: how far, then who; of equally far ones
-// any. The cap beyond a long edge is flat, and nearly all its corners are extreme in directions close to the normal:
-// about the ends of a long edge directions are not spaced evenly, but ever closer towards both normals.
+// A point can only be extreme in a direction about a corner if it is beyond an edge of that corner; those edges are
+// neighbours. Its reach is measured from the corner, so that rounding is relative to the cap, not to the cloud. The reach
+// is interpolated between the normals as the direction is. Two passes over the points find the largest reach, then the
+// point; of equally far points any. The cap beyond a long edge is flat, and nearly all its corners are extreme in
+// directions close to the normal: about the ends of a long edge directions are closer together towards both normals.
 <%
     half, ratio = fine // 2, 4.0 ** (16 // fine)
     gathered = [0.0, *(0.5 / ratio ** (half - k) for k in range(1, half)), *(1 - 0.5 / ratio ** (k - half) for k in range(half, fine))]
@@ -21,16 +21,16 @@
 #define FINE ${fine}
 #define SLOTS (DIRECTIONS * FINE)
 #define WG_SIZE ${wg_size}
-#define AT(corner, k) ((k) * DIRECTIONS + (corner))      // caps side by side: different banks of local memory
+#define AT(corner, k) ((k) * DIRECTIONS + (corner))      // neighbouring caps are in different banks of local memory
 
-// The reach of a point in a direction between two normals, by its reach in both.
+// The reach of a point in a direction between two normals, from its reach in both.
 #define BETWEEN(reach, share) ordered((reach).x + ((reach).y - (reach).x) * (share))
-#define LONG 1                           // on the map, where the coordinates' standard deviations are 1
+#define LONG 1                           // after the map, with which coordinates have standard deviation 1
 #define AFTER(corner) ((corner) + 1 < corners ? (corner) + 1 : 0)
 #define AHEAD_OF(corner) ((corner) ? (corner) - 1 : corners - 1)
 #define WAY_TO(p, corner) way(map, caps[corner].x, caps[corner].y, (p).x, (p).y)
 
-// How far a point is beyond the edges before and after a corner.
+// Distances of a point beyond the edges before and after a corner.
 inline float2 reach_about(const affine_t map, local const cap_t *caps, uint before, uint corner, point_t p)
 {
     const float2 here = WAY_TO(p, corner);
@@ -45,7 +45,7 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
                   global const uint *number, global uint2 *candidates, global uint *slots)
 {
     local cap_t caps[DIRECTIONS];
-    local float2 fan[DIRECTIONS];            // the way from corner 0
+    local float2 fan[DIRECTIONS];            // differences from corner 0
     local uint reached[SLOTS], who[SLOTS];
     const uint lid = get_local_id(0), total = sizes[in] > capacity ? 0 : sizes[in], corners = *number;
     const affine_t map = *map_found;
@@ -60,7 +60,7 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint farther = 0;                        // bit b: a point of turn b, b + 32 .. was farther than others
+    uint farther = 0;                        // bit b: a point of iteration b, b + 32 .. was farther than others
 % for passing in (0, 1):
     for (uint i = get_global_id(0), turn = 0; i < total; i += get_global_size(0), ++turn) {
 % if passing:
@@ -77,7 +77,7 @@ void cap_extremes(global const real_t *points, global const uint *list, const ui
         }
         for (uint steps = 0; steps < corners && (reach.x > 0 || reach.y > 0); ++steps) {
             const int gathers = max(caps[corner].length, caps[AHEAD_OF(corner)].length) > LONG;
-            uint known[FINE];                // all at once; one that another item raises meanwhile costs an atomic more
+            uint known[FINE];                // loaded together; if another item raises one meanwhile, that costs one more atomic
 #pragma unroll
             for (uint k = 0; k < FINE; ++k)
                 known[k] = reached[AT(corner, k)];

@@ -1,14 +1,14 @@
 <%page args="real='float', directions=64, span=64, result='bounds', bins=2048, share=1024, variant='group', wg_size=1024, items_per_thread=1"/>\
-// extreme_polygon: of all groups' candidates the extreme points: a polygon${", and what is inside it for certain" if result == "bounds" else ""}.
+// extreme_polygon: the extreme points of all groups' candidates, as a polygon${", and bounds between which points are inside it" if result == "bounds" else ""}.
 //
 //   candidates  | (reach, row) in direction 0, 1, .. ${directions - 1} of group 0 | of group 1 | ..${"" if result == "bounds" else f" of all {share} points"}
 % if result == "bounds":
-//   caps        corners and the edges after them, counter-clockwise, and how many
-//   bounds      heights between which a point is inside the polygon, for sieve.cl, and the frame they are in
+//   caps        corners and the edges after them, counter-clockwise, and their number
+//   bounds      heights between which a point is inside the polygon, for sieve.cl, and their frame
 //
-// Every work-group finds all corners. The last one makes caps of them, the others do their share of the bins.
+// Every work-group finds all corners. The last one writes the caps, the others their share of the bins.
 % else:
-//   corners     the row of the farthest in each of *slots directions, counter-clockwise; equal ones side by side
+//   corners     the row of the farthest point in each of *slots directions, counter-clockwise; equal ones are neighbours
 //
 // A work-group for ${span} directions.
 % endif
@@ -27,7 +27,7 @@ typedef struct { local const float2 *at; int step; } chain_t;
 
 #define CORNER(chain, t) chain->at[(DIRECTIONS / 2 + DIRECTIONS + chain->step * (int)(t)) % DIRECTIONS]
 
-// Its height at some x, or `none` where it does not reach. On a line between two corners, whatever their order is.
+// Its height at x, or `none` beyond its ends. It is on a line between two corners, in any order.
 inline float height(const chain_t *chain, float at, float none)
 {
     uint lo = 0, hi = DIRECTIONS / 2;
@@ -126,8 +126,8 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
         return;
     }
 
-    // The frame: bins from the leftmost corner to the rightmost, heights from the lowest to the highest. Compared, for a
-    // corner is the farthest in its direction only as far as floating point can tell.
+    // The frame: bins from the leftmost corner to the rightmost, heights from the lowest to the highest. They are found by
+    // comparisons, because a corner is the farthest in its direction only up to rounding.
     if (lid == 0) {
         point_t least = (point_t)(x[0], y[0]), most = least;
 #pragma unroll 8
@@ -152,7 +152,7 @@ void extreme_polygon(global const uint2 *candidates, const uint most, global con
     for (uint k = lid; k < DIRECTIONS; k += WG_SIZE)
         at[k] = (float2)(scaled(x[k], left, measured.across), scaled(y[k], low, measured.up));
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint makers = get_num_groups(0) - 1;           // groups that make bounds
+    const uint makers = get_num_groups(0) - 1;           // groups that write bounds
     const chain_t lower = {at, 1}, upper = {at, -1};
     for (uint bin = get_group_id(0) + makers * lid; bin < BINS; bin += makers * WG_SIZE) {
         float2 bound = (float2)(NOTHING, -NOTHING);

@@ -1,13 +1,13 @@
 <%page args="real='float', filtered=True, directions=1024, variant='group', wg_size=256, items_per_thread=1"/>\
-// polygon_cut: the points of a list that are not strictly inside a polygon, exactly; the lower ones, and the upper ones.
+// polygon_cut: the points of a list that are not strictly inside a polygon, by exact tests: a lower and an upper list.
 //
 //   polygon      rows of at most ${directions} points, counter-clockwise or nearly, and their number
-//   lower, upper ids of the points left that are not above, or not below, the line from its leftmost to its rightmost;
-//                those that are not between these in x go to both lists: both begin and end with the ends of all points
+//   lower, upper ids of the kept points that are not above, or not below, the line from its leftmost to its rightmost;
+//                points that are not between these in x are in both lists, so both have the extreme points in x
 //
-// A point is dropped when it is strictly inside a triangle of corner 0 and two neighbours, by the exact orientation of its
-// sides: that is right for any three points, so nothing depends on the order of corners. Which triangle, floating point
-// may guess.
+// A point is dropped if it is strictly inside a triangle of corner 0 and two neighbouring corners, by the exact orientation
+// of its sides. That is correct for any three points, so the order of corners does not matter. Floating point selects the
+// triangle.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"

@@ -2,11 +2,11 @@
 // sample_extremes: for every group of a sample, its extreme point in each of ${directions} directions.
 //
 //   sample      every stride-th point                      | group 0   | group 1   | ..     ${wg_size * items_per_thread} to a group
-//   map         the affine map of geometry/directions.h, by the moments of ${wg_size} points, which all groups find alike
+//   map         the affine map of geometry/directions.h, by the moments of ${wg_size} points, the same in all groups
 //   candidates  | (reach, row) in direction 0, 1, .. of group 0 | of group 1 | ..
 //
 // The lengths of lists begin at 0: sizes[0] to sizes[${sizes - 1}].
-// A work-item keeps a direction and its opposite, and looks at all points of its part of the group's.
+// A work-item has a direction and its opposite, and visits all points of its part of the group's share.
 #define REAL ${real}
 #include "geometry/directions.h"
 #define DIRECTIONS ${directions}
@@ -24,19 +24,19 @@
 #define SHARE ${share}
 #define RUN ${min(8, share & -share)}
 #define ROW(at) (begin + (at) < samples ? (begin + (at)) * (uint)stride : 0)
-#define LEAST 1e-12f                         // variance of what has none
+#define LEAST 1e-12f                         // variance in place of 0
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void sample_extremes(global const real_t *points, const ulong stride, const uint samples, global uint *sizes,
                      global affine_t *map_found, global uint2 *candidates)
 {
-    local float4 spread[WG_SIZE];            // of one product more: its x is that of WG_SIZE others
+    local float4 spread[WG_SIZE];            // one more product; its x is reused for WG_SIZE others
     local float products[WG_SIZE];
     local float2 at[CHUNK];
     local uint2 found[PARTS * DIRECTIONS];
     const uint lid = get_local_id(0), begin = get_group_id(0) * CHUNK;
 
-    // All reads go out at once: they are far apart.
+    // All loads are issued together, because they are far apart.
     const point_t origin = CLGEOM_POINT(points, 0);
     const point_t some = CLGEOM_POINT(points, (size_t)samples * lid / WG_SIZE * stride);
     point_t sample[ITEMS];
@@ -75,7 +75,7 @@ void sample_extremes(global const real_t *points, const ulong stride, const uint
     const uint part = PARTS > 1 ? lid / AXES : 0;
     for (uint k = PARTS > 1 ? lid % AXES : lid; k < AXES; k += WG_SIZE) {
         const float2 toward = direction(k, DIRECTIONS);
-        // The best run of RUN points, then which: the maximum of a run is a tree, not a chain of comparisons.
+        // The best run of RUN points, then the best point in it: the maximum of a run is a tree, not a chain of comparisons.
         float farthest = -INFINITY, nearest = INFINITY;
         uint far_run = part * SHARE, near_run = part * SHARE;
         for (uint i = part * SHARE; i < (part + 1) * SHARE; i += RUN) {

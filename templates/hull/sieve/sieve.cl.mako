@@ -1,11 +1,11 @@
 <%page args="real='float', bins=2048, variant='group', wg_size=256, items_per_thread=16, nonfinite=7"/>\
-// sieve: the points that are not certainly inside, in one read of all.
+// sieve: the points that are not certainly inside the hull, in one pass.
 //
 //   points  | tile 0    | tile 1    | ..      a tile of ${wg_size * items_per_thread} points to a group; bounds in local memory
-//   list    ids of the points left, appended tile by tile; sizes[0] counts all, also those for which there is no room
+//   list    ids of the kept points, appended tile by tile; sizes[0] counts all, also those beyond the list's capacity
 //
-// A point's x names a bin; when its height is within the bin's bounds it is strictly inside (proof in geometry/sieve.h). NaN
-// and infinity never are (for the same reason); sizes[NONFINITE] becomes 1 when there are any.
+// A point's x determines a bin; if its height is within the bin's bounds, it is strictly inside (proof in
+// geometry/sieve.h). NaN and infinity never are (for the same reason); sizes[NONFINITE] becomes 1 if there are any.
 // Reads each point once.
 #define REAL ${real}
 #define BINS ${bins}
@@ -14,8 +14,8 @@
 #define PAIRS ${max(items_per_thread // 2, 1)}
 #define TILE (2 * PAIRS * WG_SIZE)
 #define NONFINITE ${nonfinite}
-#define MANY (TILE / 4)       // ids that are worth appending
-#define POINT_OF(lid, b) (2 * ((b) / 2 * WG_SIZE + (lid)) + (b) % 2)      // the point of a tile that bit b stands for
+#define MANY (TILE / 4)       // ids that are appended at a time
+#define POINT_OF(lid, b) (2 * ((b) / 2 * WG_SIZE + (lid)) + (b) % 2)      // the point of bit b in the tile
 
 // Whether a point stays. NaN goes to the first bin, which is empty.
 inline int stays(local const float2 *bounds, const frame_t frame, real_t px, real_t py)
@@ -28,7 +28,7 @@ inline int stays(local const float2 *bounds, const frame_t frame, real_t px, rea
     return !(y > bound.x && y < bound.y);
 }
 
-// Which points of this work-item's stay, a bit each; `count` points are in the tile, or more.
+// A bit for each point of this work-item that is kept; the tile has `count` points or more.
 inline uint item_stays(local const float2 *bounds, const frame_t frame, global const real_t *tile, ulong count, uint lid)
 {
     uint left = 0;

@@ -1,12 +1,12 @@
 <%page args="real='float', bins=2048, variant='serial', wg_size=1, items_per_thread=2048, nonfinite=7"/>\
-// sieve: the points that are not certainly inside, in one read of all, on CPUs.
+// sieve: the points that are not certainly inside the hull, in one pass, on CPUs.
 //
 //   points  | share of work-item 0   | of 1 | ..      in stretches of ${wg_size * items_per_thread} points, 64 bytes at a time
-//   list    ids of the points left, appended stretch by stretch; sizes[0] counts all, also those for which there is no room
+//   list    ids of the kept points, appended stretch by stretch; sizes[0] counts all, also those beyond the list's capacity
 //
-// Points in the frame's box, which is inside the hull, go at once. Another point's x names a bin; when its height is within
-// the bin's bounds it is strictly inside (proof in geometry/sieve.h). NaN and infinity never are (for the same reason);
-// sizes[NONFINITE] becomes 1 when there are any.
+// Points in the frame's box, which is inside the hull, are dropped first. The x of another point determines a bin; if its
+// height is within the bin's bounds, it is strictly inside (proof in geometry/sieve.h). NaN and infinity never are (for the
+// same reason); sizes[NONFINITE] becomes 1 if there are any.
 // Reads each point once.
 <%
     lanes = 4 if real == "double" else 8
@@ -19,7 +19,7 @@
 #define STRETCH (${max(items_per_thread // 2, 1) * 2} * WG_SIZE)
 #define NONFINITE ${nonfinite}
 
-// Which of so many points are within the bounds of their bins. NaN goes to the first bin, which is empty.
+// Which points of a vector are within the bounds of their bins. NaN is in the first bin, which is empty.
 inline ${ints} are_inside(const frame_t frame, global const float2 *table, ${vector} px, ${vector} py)
 {
 % if real == "int":
@@ -39,7 +39,7 @@ inline ${ints} are_inside(const frame_t frame, global const float2 *table, ${vec
     return (y > under) & (y < over);
 }
 
-// Ids of the points from `begin` to `end` that stay go to `waiting`; returns how many.
+// Writes the ids of the points from `begin` to `end` that are kept to `waiting`; returns their number.
 inline uint item_stay(global const real_t *points, ulong begin, ulong end, const frame_t frame, global const float2 *table,
                       uint *waiting)
 {
@@ -59,7 +59,7 @@ inline uint item_stay(global const real_t *points, ulong begin, ulong end, const
         waits += !inside.s${k};
 % endfor
     }
-    for (; i < end; ++i)                             // a few: they may stay
+    for (; i < end; ++i)                             // the few points after the last vector are kept
         waiting[waits++] = i;
     return waits;
 }

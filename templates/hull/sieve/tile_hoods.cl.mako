@@ -1,14 +1,14 @@
 <%page args="real='float', filtered=True, keep_collinear=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, nonfinite=7"/>\
-// tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, whatever their order.
+// tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, in any order.
 //
 //   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}
 //            work-group 0 makes the lower hood, work-group 1 the upper one, in local memory:
 //            indices sorted by x, y, id: runs of ${run} by counting, then merged two by two; points beyond a chord of others
-//            go; hoods of strips, merged two by two${"; then the corners and more of the list, until it ends" if picked else ""}
+//            are dropped; hoods of strips are merged two by two${"; then the corners and more of the list, until it ends" if picked else ""}
 //   hull     records (x, y, id): counts in the first ${header}, then corners from left to right, lower and upper by turns
 //
-// Counts are 0 when there are too many points or corners, or when a point is NaN or infinite, which the third number
-// tells: NaN is in no order. Reads each point once${", and corners again with what follows of the list" if picked else ""}. Cost: O(n log^2 n) comparisons in local memory.
+// Counts are 0 if there are too many points or corners, or if a point is NaN or infinite, in which case the third number
+// is set: NaN has no place in the order. Reads each point once${", and corners again with the rest of the list" if picked else ""}. Cost: O(n log^2 n) comparisons in local memory.
 <%
     tile = wg_size * items_per_thread
     hood_items = min(wg_size, 1 << (max(tile // 4, 1).bit_length() - 1))     # a power of two; strips of 4 points or more
@@ -23,7 +23,7 @@
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
 #define RUN ${run}
-#define ROOM ${max(2 * wg_size, tile)}             // for what the indices' memory is lent to, too
+#define ROOM ${max(2 * wg_size, tile)}             // also for other uses of the indices' memory
 #define FEW 32
 #define STRIP ${tile // hood_items}
 #define HOOD_ITEMS ${hood_items}
@@ -33,7 +33,7 @@
 #include "hood/hood_group.h"
 typedef struct { real_t x, y; uint id; } vertex_t;
 
-// Where the points of a tile come from: ${"corners that were found before, then the list from `first` on" if picked else "all, in their order"}.
+// The source of the points of a tile: ${"corners that were found before, then the list from `first` on" if picked else "all, in their order"}.
 % if picked:
 typedef struct { global vertex_t *hull; uint side; global const uint *ids; uint first, kept; } source_t;
 % else:
@@ -69,8 +69,8 @@ inline int load_points(global const real_t *points, const tile_t *tile, const so
 
 GROUP_SCAN(group_scan_counts, local, ushort, GROUP_SUM)
 
-// Drops points beyond a chord of points on either side, which are no corners; returns how many stay. `counts` has room for
-// two numbers to a work-item.
+// Drops points beyond a chord of points on either side, which are not corners; returns the number of the others. `counts`
+// has two entries for each work-item.
 inline uint thin_out(tile_t *tile, uint count, local ushort *counts, uint lid, uint side)
 {
 #define POINT(i) ((point_t)(tile->x[tile->sorted[i]], tile->y[tile->sorted[i]]))
@@ -94,13 +94,13 @@ inline uint thin_out(tile_t *tile, uint count, local ushort *counts, uint lid, u
     return rest;
 }
 
-// The hood of the points that are loaded: writes its records, and returns how many.
+// Writes the records of the hood of the loaded points, and returns their number.
 inline uint hood_of_tile(tile_t tile, const source_t *source, uint count, local ushort *merging, uint lid)
 {
     rank_runs(&tile, source, count, lid);
     merge_runs(&tile, source, count, lid);
     uint rest = count, before;
-    do {                                     // again while that thins a list with few corners out
+    do {                                     // again as long as that drops many points
         before = rest;
         rest = thin_out(&tile, before, merging, lid, source->side);
     } while ((rest > FEW) & (rest < before / 4 * 3));

@@ -1,15 +1,15 @@
 <%page args="real='float', filtered=True, keep_collinear=False, picked=True, result='list', bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, nonfinite=7"/>\
-// tile_hull: the convex hull of every tile of points, whatever their order, by one work-item; what it is for says `result`.
+// tile_hull: the convex hull of every tile of points in any order, by one work-item; `result` selects the output.
 //
 //   ids     | 7 1 9 .. | 4 0 .. | ..       ${"rows of points" if picked else "here every stride-th row of points"}; a tile of at most ${items_per_thread}
-//             what is in a box in the hull goes; sort by x, y, id; lower hood, upper hood
+//             points in a box in the hull are dropped; sort by x, y, id; lower hood, upper hood
 //   list      ids of the vertices, appended to another list: hulls of hulls until one tile is left
 //   hull      records (x, y, id) of a list that is one tile: counts in the first ${header}, then the corners of the hoods from
 //             left to right, lower and upper by turns
-//   bounds    what lies inside the hull of one tile for certain: for sieve
+//   bounds    bounds between which points are inside the hull of one tile, for sieve
 //
-// sizes[] holds the lengths of lists, which the host need not know. A list that overran its capacity counts as empty.
-// sizes[NONFINITE] becomes 1 when a point is NaN or infinite.
+// sizes[] holds the lengths of lists, which the host does not read. A list longer than its capacity counts as empty.
+// sizes[NONFINITE] becomes 1 if a point is NaN or infinite.
 // Reads each point once, writes the vertices. Cost: the sort by merging, O(n log n) in local memory.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
@@ -40,7 +40,7 @@ typedef struct { local real_t *x, *y; local ushort *order, *hoods; ulong begin, 
 typedef struct { real_t x, y; uint id; } vertex_t;
 % endif
 
-// Loads a tile and makes both hoods; returns how many corners they have.
+// Loads a tile and makes both hoods; returns the number of their corners.
 inline uint2 item_hoods(global const real_t *points, const tile_t tile, uint count, global uint *sizes)
 {
     int nonfinite = 0;

@@ -1,14 +1,14 @@
 <%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=128, items_per_thread=8"/>\
 // hood_blocks: the lower and the upper hood of every block of sorted points (first launch of the merge).
 //
-//   points   | block 0            | block 1            | ..      sorted by x, y, index; equal ones side by side
+//   points   | block 0            | block 1            | ..      sorted by x, y, index
 //            | strip | strip | .. |                              a strip of ${items_per_thread} to a work-item, solved serially,
 //                                                                then merged in local memory, twice as long each time
 //   corners  [ lower: block 0, left-justified .. | block 1 .. ][ upper: .. ]        indices of points
 //   state    as hood/hood_state.h has it
 //
-// Of equal points the first is kept. A strip is Andrew's monotone chain; how two are merged is in hood/hood_group.h. Reads
-// every point twice (once a side), writes the corners.
+// Of equal points the first is kept. A strip is solved by Andrew's monotone chain; hood/hood_group.h has the merge. Reads
+// every point twice (once for each side), writes the corners.
 // Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985), in the work-optimal form.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}

@@ -1,13 +1,13 @@
 <%page args="real='float', filtered=True, keep_collinear=False, variant='serial', wg_size=1, items_per_thread=1"/>\
 // hood_blocks: the lower and the upper hood of every block of sorted points (first launch of the merge), on CPUs.
 //
-//   points   | block 0            | block 1            | ..      sorted by x, y, index; equal ones side by side
+//   points   | block 0            | block 1            | ..      sorted by x, y, index
 //              work-items 0, 1      2, 3                         one for the lower hood, one for the upper
 //   corners  [ lower: block 0, left-justified .. | block 1 .. ][ upper: .. ]        indices of points
 //   state    as hood/hood_state.h has it
 //
-// Of equal points the first is kept. A block is long: its hood is in hood/hood_strip.h. Reads every point twice (once a
-// side), writes the corners.
+// Of equal points the first is kept. A block is long; hood/hood_strip.h finds its hood. Reads every point twice (once for
+// each side), writes the corners.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"

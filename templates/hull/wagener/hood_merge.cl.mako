@@ -1,13 +1,13 @@
 <%page args="real='float', filtered=True, keep_collinear=False, variant='group', wg_size=64, items_per_thread=1"/>\
-// hood_merge: hoods of `span` blocks, side by side, become hoods of twice as many; a work-group per pair and side.
+// hood_merge: merges hoods of `span` blocks two by two; a work-group per pair and side.
 //
 //   P  | run | run | .. |   Q  | run | .. |      a run: the corners that remain of a block's hood, a range
-//                  \______________/              the tangent touches p and q: runs between theirs go, the runs of p
-//   H  | run | run |    | run | .. |             and q are cut at p and q, and no corner is moved
+//                  \______________/              the tangent touches p and q: the runs between are dropped, the runs of
+//   H  | run | run |    | run | .. |             p and q are cut at p and q, and no corner is moved
 //
 // The work-group tries WG_SIZE evenly spaced corners of P at a time, first last corners of runs, then corners of one run.
 // Each work-item finds the tangent from its corner to Q by binary search, which tells on which side the common tangent
-// lies. All corners on one side of it give the same answer, so each step divides the bracket by WG_SIZE.
+// is. All corners on one side of it have the same result, so each step divides the bracket by WG_SIZE.
 // Cost: O(log^2 / log WG_SIZE) dependent tests.
 // Source: Wagener, "Optimally parallel algorithms for convex hull determination" (1985); the sampling of P is its own,
 // the binary search in Q that of Overmars and van Leeuwen, "Maintenance of configurations in the plane" (1981).
@@ -32,7 +32,7 @@ inline point_t corner(const hood_t *hoods, uint k)
     return CLGEOM_POINT(hoods->points, hoods->corners[k]);
 }
 
-// The corner of the hood with these runs, of those from lo to hi, on the tangent from p.
+// The corner of the hood with these runs, from lo to hi, that the tangent from p touches.
 inline position_t touch(const hood_t *hoods, global const uint *runs, point_t p, position_t lo, position_t hi)
 {
     uint a = lo.run, b = hi.run;
@@ -73,7 +73,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     global const uint *p_runs = runs + side * blocks + p_base, *q_runs = runs + side * blocks + q_base;
     const uint p_count = runs_of[side * blocks + p_base], q_count = runs_of[side * blocks + q_base];
 
-    // Where Q begins: not at a point equal to the last of P, whose index is lower.
+    // The first corner of Q, without a point equal to the last of P, whose index is lower.
     position_t q_lo = {0, hoods.ranges[2 * q_runs[0]]}, q_hi = {q_count - 1, hoods.ranges[2 * q_runs[q_count - 1] + 1]};
     const point_t end = corner(&hoods, hoods.ranges[2 * p_runs[p_count - 1] + 1]), start = corner(&hoods, q_lo.k);
     if (end.x == start.x && end.y == start.y) {
@@ -86,8 +86,8 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     }
     const int q_is_empty = q_lo.run == q_count;
 
-    // Where the tangents from the corners at both ends of the bracket touch Q. Tangents from P touch Q ever further to
-    // the right up to the common one, then ever further to the left.
+    // The corners of Q that the tangents from both ends of the bracket touch. From left to right on P, tangents touch Q
+    // further and further to the right up to the common one, then further and further to the left.
     position_t from_lo = q_lo, from_hi = q_lo;
     uint lo = 0, hi = q_is_empty ? 0 : p_count - 1, p_run = 0;
     for (int within_run = 0;;) {                     // the same for the whole group; ends as in hood/hood_group.h
@@ -132,7 +132,7 @@ void hood_merge(global const real_t *points, const uint n, const uint blocks, co
     const uint p_block = p_runs[p_run], q_block = moved ? q_runs[q.run] : 0;
     // The runs of Q move down to those of P, WG_SIZE at a time, from left to right: none is overwritten unread.
     for (uint k = 0;; k += WG_SIZE) {
-        barrier(CLK_GLOBAL_MEM_FENCE);               // at first: all have read what changes now
+        barrier(CLK_GLOBAL_MEM_FENCE);               // in the first iteration: all reads precede the changes
         if (k >= moved)
             break;
         const uint run = k + lid < moved ? q_runs[q.run + k + lid] : 0;

@@ -1,11 +1,11 @@
 <%page args="real='float', filtered=True, variant='group', wg_size=32, items_per_thread=1"/>\
-// arc_corners: of lists of candidates only the corners of their hulls stay; a work-group to a list.
+// arc_corners: reduces lists of candidates to the corners of their hulls; a work-group to a list.
 //
 //   lists   | block 0: c0 c1 c2 ..   | block 1: c0 ..           from left to right, in the memory of corners
 //   ranges  [ (first, last) | ..                                indices in the lists; see arc/arc_segments.h
 //
-// Each candidate of a short list looks at all others for a line that it is on or below: tests side by side, no barriers
-// between. A list that does not fit in local memory goes through global memory, a strip to a work-item, and merges.
+// Each candidate of a short list is tested against all lines of two others: the tests are independent, without barriers. A
+// list that does not fit in local memory is processed in global memory, by strips of a work-item that are merged.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -60,7 +60,7 @@ void arc_corners(global const real_t *points, const uint m, const uint blocks, g
             x[k] = p.x;
             y[k] = p.y;
         }
-        ARC_FENCE();                                               // all have read the list that is written now
+        ARC_FENCE();                                               // all reads precede the writes to the list
         for (uint base = 0; base < count; base += WG_SIZE) {
             const uint k = base + lid, stays = k < count && item_is_corner(x, y, count, k, side);
             uint all;

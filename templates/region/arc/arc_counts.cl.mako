@@ -1,10 +1,10 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
-// arc_counts: how many vertices each segment has in the outline, and whether it has candidates.
+// arc_counts: the number of vertices of each segment in the outline, and whether it has candidates.
 //
 //   links   [ q p from to | ..                                        see arc/arc_segments.h
 //   counts  [ lower side: of segment 0 | 1 | .. | upper side: .. | 1 where a segment is not empty, else 0 | .. | 0 ]
 //
-// For many segments; few ones are summed in the same launch, by arc_offsets.
+// For many segments; arc_offsets counts and sums few segments in one launch.
 #include "portable.h"
 #include "arc/arc_segments.h"
 

@@ -1,12 +1,12 @@
 <%page args="real='float', ragged=False, by_width=False, variant='group', wg_size=64, items_per_thread=1"/>\
-// arc_cuts: where each segment begins, at the beginning of a column of equal x; a work-item to a cut.
+// arc_cuts: the first point of each segment, which is the first of a column of equal x; a work-item to a cut.
 //
 //   points  | region 0: x0 x0 x1 x2 x2 x2 .. | region 1: ..            ascending x in a region
-//   cuts    [ region 0: segment 0 | 1 | .. | region 1: .. | how many points ]
+//   cuts    [ region 0: segment 0 | 1 | .. | region 1: .. | number of points ]
 //
 % if by_width:
 // Segment k of a region begins with the first point whose distance from the first x is at least k / segments of the
-// whole width. Distances are rounded, but these are compared exactly: the cuts of m segments are among those of 2 m, 3 m ..
+// whole width. Distances are rounded, then compared exactly, so that the cuts of m segments are among those of 2 m, 3 m ..
 % else:
 // Segment k of a region of n points begins with the column of point floor(k n / segments).
 % endif

@@ -7,8 +7,8 @@
 //   summary   [ first vertex of region 0, lower side | .. | upper side .. | segments not empty before it | .. | flag ]
 //             regions + 1 of each, in the beginning of the same memory: vertices start at number `head`
 //
-// A work-item to a segment and side; long runs of corners are copied by all of the group. Vertices from number `room` on are
-// left out, and all of them where flag is set: links may lead anywhere then. Reads links and corners, writes each vertex once.
+// A work-item to a segment and side; the whole group copies long runs of corners. Vertices from number `room` on are left
+// out, and all of them if flag is set, because links may then be invalid. Reads links and corners, writes each vertex once.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #define PUBLISHED ${int(published)}

@@ -2,14 +2,14 @@
 // arc_hulls: the upper and the lower hull of every segment, in global memory; a work-item to a segment and side.
 //
 //   candidates | segment 0      | segment 1 | ..            ascending x; see arc/arc_segments.h
-//   corners    [ c0 c1 c2       | c0 c1     | ..            Andrew's monotone chain, its stack where it ends up
+//   corners    [ c0 c1 c2       | c0 c1     | ..            Andrew's monotone chain, with its stack in place
 //   ranges     [ (first, last)  | ..                        indices in corners of the side
 //
 // group: the naive kernel as published. serial: a work-item processes a share of the segments${", with the sieve of hood/hood_strip.h" if sieve else ""}.
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
-// Reads every candidate once a side, and corners again as they are taken back.
+// Reads every candidate once for each side, and corners again when they are popped.
 // Source: Andrew, "Another efficient algorithm for convex hulls in two dimensions" (1979).
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
@@ -43,7 +43,7 @@ inline int item_in_order(global const real_t *points, uint first, uint count)
 }
 % endif
 
-// The corners of candidates from `first` on; returns which of `corners` they are: from .x up to before .y.
+// The corners of candidates from `first` on; returns their range in `corners`: from .x up to before .y.
 inline uint2 item_hull(global const real_t *points, uint first, uint count, uint side, global uint *corners)
 {
 % if sieve:

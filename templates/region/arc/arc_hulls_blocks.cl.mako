@@ -4,7 +4,7 @@
     lowest = "LONG_MIN" if real == "int" else "-INFINITY"
     run = min(items_per_thread, 8)
 %>\
-// arc_hulls_blocks: the few of every block of many candidates that may be corners, read once; a work-group to a block.
+// arc_hulls_blocks: the few candidates of every block that may be corners, in one pass; a work-group to a block.
 //
 //   candidates | block 0: tile | tile | ..      | block 1 ..         ascending x, lexicographic order where x are equal
 //   tile       | row: run | run | ..       | row: run ..             ${run} candidates to a run, a run to a work-item
@@ -12,9 +12,9 @@
 //              corner, for it is on or below the line from one point to another
 //   corners    [ c0 c1 c2 ..                    | c0 ..              see arc/arc_segments.h
 //
-// Of n candidates in no particular order about 2 ln n are records of each side. Of a run only the extremes are kept, in local
-// memory; few runs have records, and these are read again. arc_corners goes on with them: tests of orientation take so many
-// registers that too few groups would be at work to read at full speed.
+// Of n candidates in random order about 2 ln n are records of each side. Only the extremes of a run are kept, in local
+// memory; few runs have records, and these are read again. arc_corners continues with the records: orientation tests need
+// so many registers that occupancy would be too low to read at full speed.
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
@@ -38,10 +38,10 @@ typedef ${height}2 heights_t;              // above the x axis, below it
 #define HEIGHTS(y) (heights_t)((height_t)(y), -(height_t)(y))
 #include "arc/arc_beside.h"
 
-// What is wrong with a block's candidates.
+// Faults of a block's candidates.
 typedef struct {
     uint disorder;
-    real_t nonfinite;                      // NaN after an infinity or a NaN; x need no look, in order
+    real_t nonfinite;                      // NaN after an infinity or a NaN; x need no test if they are in order
 } fault_t;
 
 // The greatest heights of every run of a tile. Rows of runs, one run to a work-item, are read at full speed: neighbours
@@ -108,8 +108,8 @@ inline uint run_records(global const real_t *points, uint first, uint begin, uin
     return bits;
 }
 
-// Bits of those of a work-item's candidates, ROWS runs from `first` on, that are records of a side. `tops` are the heights
-// of its runs, the same as runs[INDEX(first_run + e)]: registers have no index that is found at run time.
+// Bits of a work-item's candidates, ROWS runs from `first` on, that are records of a side. `tops` are the heights of its
+// runs, the same as runs[INDEX(first_run + e)], because registers cannot be indexed at run time.
 inline ulong item_records(global const real_t *points, uint first, uint begin, uint end, uint side,
                           const heights_t *tops, local const heights_t *runs, uint first_run, heights_t before_both,
                           heights_t after_both)
@@ -117,7 +117,7 @@ inline ulong item_records(global const real_t *points, uint first, uint begin, u
 #define OF_SIDE(heights) (side ? (heights).x : (heights).y)
     const height_t after = OF_SIDE(after_both);
     height_t before = OF_SIDE(before_both), most = before;
-    uint some = 0;                                         // runs that have records
+    uint some = 0;                                         // runs with records
 #pragma unroll
     for (uint e = 0; e < ROWS; ++e) {
         some |= OF_SIDE(tops[e]) > most ? 1u << e : 0;

@@ -8,8 +8,8 @@
 //              corner, for it is on or below the line from one point to another
 //   corners    [ c0 c1 c2 ..                    | c0 ..              see arc/arc_segments.h
 //
-// Of n candidates in no particular order about 2 ln n are records of each side. Of a strip's heights only the extremes are
-// kept, and strips with records are read again.
+// Of n candidates in random order about 2 ln n are records of each side. Only the extremes of a strip's heights are kept,
+// and strips with records are read again.
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
@@ -77,8 +77,8 @@ inline uint strip_is_broken(global const real_t *points, uint first, uint count)
 }
 % endif
 
-// The chain goes on with the records of a tile, from `first` on: those of ends[s], the highest (lowest) of strip s, that are
-// beyond all before or all after. `side` is a constant where this is called.
+// Appends the records of a tile, from `first` on, to the chain: those of ends[s], the highest (lowest) of strip s, that are
+// beyond all before or all after. `side` is a constant in every call.
 inline void push_records(global const real_t *points, uint first, uint last, const real_t *ends, global uint *stack,
                          chain_t *chain, uint side)
 {
@@ -103,7 +103,7 @@ inline void push_records(global const real_t *points, uint first, uint last, con
             continue;
         real_t before = best;
         int none = s == 0;
-        uint falling = 0;                  // bits of what is beyond all after it
+        uint falling = 0;                  // bits of strips that are beyond all after them
         if (falls) {
             int alone = s + 1 == strips;
             real_t beyond = alone ? 0 : s == peak ? after[peak + 1] : after[s + 1];

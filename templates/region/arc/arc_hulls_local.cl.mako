@@ -10,7 +10,7 @@
 % if check:
 // flag is set if candidates are not in lexicographic order, or not finite.
 % endif
-// A tile with more candidates than fit has its hulls in global memory, and its tangents are left to arc_tangents: pending
+// For a tile with more candidates than fit, hulls are found in global memory, and arc_tangents finds its tangents: pending
 // is set. Reads every candidate once, for both sides${"" if shared else " of their own"}.
 // Source: the local-memory kernel of adaptive region construction, with Andrew's monotone chain (1979).
 #define REAL ${real}
@@ -68,7 +68,7 @@ void arc_hulls_local(global const real_t *lower, global const real_t *upper, con
     local real_t x[CAPACITY], y[CAPACITY];
     local ushort stack[CAPACITY], sizes[WG_SIZE], firsts[WG_SIZE];
     const uint lid = get_local_id(0), tile = get_group_id(0) * OWN, tile_end = min(tile + OWN, segments);
-    const uint halo = arc_halo(cuts, tile_end, segments);         // all between are empty: candidates are side by side
+    const uint halo = arc_halo(cuts, tile_end, segments);         // segments between are empty: candidates are contiguous
     const uint s = WG_SIZE > 1 && lid == OWN ? halo : min(tile + lid, segments);
     const uint begin = cuts[tile], all = cuts[min(halo + 1, segments)] - begin;
     const uint loaded = WG_SIZE > 1 && all <= CAPACITY ? all : 0;

@@ -4,7 +4,7 @@
 //   blocks   | segment 0: c0 c1 c2 .. | c0 c1 .. | .. | segment 1: ..       corners of ${"`fan`"} blocks to a segment, apart
 //   corners  [ segment 0: c0 c1 ..                    | c0 ..               see arc/arc_segments.h
 //
-// Gathers the corners, then a strip to a work-item and merges, as in arc/arc_group.h. Reads and writes every corner.
+// Gathers the corners, then merges hulls of strips as arc/arc_group.h does. Reads and writes every corner.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"

@@ -4,7 +4,7 @@
 //
 //   links    [ q p from to | ..                                       see arc/arc_segments.h
 //   offsets  [ lower side: of segment 0 | 1 | .. | upper side: .. | segments not empty before it .. | .. ]
-//            in their chunk: what chunks before have is to be added, see arc_offset
+//            in their chunk; arc_offset adds the sums of the chunks before
 //   sums     [ all of chunk 0 | of chunk 1 | .. ]
 //
 // Counts run on from side to side.

@@ -7,13 +7,13 @@
 //   staged     | lower and upper vertices of tile 0 .. | of tile 1 .. | ..    from twice where its candidates begin
 //   counts     [ lower vertices of tile 0 | of tile 1 .. | upper ones .. | segments that are not empty .. | doubt .. ]
 //
-// A segment begins with the column of its first nominal candidate. So it has the columns that end among these, which is
-// where a work-item to a segment looks for them: no more than LONGEST, however long columns are. It finds their hulls, the
-// tangents to the next ones, then what of them is in the outline. Nothing but vertices goes to global memory.
+// A segment begins with the column of its first nominal candidate. So it has the columns that end among its nominal
+// candidates, where its work-item finds them: at most LONGEST, for columns of any length. The work-item finds their hulls,
+// the tangents to the next segments, then their vertices in the outline. Only vertices are written to global memory.
 % if exact:
-// Takes the tiles about which there is doubt, a group to `span` tiles, for there are few; with ``all`` every tile.
+// Processes the tiles that are in doubt, a group to `span` tiles, since they are few; with ``all`` every tile.
 % else:
-// The filter of geometry/orient2d.h decides alone, and notes tiles in which it is in doubt, for another launch. H200, 16M
+// Only the filter of geometry/orient2d.h decides; tiles in which it is in doubt are marked for another launch. H200, 16M
 // points: 271 us instead of 318.
 % endif
 % if check:
@@ -30,7 +30,7 @@
 #include "arc/arc_cut.h"
 #include "arc/arc_crossing.h"
 #include "arc/arc_doubt.h"
-#define WG_SIZE ${max(wg_size, 4)}                   // the fewest that have segments of their own
+#define WG_SIZE ${max(wg_size, 4)}                   // at least 4, so that some have segments of their own
 #define ARC_SUM ulong
 #include "arc/arc_before.h"
 #include "arc/arc_tangent_short.h"
@@ -40,19 +40,20 @@
 #define SIDE (WG_SIZE * LONGEST)                   // corners of a side
 #define ROOM (WINDOW > 2 * SIDE ? WINDOW : 2 * SIDE)
 
-// Upper sides are turned over: all that follows is said for lower ones. Exact, and back again, for all numbers.
+// Upper sides are reflected: all functions below are for lower ones. The reflection and its inverse are exact.
 #define TURNED(side, p) (point_t)((p).x, (side) ? ${"~(p).y" if real == "int" else "-(p).y"} : (p).y)
 #define CHECK ${int(check)}
 #include "arc/arc_hulls_short.h"
 
-// What a group shares. Of each side and work-item: how many corners, what tangents touch, their other ends.
+// Shared data of a group. For each side and work-item: number of corners, corners that tangents touch, their other ends.
 typedef struct {
     local point_t *candidates, *hulls;
     local ushort *sizes, *touched_q, *touched_p, *touched_from, *touched_to, *stores, *reflexes;
     local ulong *values;
 } shared_t;
 
-// The tangents to the next segment that is not empty; p becomes the corners that they touch, the last ones without them.
+// The tangents to the next segment that is not empty; p becomes the corners that they touch, or the last corners if there
+// is no tangent.
 inline void item_tangents(const shared_t shared, uint lid, uint2 size, uint *p, int *doubt)
 {
     uint other = lid + 1;
@@ -97,7 +98,7 @@ inline uint3 group_vertices(const shared_t shared, uint lid, uint has, const uin
             outline[to + 1] = shared.hulls[p[side]];
         }
 % else:
-        if (reflex[side]) {                                        // side by side, for up to half of all vertices are
+        if (reflex[side]) {                                        // all work-items together, because up to half of all vertices are reflex
             shared.reflexes[(before >> 32 & 0xffff) + (side ? reflex[0] : 0)] = side * WG_SIZE + lid;
             shared.stores[side * WG_SIZE + lid] = to;
         }

@@ -1,5 +1,5 @@
 <%page args="real='float', variant='group', wg_size=256, items_per_thread=8"/>\
-// arc_place: the vertices that arc_outline_local staged, side by side; ${max(wg_size // items_per_thread, 1)} work-items to a tile.
+// arc_place: gathers the vertices that arc_outline_local staged; ${max(wg_size // items_per_thread, 1)} work-items to a tile.
 //
 //   staged    | lower and upper vertices of tile 0 .. | of tile 1 .. | ..     from twice where its candidates begin
 //   vertices  | lower vertices .. | upper vertices ..        |                (x, y)

@@ -4,10 +4,10 @@
 //   ranges  [ (first, last) | ..        hulls of the segments, see arc/arc_segments.h; empty segments are skipped
 //   links   [ q p from to | ..          of each segment and side: where tangents touch it, and their other ends
 //
-// With `own`, only what arc_hulls_local left: tangents of its tiles of `own` segments that have more candidates than `fit`
-// (0: of all); nothing if none are pending.
-// A segment's first corner counts as touched from the left where there is no tangent, its last one from the right.
-// Reads O(log p log q) corners a pair.
+// With `own`, only tangents that arc_hulls_local left: those of its tiles of `own` segments that have more candidates than
+// `fit` (0: of all tiles); none if none are pending.
+// Without a tangent, a segment's first corner counts as touched from the left, and its last one from the right.
+// Reads O(log p log q) corners for each pair.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"

@@ -4,8 +4,8 @@
 //   ranges  [ (first, last) | ..        hulls of the segments, see arc/arc_segments.h; empty segments are skipped
 //   links   [ q p from to | ..          of each segment and side: where tangents touch it, and their other ends
 //
-// As arc_tangents, for few pairs: a lone work-item makes a trip to global memory for each of its log p log q tests. Here
-// ${wg_size} corners of P are tried at once, so that most tangents take log q trips.
+// As arc_tangents, for few pairs: a single work-item waits for global memory in each of its log p log q tests. Here
+// ${wg_size} corners of P are tried at a time, so that most tangents take log q such waits.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
 #include "geometry/orient2d.h"
@@ -30,7 +30,7 @@ void arc_tangents_wide(global const real_t *lower, global const real_t *upper, c
 {
     local uint stops[WG_SIZE], first;
     const uint lid = get_local_id(0), i = get_group_id(0), side = i >= segments, s = side ? i - segments : i;
-    if (arc_is_empty(cuts, s))                               // so for all of the group, as below
+    if (arc_is_empty(cuts, s))                               // the same for the whole group, as below
         return;
     const uint region = s / of_region * of_region, next = arc_next(cuts, s, region + of_region);
     const hull_t hull = {side ? upper : lower, corners + (size_t)side * m};
@@ -70,7 +70,7 @@ void arc_tangents_wide(global const real_t *lower, global const real_t *upper, c
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint found = first;
-        barrier(CLK_LOCAL_MEM_FENCE);                        // all have read it
+        barrier(CLK_LOCAL_MEM_FENCE);                        // all reads precede the next write
         hi = min(lo + found * step, hi);
         lo = found ? lo + (found - 1) * step + 1 : lo;
     } while (step > 1);

@@ -1,5 +1,5 @@
 <%page args="variant='group', wg_size=64, items_per_thread=1"/>\
-// arc_tile_offsets: sums before each tile of what arc_outline_local counted, within chunks of ${wg_size} tiles; a group to a chunk.
+// arc_tile_offsets: exclusive sums of the counts of arc_outline_local, within chunks of ${wg_size} tiles; a group to a chunk.
 //
 //   counts   [ lower vertices of tile 0 | of tile 1 .. | upper ones .. | segments .. ]
 //   offsets  [ of the chunk's tiles before it .. ]       as counts

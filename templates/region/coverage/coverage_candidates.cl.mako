@@ -1,5 +1,5 @@
 <%page args="real='float', variant='group', wg_size=256, items_per_thread=1"/>\
-// coverage_candidates: the grid lines that matter, side by side, as points of the lower and of the upper chain.
+// coverage_candidates: gathers the grid lines beside covered columns, as candidates of the lower and of the upper chain.
 //
 //   spans    | line 0 | line 1 | (none) | line 3 | .. |        regions one after the other, an item a line
 //   starts   where a region's points begin

@@ -1,14 +1,14 @@
 <%page args="variant='group', wg_size=256, items_per_thread=1"/>\
-// coverage_columns: what the columns left and right of each vertical grid line cover, and which lines matter.
+// coverage_columns: the covered rows beside each vertical grid line, and the lines that have any.
 //
 //   columns    |  0  |  1  |  2  |  ..            a group takes a region (a level of a map) and merges its bands
 //   lines      0     1     2     3                line c lies between column c - 1 and column c
 //   spans      [ region 0: (top, bottom) of line 0, line 1 .. | region 1: .. ]    rows as grid lines, too
-//   ranks      how many lines before it, in its region, have a covered column beside them
+//   ranks      the number of lines before it, in its region, that have a covered column beside them
 //   counts     [ lines that have | .. | 0 ]
 //
-// Pixel corners lie on these lines only, and of those on one line the highest and the lowest decide everything. Reads
-// the extents twice (the second time from the cache), writes 12 bytes a line.
+// Pixel corners lie on these lines only, and of those on one line only the highest and the lowest can be vertices. Reads
+// the extents twice (the second time from the cache), writes 12 bytes for each line.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #include "group/scan.h"

@@ -1,8 +1,8 @@
 <%page args="value='float', threshold='float', levels=1, below=False, nodata=False, variant='group', wg_size=256, items_per_thread=1"/>\
-// coverage_edges: where the covered runs of every column begin (1), end (2) or both (3); 0 elsewhere.
+// coverage_edges: marks the cells where the covered runs of every column begin (1), end (2) or both (3); 0 elsewhere.
 //
-//   column   . # # # . # .          labels of one map and level after the other, in the raster's order, so that what
-//   label    0 1 0 2 0 3 0          an item writes lies beside what its neighbour writes
+//   column   . # # # . # .          labels of one map and level after the other, in the raster's order, so that
+//   label    0 1 0 2 0 3 0          neighbouring items write neighbouring bytes
 //
 // Reads every value three times (twice from the cache), writes a byte a value and level.
 #include "portable.h"
@@ -13,7 +13,7 @@
 #include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 
-// Rows `first_row` .. of each map; `start` is where the first of them is. Rows beside them are there, if the map has them.
+// Rows `first_row` .. of each map; the first of them begins at `start`. Neighbouring rows of the map are in memory, too.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void coverage_edges(global const VALUE *restrict raster, const ulong start, const uint maps, const uint first_row,
                     const uint rows, const uint all_rows, const uint columns, global const THRESHOLD *thresholds,

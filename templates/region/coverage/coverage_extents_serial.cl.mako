@@ -46,7 +46,7 @@ void coverage_extents(global const VALUE *restrict raster, const ulong start, co
         global const VALUE *const row = values + (ulong)r * columns;
         const int here = first_row + r;
 % for k in range(levels):
-        for (uint c = 0; c < columns; ++c) {   // a loop a level, for compilers that would not keep so many arrays apart
+        for (uint c = 0; c < columns; ++c) {   // one loop for each level: some compilers cannot tell so many arrays apart
             int first = first_${k}[c], last = last_${k}[c], top = NONE;
 % for i in range(items_per_thread):
             const int in_${i} = COVERED(row[c + ${i} * (ulong)columns], level_${k});

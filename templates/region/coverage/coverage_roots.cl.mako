@@ -4,7 +4,7 @@
 //   parents  | 0 0 1 3 3 .. |        a forest, parents before children
 //   roots    | 0 0 0 3 3 .. |        the same trees, one step high
 //
-// Reads a path, writes a number a run.
+// Reads a path and writes a number for each run.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 

@@ -8,7 +8,7 @@
 // A parent's number is never larger than its child's, and only roots are hooked, by compare-and-swap: no work-item waits, and
 // the root of a part is its first run in any order of work. All items read and write parents at once, so every access is
 // atomic (OpenCL 1.2 has no atomic load: "or" with 0 is one).
-// Reads a run and the log of its neighbours.
+// Reads each run and the logarithm of its neighbours.
 #include "portable.h"
 #include "coverage/touching.h"
 #define WG_SIZE ${wg_size}

@@ -3,8 +3,9 @@
 //
 //   runs   | share of item 0 | share of item 1 | ..     sorted by column and row; see coverage/touching.h
 //
-// coverage_unite joins runs of different shares. No other work-item reads or writes a share, so nothing is atomic. A parent's number is never larger than its child's.
-// Reads a run and the log of its neighbours. For devices with few work-items, as CPUs.
+// coverage_unite joins runs of different shares. No other work-item reads or writes a share, so nothing is atomic. A
+// parent's number is never larger than its child's.
+// Reads each run and the logarithm of its neighbours. For devices with few work-items, such as CPUs.
 #include "portable.h"
 #include "coverage/touching.h"
 #define WG_SIZE ${wg_size}

@@ -1,5 +1,5 @@
 <%page args="key_bits=32, key_float=0, radix_bits=8, variant='group', wg_size=256, items_per_thread=8"/>\
-// radix_count: how often each digit occurs in each group's share of the keys (first launch of a radix pass).
+// radix_count: the number of keys with each digit in each group's share (first launch of a radix pass).
 //
 //   keys    | share of group 0 | share of group 1 | .. |
 //   counts  [ digit 0: group 0, group 1 .. | digit 1: .. | .. ]       RADIX rows, one column a group
@@ -30,7 +30,7 @@ inline void count_digits(global const key_t *keys, uint begin, uint end, key_t f
     const uint copy = lid % COPIES;
     uint base = begin;
     for (; end - base >= WG_SIZE * ITEMS; base += WG_SIZE * ITEMS) {
-        key_t mine[ITEMS];                  // all loads are under way before the first is waited for
+        key_t mine[ITEMS];                  // all loads are issued before the first result is used
         for (uint k = 0; k < ITEMS; ++k)
             mine[k] = keys[base + k * WG_SIZE + lid];
         for (uint k = 0; k < ITEMS; ++k)

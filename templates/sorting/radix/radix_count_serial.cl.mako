@@ -1,6 +1,6 @@
 <%page args="key_bits=32, key_float=0, radix_bits=8, variant='serial', wg_size=1, items_per_thread=1"/>\
-// radix_count: how often each digit occurs in each group's share of the keys (first launch of a radix pass). The
-// version of CPUs.
+// radix_count: the number of keys with each digit in each group's share (first launch of a radix pass). The version of
+// CPUs.
 //
 //   keys    | share of group 0 | share of group 1 | .. |
 //   counts  [ digit 0: group 0, group 1 .. | digit 1: .. | .. ]       RADIX rows, one column a group

@@ -1,6 +1,6 @@
 <%page args="key_bits=32, key_float=0, load='keys', store='same', stored_bits=32, payload='', payload_bits=32, payload_out_bits=32, digit_match='local', radix_bits=8, variant='group', wg_size=256, items_per_thread=16"/>\
-// radix_scatter: every key, and its payload, to its index by one digit; equal digits stay in order (third launch of a
-// radix pass).
+// radix_scatter: moves every key and its payload to its index by one digit; equal digits keep their order (third launch of
+// a radix pass).
 //
 //   keys    | share of group 0: tile, tile .. | share of group 1 | .. |
 //   counts  [ digit 0: group 0, group 1 .. | digit 1: .. ]   as radix_spine leaves them
@@ -8,7 +8,7 @@
 //
 // A tile is ordered by digit in local memory first (keys/radix_tile.h), so that the writes of a digit are neighbours.
 //
-// load    keys: as they came; ordered: ordered keys stored by an earlier pass
+// load    keys: unchanged keys; ordered: ordered keys stored by an earlier pass
 // store   same: as loaded; ordered: the ordered key from bit `drop` on, in stored_bits; keys: of the ordered keys; none
 // payload '': none; index: the key's number; carry: moved with the key
 // Reads n keys and payloads, writes as many.
@@ -36,7 +36,7 @@
 #define CLGEOM_PAYLOAD_OUT_BITS ${payload_out_bits}
 #include "keys/radix_move.h"
 
-// next[d]: where the group's first key of digit d goes.
+// next[d]: the destination of the group's first key of digit d.
 inline void first_indices(local uint *next, local uint *cells, global const uint *counts, global const uint *totals,
                           uint lid)
 {

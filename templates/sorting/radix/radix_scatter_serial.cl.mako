@@ -1,6 +1,6 @@
 <%page args="key_bits=32, key_float=0, load='keys', store='same', stored_bits=32, payload='', payload_bits=32, payload_out_bits=32, radix_bits=8, variant='serial', wg_size=1, items_per_thread=1"/>\
-// radix_scatter: every key, and its payload, to its index by one digit; equal digits stay in order (third launch of a
-// radix pass). The version of CPUs: a work-item walks its share with the next index of each digit.
+// radix_scatter: moves every key and its payload to its index by one digit; equal digits keep their order (third launch of
+// a radix pass). The version of CPUs: a work-item goes through its share with the next index of each digit.
 //
 //   keys    | share of group 0 | share of group 1 | .. |
 //   counts  [ digit 0: group 0, group 1 .. | digit 1: .. ]   as radix_spine leaves them
@@ -23,7 +23,7 @@ typedef bits${payload_bits}_t payload_t;
 typedef bits${payload_out_bits}_t payload_out_t;
 % endif
 
-// Where the group's first key of each digit goes.
+// The destination of the group's first key of each digit.
 inline void first_indices(uint *next, global const uint *counts, global const uint *totals)
 {
     uint sum = 0;

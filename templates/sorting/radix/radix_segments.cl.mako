@@ -4,7 +4,7 @@
 //   keys     | segment 0 | segment 1 | .. |      segment s: offsets[s] .. offsets[s + 1), at most ${capacity} keys
 //   group g  takes segments g, g + groups, ..
 //
-// A stable merge sort of (ordered key, number in the segment); keys and payloads follow at the end, from global memory.
+// A stable merge sort of (ordered key, number in the segment); keys and payloads are moved at the end, from global memory.
 // Runs of 1, 2, 4 .. keys in local memory. A key's index in the merged run is its index in its own run plus the number
 // of keys of the other run that go before it, found by bisection: the left run's keys go before equal ones.
 //
@@ -23,7 +23,7 @@ typedef bits${payload_bits}_t payload_t;
 typedef bits${payload_out_bits}_t payload_out_t;
 % endif
 
-// Where `key`, at index i, goes when pairs of runs of `width` keys are merged.
+// The destination of `key`, at index i, when pairs of runs of `width` keys are merged.
 inline uint merged_index(local const key_t *ordered, uint count, uint width, key_t key, uint i)
 {
     const uint own = i / width * width, is_left = (i / width & 1u) == 0;
@@ -93,7 +93,7 @@ void radix_segments(global const key_t *keys,
             numbers[i] = (ushort)i;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint width = 1; width < count; width *= 2)      // as often for the whole group
+        for (uint width = 1; width < count; width *= 2)      // the same number of iterations for the whole group
             merge_runs(ordered, numbers, count, width, lid);
         for (uint i = lid; i < count; i += WG_SIZE) {
             const uint from = begin + numbers[i];

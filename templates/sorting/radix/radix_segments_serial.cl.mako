@@ -4,7 +4,7 @@
 //   keys     | segment 0 | segment 1 | .. |      segment s: offsets[s] .. offsets[s + 1), at most ${capacity} keys
 //   group g  takes segments g, g + groups, ..
 //
-// A stable sort of (ordered key, number in the segment) between two private arrays; keys and payloads follow at the
+// A stable sort of (ordered key, number in the segment) between two private arrays; keys and payloads are moved at the
 // end, from global memory.
 //   up to MERGED keys    insert_runs of 16 keys, then merge_runs of 16, 32 .. keys
 //   longer segments      count_digits of 8 bits, then move_digits, from the lowest; constant digits are skipped
@@ -69,7 +69,7 @@ inline void merge_runs(run_t from, uint count, uint width, run_t to)
     }
 }
 
-// How often each value of each digit occurs.
+// The number of keys with each value of each digit.
 inline void count_digits(global const key_t *keys, uint count, key_t flip, key_t significant, run_t all,
                          uint (*counts)[256])
 {
@@ -84,7 +84,7 @@ inline void count_digits(global const key_t *keys, uint count, key_t flip, key_t
     }
 }
 
-// Keys in the order of digit d, equal digits as they were. The counts of the digit become where it ends.
+// A stable sort of keys by digit d. The counts of its values are replaced by their end indices.
 inline void move_digits(run_t from, uint count, uint d, uint *next, run_t to)
 {
     for (uint k = 0, sum = 0; k < 256; ++k) {
@@ -138,7 +138,7 @@ void radix_segments(global const key_t *keys,
             uint counts[DIGITS][256];
             count_digits(keys + begin, count, flip, significant, now, counts);
             for (uint d = 0; d < DIGITS; ++d)
-                if (counts[d][DIGIT(now.keys[0], d)] != count) {   // else it is the same digit everywhere
+                if (counts[d][DIGIT(now.keys[0], d)] != count) {   // otherwise all keys have the same digit
                     move_digits(now, count, d, counts[d], other);
                     swap_sides(&now, &other);
                 }

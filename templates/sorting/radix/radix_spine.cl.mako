@@ -1,5 +1,5 @@
 <%page args="variant='group', wg_size=256, items_per_thread=1"/>\
-// radix_spine: where each group's keys of a digit begin among all keys of that digit (second launch of a radix pass).
+// radix_spine: the first index of each group's keys among all keys of a digit (second launch of a radix pass).
 //
 //   counts  [ digit 0: group 0, group 1 .. | digit 1: .. | .. ]    each row becomes its exclusive scan, in place
 //   totals  [ digit 0 | digit 1 | .. ]                             and its sum; radix_scatter scans these

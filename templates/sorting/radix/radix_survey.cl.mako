@@ -1,7 +1,7 @@
 <%page args="key_bits=32, key_float=0, variant='group', wg_size=256, items_per_thread=8"/>\
-// radix_survey: what is worth knowing of the keys before they are sorted, in one read.
+// radix_survey: facts about the keys that shorten the sort, in one pass.
 //
-//   keys    | share of group 0 | share of group 1 | .. |     each share begins with a look at the key before it
+//   keys    | share of group 0 | share of group 1 | .. |     each share is compared with the key before it
 //   found   [ varying, special, descents | ... ]             three words a group, see keys/survey.h
 //
 // Reads n keys.
@@ -24,9 +24,9 @@ void radix_survey(global const key_t *keys, const uint n, const uint share, cons
     const key_t first = key_digits(keys[0], flip);
     key_t varying = 0, special = 0, descents = 0;
     for (uint base = begin; base < end; base += WG_SIZE * ITEMS) {
-        key_t mine[ITEMS], earlier[ITEMS];     // all loads are under way before the first is waited for
+        key_t mine[ITEMS], earlier[ITEMS];     // all loads are issued before the first result is used
         for (uint k = 0; k < ITEMS; ++k) {
-            const uint i = min(base + k * WG_SIZE + lid, end - 1);      // the last key again changes nothing
+            const uint i = min(base + k * WG_SIZE + lid, end - 1);      // a repeated key has no effect
             mine[k] = keys[i];
             earlier[k] = keys[i ? i - 1 : 0];
         }

@@ -1,10 +1,10 @@
 <%page args="key_bits=32, key_float=0, variant='serial', wg_size=1, items_per_thread=1"/>\
-// radix_survey: what is worth knowing of the keys before they are sorted, in one read. The version of CPUs.
+// radix_survey: facts about the keys that shorten the sort, in one pass. The version of CPUs.
 //
-//   keys    | share of group 0 | share of group 1 | .. |     each share begins with a look at the key before it
+//   keys    | share of group 0 | share of group 1 | .. |     each share is compared with the key before it
 //   found   [ varying, special, descents | ... ]             three words a group, see keys/survey.h
 //
-// Reads n keys. The loop has no branch and becomes vector code.
+// Reads n keys. The loop has no branch and is vectorised.
 #include "portable.h"
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}

@@ -6,14 +6,14 @@
 //            h-subsequences
 //
 // stage "sort": a sorting network for all BLOCK rows. With rows <= BLOCK that is the whole pass.
-// stage "merge": where both halves of a block are in order, merges them unless they already follow each other, and
-// sets changed to `round` when it had to. Alternating offsets 0 and BLOCK / 2 until neither changes anything sort
-// h-subsequences of any length (the fallback for gaps that no bound is known for).
+// stage "merge": merges the ordered halves of a block, unless they are in order together, and sets changed to `round`
+// if it merged. Launches with offsets 0 and BLOCK / 2 in turn, until neither changes anything, sort h-subsequences of
+// any length (the fallback for gaps without a known bound).
 // Reads and writes every element once.
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define WG_SIZE ${wg_size}
 #define BLOCK ${block}
-#define LAST_CODE (~(code_t)0)   // stands in for rows beyond the end
+#define LAST_CODE (~(code_t)0)   // code of rows beyond the end
 #include "keys/shell_network.h"
 
 inline void load_block(global const code_t *codes, ulong n, ulong first, uint gap, code_t *k)

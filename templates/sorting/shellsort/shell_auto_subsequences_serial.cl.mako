@@ -4,13 +4,13 @@
 //   codes    | s0 s1 s2 .. | s0 s1 s2 .. | ..      rows of `gap` elements; s is in h-subsequence s
 //   group    |   a share   |                       neighbouring h-subsequences, LANES of them at a time, by insertion
 //
-// Insertion is a full sort, however far elements have to go. Reads and writes every element once.
+// Insertion is a full sort, for moves of any length. Reads and writes every element once.
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define CODE_BITS ${code_bits}
 #include "keys/shell_lanes.h"
 
-// Insert four rows from `row` on into those above, h-subsequences first to last. The last vector ends with the last
-// one; what it shares with the vector before is in order by then.
+// Inserts four rows from `row` on into those above, h-subsequences first to last. The last vector ends with the last
+// h-subsequence; those that it shares with the vector before are already in order.
 inline void insert_four_rows(global code_t *codes, ulong row, uint gap, uint first, uint last)
 {
     const uint whole = last - first >= LANES ? last : first;

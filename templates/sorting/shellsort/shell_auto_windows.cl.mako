@@ -5,14 +5,15 @@
 //                            | halo |        core        | halo |    window w + 1
 //
 // No element moves further than `halo` rows, so sorting a window puts the right elements into its core (the proof is
-// in docs/explanation/shellsort.rst). Rows before the first are 0 and those beyond the end are all ones: they stay where they are.
+// in docs/explanation/shellsort.rst). Rows before the first are 0 and those beyond the end are all ones: they do not
+// move.
 //
 //   group    | s s+1 .. s+width-1 |  `width` (a power of two) neighbouring h-subsequences of gap `gap`; with gap 1 and
 //                                    width 1 a plain stretch
 //   local    | row 0 | row 1 | ..    at most TILE elements; then sorted at gaps GAPS[first_gap] * width and on
 //
 // Each gap: items sort blocks of BLOCK rows in registers, then merge neighbouring halves of blocks where they are out
-// of order, until a round finds nothing to do. Reads rows / core elements for each that it writes.
+// of order, until a round changes nothing. Reads rows / core elements for each that it writes.
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define LAST_CODE (~(code_t)0)
 constant uint GAPS[] = {${", ".join(map(str, gaps))}};
@@ -52,9 +53,9 @@ inline void sort_blocks(local code_t *codes, uint size, uint stride, uint blocks
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// Merge the ordered halves of the blocks from row `offset` on, where the lower one does not follow the upper. Returns
-// whether that was so anywhere. *round counts the rounds of the whole kernel, and changed[round % 2] is the last one
-// that changed something: with two of them, the next round writes another than the one that slower items still read.
+// Merges the ordered halves of the blocks from row `offset` on that are out of order together. Returns whether there
+// were any. *round counts the rounds of the whole kernel, and changed[round % 2] is the last round that changed
+// something. There are two entries, so that the next round does not overwrite the one that slower items still read.
 inline uint merge_blocks(local code_t *codes, uint size, uint stride, uint blocks, uint offset, uint *round,
                          local uint *changed, uint lid)
 {
@@ -79,8 +80,8 @@ inline void group_sort(local code_t *codes, uint size, uint stride, uint *round,
 {
     const uint blocks = (size + stride * BLOCK - 1) / (stride * BLOCK);
     sort_blocks(codes, size, stride, blocks, lid);
-    // Half blocks are in order from here on. A round that changes nothing has found every half in order with the
-    // next: the round before (or the sort above) left the pairs of the other offset so.
+    // Half blocks are in order from here on. After a round that changes nothing, every half is in order with the
+    // next one: the round before (or the sort above) ordered the pairs of the other offset.
     uint offset = BLOCK / 2;
     while (merge_blocks(codes, size, stride, blocks, offset, round, changed, lid))
         offset = BLOCK / 2 - offset;

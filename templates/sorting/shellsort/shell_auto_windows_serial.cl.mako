@@ -7,7 +7,8 @@
 //   windows  | w0[0] w1[0] .. w7[0] | w0[1] w1[1] .. w7[1] | ..      LANES windows side by side, `rows` rows of them
 //
 // No element moves further than `halo`, so sorting a window puts the right elements into its core (the proof is in
-// docs/explanation/shellsort.rst). Elements before the first are 0 and those beyond the end are all ones: they stay where they are.
+// docs/explanation/shellsort.rst). Elements before the first are 0 and those beyond the end are all ones: they do not
+// move.
 // Windows lie one in each lane, in memory that fits the cache: every gap from GAPS[first_gap] on then works on whole
 // vectors. Reads rows / core elements for each that it writes.
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
@@ -17,7 +18,7 @@ constant uint GAPS[] = {${", ".join(map(str, gaps))}};
 #define GAP_COUNT ${len(gaps)}
 #include "keys/shell_lanes.h"
 
-// Elements top - halo on into a lane of the windows.
+// Loads elements from top - halo on into a lane of the windows.
 inline void load_window(global const code_t *codes, uint n, ulong top, uint halo, uint rows, global code_t *lane)
 {
     if (top >= halo && top - halo + rows <= n) {

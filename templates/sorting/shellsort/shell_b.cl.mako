@@ -5,7 +5,7 @@
 //   items    [ chunk 0 | chunk 1 | .. | chunk items-1 ]      neighbouring elements of the h-subsequence
 //
 // No full sort: nothing passes from one chunk to the next, so a last phase of several chunks leaves several runs. A
-// work-item plays several items when there are more items than WG_SIZE; that changes no result.
+// work-item does the work of several items if there are more items than WG_SIZE; that changes no result.
 #define WG_SIZE ${wg_size}
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define COUNTING ${int(counting)}

@@ -6,7 +6,7 @@
 //                        swap, and pass again
 //
 // A work-group holds a whole h-subsequence, so all of a phase is one launch. Pairs go in two steps, because a chunk of
-// one element is both ends at once. The insertion carries the largest element along: fewest reads and writes.
+// one element is both ends at once. The insertion keeps the largest element in a register: fewest reads and writes.
 #define WG_SIZE ${wg_size}
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define COUNTING ${int(counting)}

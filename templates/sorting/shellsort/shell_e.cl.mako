@@ -5,8 +5,8 @@
 //   local    [ copy of the chunk ]                       insertion sort, written back
 //   ends     | smallest, largest | smallest, largest | ..   one pair a chunk, in global memory
 //
-// Neighbours exchange through `ends` alone: between passes shell_exchange swaps what is out of order there, and the
-// next pass (`again`) takes its two end elements from there. The host passes until nothing changes: a full sort.
+// Neighbours exchange elements through `ends` only: between passes shell_exchange swaps those out of order there, and the
+// next pass (`again`) takes its two end elements from there. The host launches passes until nothing changes: a full sort.
 #define WG_SIZE 1
 #define CAPACITY ${capacity}   // elements of a chunk at most
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;

@@ -1,12 +1,12 @@
 <%page args="code_bits=32, counting=False, capacity=64, variant='group', wg_size=64, items_per_thread=1"/>\
-// shell_f: "resident segments". A work-group keeps a segment of an h-subsequence in local memory until it is settled.
+// shell_f: "resident segments". A work-group keeps a segment of an h-subsequence in local memory until it is in order.
 //
 //   h-subseq.    [ segment 0            | segment 1            | .. ]   as many rows as local memory holds
 //   local        [ chunk | chunk | ..   ]                               the passes of shell_d, all in local memory
 //   ends         | smallest, largest    | smallest, largest    | ..     one pair a segment, in global memory
 //
-// Only the ends of segments go through global memory, as in shell_e. An h-subsequence that fits is one segment: its
-// phase is one launch that reads and writes every key once. A full sort.
+// Only the ends of segments are exchanged through global memory, as in shell_e. An h-subsequence that fits is one segment:
+// its phase is one launch that reads and writes every key once. A full sort.
 #define WG_SIZE ${wg_size}
 #define CAPACITY ${capacity}   // elements of a segment at most
 typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
@@ -23,7 +23,7 @@ void shell_f(global code_t *codes, const uint n, const uint gap, const uint item
     const ulong group = get_group_id(0);
     const uint subsequence = group / segments, segment = group % segments;
     const uint rows = subsequence_rows(n, gap, subsequence), parts = min(segments, rows);
-    // A segment more than a short h-subsequence has rows is empty; its group passes once over nothing.
+    // A segment beyond the rows of a short h-subsequence is empty; its group makes one pass without effect.
     const uint begin = segment < parts ? chunk_begin(rows, parts, segment) : 0;
     const uint size = segment < parts ? chunk_begin(rows, parts, segment + 1) - begin : 0;
     const uint chunks = min(items, size);

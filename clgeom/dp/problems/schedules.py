@@ -1,0 +1,212 @@
+"""Decisions over time: production for a stock, jobs with deadlines, bets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import maximum, minimum, where, which_max
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.allocation import Allocation, follow_choices
+from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.tables import fill
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
+
+INF = float("inf")
+
+
+def _inventory(M, i, j, demand, setup, unit, holding, capacity, n, m):
+    def make(x):
+        left = j + x - demand[i]
+        return M[i + 1, left] + (where(x > 0, setup, 0.0) + unit * x + holding * left)
+
+    last, lo = i == n - 1, maximum(demand[i] - j, 0)
+    hi = minimum(capacity, m - 1 + demand[i] - j) + 1  # so that what is left fits the warehouse
+    value, made = least(lo, hi, make)
+    return where(last, where(j == 0, 0.0, INF), value), where(last, -1, made)
+
+
+#: Row i: months from i on, none in the last; column j: the stock. Choice: how much to make in month i.
+INVENTORY = Equation(
+    _inventory,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="inventory",
+    parameters={"demand": "int32[]", "setup": "float64", "unit": "float64", "holding": "float64", "capacity": "int32"},
+)
+
+
+def inventory(
+    demands: ArrayLike,
+    *,
+    setup: FloatLike,
+    unit: FloatLike,
+    holding: FloatLike,
+    capacity: IntLike,
+    warehouse: IntLike,
+    device: DeviceLike = None,
+) -> Allocation:
+    """Choose the production of each month at the least cost; the warehouse is empty at the beginning and at the end.
+
+    Parameters
+    ----------
+    demands : array_like of whole numbers, shape (months,)
+    setup, unit, holding : float
+        The cost of making anything in a month, of each piece made, and of each piece kept for a month.
+    capacity, warehouse : int
+        The most pieces to make in a month, and to keep.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: what to make in each month.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import inventory
+    >>> inventory([1, 3, 2, 4], setup=3, unit=1, holding=0.5, capacity=5, warehouse=4)
+    Allocation(value=20.0)
+    """
+    caller = "inventory"
+    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
+    costs = {
+        name: float(arguments.numbers([value], name, caller=caller)[0])
+        for name, value in (("setup", setup), ("unit", unit), ("holding", holding))
+    }
+    capacity = arguments.whole(capacity, "capacity", caller=caller, most=1 << 20)
+    warehouse = arguments.whole(warehouse, "warehouse", caller=caller, most=1 << 20)
+    if demands.max() > 1 << 20:
+        raise arguments.wrong(caller, "demands", f"at most {1 << 20:,}", demands.max())
+    given = {"demand": demands.astype(np.int32), "capacity": capacity, **costs}
+    table = fill(INVENTORY, (len(demands) + 1, warehouse + 1), **given, keep="decisions", device=device)
+    value = table.last[0]
+    return follow_choices(table, value, (0, 0), len(demands), lambda i, j, x: (i + 1, j + x - int(demands[i])))
+
+
+def _deadlines(M, i, j, p, d, n):
+    last = i == n - 1
+    leave, take = M[i + 1, j], M[i + 1, j + 1] + p[i]
+    value = where(last, 0.0, where(j < d[i], maximum(leave, take), leave))
+    return value, where(last, 0, where(j < d[i], which_max(leave, take), 0))
+
+
+#: Row i: jobs from i on, by deadline; column j: jobs taken before. Choice 1: job i is taken.
+DEADLINES = Equation(
+    _deadlines,
+    dtype="float64",
+    parameters={"p": "float64[]", "d": "int32[]"},
+    pattern="RDU",
+    decisions=2,
+    name="deadline_scheduling",
+)
+
+
+def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: DeviceLike = None) -> Allocation:
+    """Choose and order jobs of one unit of time each, by their deadlines, for the most profit.
+
+    Parameters
+    ----------
+    profits : array_like of float, shape (n,)
+        Not negative.
+    deadlines : array_like of whole numbers, shape (n,)
+        A job ends at this time at the latest; the first ends at 1.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the jobs in the order to do them.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import deadline_scheduling
+    >>> deadline_scheduling([10, 15, 20, 1, 5], [1, 2, 2, 3, 3])
+    Allocation(value=40.0)
+    """
+    caller = "deadline_scheduling"
+    profits = arguments.numbers(profits, "profits", caller=caller, least=0, empty=False).astype(float)
+    deadlines = arguments.whole_numbers(
+        deadlines, "deadlines", caller=caller, least=0, size=(len(profits), "as many numbers as 'profits'")
+    )
+    n = len(profits)
+    order = np.argsort(deadlines, kind="stable")
+    d = np.minimum(deadlines[order], n).astype(np.int32)
+    table = fill(DEADLINES, (n + 1, n + 2), p=profits[order], d=d, keep="decisions", device=device)
+    found = follow_choices(table, table.last[0], (0, 0), n, lambda i, j, x: (i + 1, j + x))
+    return Allocation(found.value, order[found.choice.astype(bool)])
+
+
+def _las_vegas(M, i, j, p, n, m):
+    def bet(x):
+        return p * M[i + 1, minimum(j + x, m - 1)] + (1.0 - p) * M[i + 1, j - x]
+
+    last, (value, best) = i == n - 1, most(0, j + 1, bet)
+    return where(last, where(j == m - 1, 1.0, 0.0), value), where(last, -1, best)
+
+
+#: Row i: after i plays; column j: chips, the last column for the goal and more. Choice: the bet.
+LAS_VEGAS = Equation(
+    _las_vegas,
+    dtype="float64",
+    parameters={"p": "float64"},
+    pattern="RDU",
+    decisions="index",
+    name="las_vegas",
+)
+
+
+@dataclass(frozen=True)
+class Bets:
+    """The result of `las_vegas`.
+
+    Attributes
+    ----------
+    probability : float
+        Of reaching the goal with the best bets.
+    bets : ndarray of int64, shape (plays, goal + 1)
+        The best bet in each play for each number of chips; 0 from the goal on. Ties go to the lowest bet.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> bets = problems.las_vegas(0.5, 2, chips=1, goal=3)
+    >>> bets.probability, bets.bets.shape
+    (0.25, (2, 4))
+    """
+
+    probability: float
+    bets: NDArray[np.int64] = field(repr=False)
+
+
+def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, device: DeviceLike = None) -> Bets:
+    """Find the bets with the best chance of having at least `goal` chips after the plays.
+
+    Parameters
+    ----------
+    p : float
+        The chance to win a play, which doubles the bet; else it is lost.
+    plays, chips, goal : int
+        `goal` is at least 1.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Bets
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import las_vegas
+    >>> round(las_vegas(2 / 3, 3, chips=3, goal=5).probability, 12)  # 20/27
+    0.740740740741
+    """
+    caller = "las_vegas"
+    p = arguments.fraction(p, "p", caller=caller)
+    plays = arguments.whole(plays, "plays", caller=caller, most=1 << 20)
+    goal = arguments.whole(goal, "goal", caller=caller, least=1, most=1 << 20)
+    chips = min(arguments.whole(chips, "chips", caller=caller), goal)
+    table = fill(LAS_VEGAS, (plays + 1, goal + 1), p=p, keep="decisions", device=device)
+    return Bets(float(table.last[chips]), table.decisions.numpy()[:plays].astype(np.int64))
