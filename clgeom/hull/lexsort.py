@@ -10,7 +10,8 @@ from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.passes import digit_windows, means_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 
 #: Fewest points for which a survey of the varying bits of the keys pays before sorting.

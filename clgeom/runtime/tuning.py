@@ -218,7 +218,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy(
             "group", wg_size=256, items_per_thread=16, groups_per_unit=16
-        ),  # items of 4 bytes, see radix_passes.py
+        ),  # items of 4 bytes, see sorting/radix/moves.py
     },
     "sorting/radix/radix_digits": {"any": Policy("group", wg_size=512, items_per_thread=8, groups_per_unit=8)},
     # H200, 1e8 uint32 keys, ms of a pass: 24 items 0.45, 32 0.42, 40 0.44; 384 work-items with 28 0.44

@@ -16,7 +16,8 @@ from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import override, select
 from clgeom.sorting.keys import KeyOrder
-from clgeom.sorting.radix.passes import digit_windows, radix_plan
+from clgeom.sorting.radix.moves import digit_windows
+from clgeom.sorting.radix.passes import radix_plan
 
 # Errors -----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ from clgeom.runtime.launch import allocate, as_array, fill, in_place, read, run,
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.sorting.radix.passes import digit_windows, means_of, radix_plan
+from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.passes import radix_plan
 
 HULLS, EMIT, SIZES = "hull/batch/batch_hulls", "hull/batch/batch_emit", "hull/batch/batch_sizes"
 CUT, PIECES_OF, CROWDED = "hull/batch/batch_cut", "hull/batch/batch_pieces", "hull/batch/batch_crowded"

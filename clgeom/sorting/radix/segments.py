@@ -15,7 +15,8 @@ import numpy as np
 from clgeom.primitives.gather import pick_plan
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
-from clgeom.sorting.radix.passes import digit_windows, payload_parameters, radix_plan, shares
+from clgeom.sorting.radix.moves import digit_windows, payload_parameters, shares
+from clgeom.sorting.radix.passes import radix_plan
 
 #: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
 #: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.

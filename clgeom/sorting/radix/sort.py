@@ -25,7 +25,9 @@ from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDAr
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.passes import digit_windows, means_of, radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.chained import count_plan, survey_groups
+from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
 #: From so many keys on, a survey of the keys, which the host waits for, costs less than passes that change nothing.
@@ -292,21 +294,47 @@ def _run(call, moved, buffers):
         )
         return run(session, plan, **buffers)
     means = means_of(session)
-    if segments is None and means.scan == "chain" and n < SURVEYED_FROM:
-        return run(session, _whole_plan(device, keys, n, order, call.significant, means, tuple(moved.items())), **buffers)
+    if segments is None and means.scan == "chain":
+        return _run_chained(call, keys, means, moved, buffers)
     plan, found = survey_plan(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
     windows = digit_windows(varying)
     if segments is None:
-        plan = _keys_plan(device, keys, n, order, windows if descents else (), special, means, moved)
+        plan = _keys_plan(device, keys, n, order, windows if descents else (), special, means, None, moved)
     else:
         plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
     return run(session, plan, **buffers)
 
 
-def _keys_plan(device, keys, n, order, windows, special, means, moved):
+def _run_chained(call, keys, means, moved, buffers):
+    """Run all launches of a call by chained scans. Digits of many keys are counted first, and constant ones left out.
+
+    To wait for the counts takes longer than to sort few keys by digits that are constant.
+    """
+    session, device, n, order = call.session, call.session.profile, call.n, call.order
+    make = _keys_plan if overridden() else _remembered_plan
+    windows, special, counted = digit_windows(int(call.significant)), True, None
+    if n >= SURVEYED_FROM and call.key_bits is None:
+        groups, _ = survey_groups(device, n, order)
+        found = Scratch("radix_survey", np.uint64, 3 * groups)
+        widest_bits = max(order.bits, 8 * (call.payload_type.itemsize if call.payload_type else 0))
+        made = count_plan(device, keys, n, order, windows, widest_bits, found=found)
+        if made is not None:
+            plan, counted = made
+            result = run(session, plan, **buffers)
+            varying, special, descents = surveyed(result, found)
+            buffers[counted.chain.name] = result[counted.chain]
+            windows = tuple(w for w in windows if varying >> w[0] & (1 << w[1]) - 1) if descents else ()
+            fewer = digit_windows(varying)
+            if len(fewer) < len(windows):  # other digits, not counted yet
+                windows, counted = fewer, None
+    return run(session, make(device, keys, n, order, windows, special, means, counted, tuple(moved.items())), **buffers)
+
+
+def _keys_plan(device, keys, n, order, windows, special, means, counted, moved):
     """Plan that sorts all keys by these digits."""
+    moved = dict(moved)
     plan, _, _ = radix_plan(
         device,
         keys,
@@ -316,23 +344,14 @@ def _keys_plan(device, keys, n, order, windows, special, means, moved):
         windows=windows,
         special=special,
         means=means,
+        counted=counted,
         keep_keys=moved["keys_out"] is not None,
         **moved,
     )
     return plan
 
 
-def _whole_plan(device, keys, n, order, significant, means, moved):
-    """Plan that sorts all keys by all digits, without a survey; made once for each size."""
-    make = _keys_plan_of if overridden() else _remembered_plan
-    return make(device, keys, n, order, int(significant), means, moved)
-
-
-def _keys_plan_of(device, keys, n, order, significant, means, moved):
-    return _keys_plan(device, keys, n, order, digit_windows(significant), True, means, dict(moved))
-
-
-_remembered_plan = functools.lru_cache(maxsize=256)(_keys_plan_of)
+_remembered_plan = functools.lru_cache(maxsize=256)(_keys_plan)
 
 
 # In chunks --------------------------------------------------------------------------------------------------------
