@@ -104,13 +104,11 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
         _draw(merge_scenes(cloud, found.stages, found.merges, side=side), output, title, HULL_WORDS)
     else:
         _write_json(output, _hood_as_data(found, cloud))
+    corners, stages = counted(len(found), "corner", "corners"), counted(len(found.merges), "stage", "stages")
     terminal.print_facts(
         ("points", f"{len(cloud):,} ({cloud.dtype})"),
         ("device", terminal.device_words(session)),
-        (
-            "hood",
-            f"{counted(len(found), 'corner', 'corners')}, {side}, {counted(len(found.merges), 'stage', 'stages')}",
-        ),
+        ("hood", f"{corners}, {side}, {stages}"),
         ("wrote", output),
     )
 

@@ -60,7 +60,8 @@ def read_fasta(path) -> list[Record]:
         elif line.startswith(b";") or not line.strip():
             continue
         elif description is None:
-            raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.")
+            fastq = " It looks like FASTQ, which is not read: convert it to FASTA." if line.startswith(b"@") else ""
+            raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.{fastq}")
         else:
             letters = b"".join(line.split())
             wrong = next((chr(c) for c in letters if not (65 <= (c & 0xDF) <= 90 or c in b"-.*")), None)

@@ -85,10 +85,8 @@ class _Trace:
         return self.scene("Start", count_of(n, "point"), words)
 
     def ending(self, hood, stages):
-        words = (
-            f"After {count_of(stages, 'stage')} one hood is left: {len(hood):,} of {count_of(len(self.points), 'point')} "
-            f"{'is its corner' if len(hood) == 1 else 'are its corners'}."
-        )
+        all_points, few = count_of(len(self.points), "point"), "is its corner" if len(hood) == 1 else "are its corners"
+        words = f"After {count_of(stages, 'stage')} one hood is left: {len(hood):,} of {all_points} {few}."
         corners = self.points[hood]
         scene = self.scene("End", f"The {self.side} hood", words).lines([corners], MERGED).dots(corners, MERGED_CORNER)
         return scene
