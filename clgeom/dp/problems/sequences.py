@@ -130,8 +130,8 @@ class Edits:
         Examples
         --------
         >>> from clgeom.dp.problems import edit_distance
-        >>> edit_distance("GATTACA", "GCATGCA").aligned("GATTACA", "GCATGCA")
-        ('G-ATTACA', 'GCAT-GCA')
+        >>> edit_distance("ACGTTCA", "ACTTCAG").aligned("ACGTTCA", "ACTTCAG")
+        ('ACGTTCA-', 'AC-TTCAG')
         """
         if self.operations is None:
             raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
