@@ -113,13 +113,18 @@ def draw_points(ax, points, low, high):
     ax.imshow(np.ma.masked_equal(counts, 0), cmap=shades, norm=norm, zorder=1, **place)
 
 
+def plain(text) -> str:
+    """Text of a file as Matplotlib shows it letter by letter: two "$" would begin and end a formula."""
+    return str(text).replace("$", r"\$")
+
+
 def axis_names(columns) -> tuple[str, str]:
     """Return the names of the axes for columns of these names, with degrees for longitude and latitude."""
     from clgeom.io.lonlat import named_lonlat
 
     if columns is None:
         return "x", "y"
-    names = tuple(f"{name}".strip() or letter for name, letter in zip(columns, "xy"))
+    names = tuple(plain(f"{name}".strip()) or letter for name, letter in zip(columns, "xy"))
     return tuple(f"{name} (degrees)" for name in names) if named_lonlat(*columns) else names
 
 

@@ -122,6 +122,18 @@ def save_hull_plot(corners, path, **options) -> None:
     save(figure, path)
 
 
+def save_hulls_plot(rings, path, **options) -> None:
+    """Draw many hulls into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
+
+    The parameters of `plot_hulls`.
+    """
+    check_output(path, FORMATS)
+    corners = drawable(np.concatenate([np.empty((0, 2)), *rings]))
+    figure = new_figure(figure_size(corners))
+    plot_hulls(rings, figure.add_subplot(), **options)
+    save(figure, path)
+
+
 def _label(ax, corners, labels, low, high):
     """Draw a text at each vertex, outside the hull; texts at the sides are spread so that they do not overlap."""
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, np.finfo(float).tiny)

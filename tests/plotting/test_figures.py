@@ -109,6 +109,8 @@ def test_names_of_axes():
     assert figures.axis_names(None) == ("x", "y")
     assert figures.axis_names(("lon", "lat")) == ("lon (degrees)", "lat (degrees)")
     assert figures.axis_names(("easting", "northing")) == ("easting", "northing")
+    ax = hulls.plot_hull(SQUARE, axes=figures.axis_names(("a$b_$", "US$")))
+    ax.figure.draw_without_rendering()  # a formula of "b_" is malformed
     made = raster()[1]
     assert axes_of(made.grid) == ("column", "row")
     assert axes_of(raster((20, 0, 0, 0, -20, 0))[1].grid) == ("x", "y")
