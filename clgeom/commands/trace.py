@@ -197,7 +197,7 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
         ("keys", f"{len(numbers):,} ({numbers.dtype})"),
         ("device", terminal.device_words(session)),
         ("passes", f"{len(passes)}, gaps {' '.join(map(str, result.gaps))}"),
-        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole columns"),
+        ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
         ("wrote", output),
     )
 
