@@ -27,7 +27,8 @@ OUTPUT_HELP = (
 def lcs(first, second, edit, only, names, output, device, as_json):
     """Longest common subsequence of the sequences in two FASTA files.
 
-    Case does not matter. The first sequence of each file is taken unless --record names others.
+    Case does not matter. The first sequence of each file is taken unless --record names others. Files may be compressed
+    by gzip; - reads standard input.
     """
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
