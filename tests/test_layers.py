@@ -28,6 +28,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 LAZY_REACH = {
     ("exchange", "io"),
     ("hull.result", "plotting"),
+    ("hull.batch.result", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
 }

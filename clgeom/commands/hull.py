@@ -25,7 +25,7 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
     type=click.Path(),
     help="Write the hull: .geojson, .gpkg, .fgb, .shp, .parquet, .csv, .wkt, .npy or .npz.",
 )
-@click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
+@click.option("--plot", "picture", metavar="PNG", help="Draw points and hulls: .png, .svg or .pdf.")
 @click.option("--trace", metavar="GIF", help="Draw how sorted blocks of points merge into the hull: .gif or .png.")
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
 @with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
@@ -54,8 +54,8 @@ def hull(files, columns, by, array, layer, crs, output, picture, trace, collinea
     from clgeom.io.hulls import HULL_FORMATS
     from clgeom.io.vector import MAPS, check_features_output, is_map
 
-    if by is not None and (picture or trace):
-        raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
+    if by is not None and trace:
+        raise click.UsageError("--trace draws a single hull, and --by makes many.")
     formats = [*(HULL_FORMATS if by is None else HULLS_FORMATS), *MAPS]
     _check_outputs(files, (output, formats), picture, trace)
     if output is not None and is_map(output):
@@ -70,7 +70,7 @@ def hull(files, columns, by, array, layer, crs, output, picture, trace, collinea
     if by is None:
         _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options)
     else:
-        _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, options)
+        _hulls_by(files, cloud, counts, reading, crs, output, picture, device, as_json, options)
 
 
 def _read(files, as_json, **what):
@@ -155,7 +155,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         terminal.print_phases(found.phases)
 
 
-def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, options):
+def _hulls_by(files, cloud, counts, reading, crs, output, picture, device, as_json, options):
     """Compute, write and print a hull for each group of points."""
     from clgeom import convex_hulls_by_label
     from clgeom.commands.scaling import named_batch, scaled_batch
@@ -168,6 +168,13 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
     with saying_where(files, counts):
         batch, work = terminal.worked(convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options)
     batch = scaled_batch(batch, cloud)
+    if picture:  # first, because it may be refused
+        from clgeom.plotting.figures import axis_names, plain
+        from clgeom.plotting.hulls import save_hulls_plot
+
+        title = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
+        rings = [hull.points for hull in batch]
+        save_hulls_plot(rings, picture, points=cloud.coordinates, title=title, axes=axis_names(cloud.names))
     if output and is_map(output):
         named_batch(batch, groups).to_file(output, crs=crs)
     elif output:
@@ -186,7 +193,7 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
         ("device", terminal.device_words(session)),
         ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
         ("time", work.words(**{"reading the file": reading})),
-        *((("wrote", output),) if output else ()),
+        *(("wrote", name) for name in (output, picture) if name),
     )
     if options["profile"]:
         terminal.print_phases(batch.phases)

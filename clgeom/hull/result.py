@@ -157,11 +157,20 @@ class Hull(Exchange):
         vertices = to_array(self.session, self.vertices.astype(np.uint32))
         return vertices, to_array(self.session, self.points)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the hull with Matplotlib. Returns the axes."""
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the hull with Matplotlib. Returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            points : the points of the hull, to be drawn, too; labels : a text for each vertex; title : str;
+            axes : the names of both axes.
+        """
         from clgeom.plotting.hulls import plot_hull
 
-        return plot_hull(self.points, ax=ax, count=self.n, filled=self.dimension == 2)
+        return plot_hull(self.points, ax=ax, **{"count": self.n, "filled": self.dimension == 2, **options})
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:

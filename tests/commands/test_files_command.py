@@ -192,6 +192,8 @@ def test_standard_input(here):
     assert "malformed in line 2" in refused("hull", "-", input=b"x,y\n0,b\n")
     assert "value      7" in done("dp", "knapsack", "-", "--capacity", "2", input=b"value,weight\n3,1\n4,1\n9,3\n")
     assert "1 .. 3" in done("sort", "-", input=b"3\n1\n2\n")
+    assert "length     3" in done("dp", "lcs", "-", "-", "--record", "1", "2", input=b">a\nACGT\n>b\nAGT\n")
+    assert "'-' is no FASTA file: line 1" in refused("dp", "lcs", "-", "-", input=b"ACGT\n")
 
 
 @pytest.mark.parametrize(

@@ -370,8 +370,8 @@ def test_terrain():
         "valley.png",
         *(("-o", "valley.geojson") if importlib.util.find_spec("pyproj") else ()),
     )
-    text = done("valley.npz", "--level", 300, "--direction", "<=", "--unit", "m", "--least", 1e-5, *files)
-    assert "<= 300 m" in text
+    text = done("valley.npz", "--level", 300, "--direction", "<=", "--unit", "$m_$", "--least", 1e-5, *files)
+    assert "<= 300 $m_$" in text
 
 
 def test_munich(monkeypatch):

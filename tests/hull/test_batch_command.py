@@ -75,11 +75,21 @@ def test_hull_by_column_of_numpy_files(cities):
         assert [hull["group"] for hull in shown["hulls"]] == groups
 
 
+def test_hull_by_draws_all_hulls(cities):
+    matplotlib = pytest.importorskip("matplotlib")
+    (cities / "dollar.csv").write_text("x$1,y_$,a$b_$\n0,0,k\n1,0,k\n0,1,k\n4,4,l\n")
+    for file, by, columns in (("cities.csv", "zone", ()), ("dollar.csv", "a$b_$", ("--columns", "x$1,y_$"))):
+        result = run(file, "--by", by, "--plot", "out.png", *columns)
+        assert result.exit_code == 0 and "wrote      out.png" in result.stdout, result.output
+        assert matplotlib.image.imread(cities / "out.png").shape[1] > 500
+    refused(cities, "cities.csv", "--by", "zone", "--plot", "out.bmp")
+
+
 def test_hull_by_refuses(cities):
     assert "has no column 'nation'. It has: name, lon" in refused(cities, "cities.csv", "--by", "nation")
     assert "must end in one of .csv, .fgb, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.wkt")
     assert "is the input file" in refused(cities, "cities.csv", "--by", "zone", "-o", "cities.csv")
-    assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--plot", "out.png")
+    assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--trace", "out.gif")
     (cities / "gap.csv").write_text("x,y,g\n0,0,a\n1,1,\n")
     message = refused(cities, "gap.csv", "--by", "g", "-o", "out.geojson")
     assert "malformed in line 3: the group in 'g' is missing" in message

@@ -24,6 +24,8 @@ def plot_of(name, ax=None):
     """Axes with a figure of this kind."""
     if name == "hull":
         return hulls.plot_hull(SQUARE, ax, count=9, points=SQUARE)
+    if name == "hulls":
+        return hulls.plot_hulls([SQUARE, SQUARE[:2] + 5, SQUARE[:1] - 5], ax, points=SQUARE)
     if name == "region":
         return regions.plot_region([SQUARE], ax, count=9)
     if name == "hoods":
@@ -32,7 +34,7 @@ def plot_of(name, ax=None):
     return coverage.plot_coverage(outlines(made), ax, values=values if name == "raster" else None)
 
 
-KINDS = ("hull", "region", "hoods", "coverage", "raster")
+KINDS = ("hull", "hulls", "region", "hoods", "coverage", "raster")
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -107,6 +109,8 @@ def test_names_of_axes():
     assert figures.axis_names(None) == ("x", "y")
     assert figures.axis_names(("lon", "lat")) == ("lon (degrees)", "lat (degrees)")
     assert figures.axis_names(("easting", "northing")) == ("easting", "northing")
+    ax = hulls.plot_hull(SQUARE, axes=figures.axis_names(("a$b_$", "US$")))
+    ax.figure.draw_without_rendering()  # a formula of "b_" is malformed
     made = raster()[1]
     assert axes_of(made.grid) == ("column", "row")
     assert axes_of(raster((20, 0, 0, 0, -20, 0))[1].grid) == ("x", "y")
@@ -117,6 +121,32 @@ def test_names_of_axes():
     assert there.plot().get_xlabel() == "longitude (degrees)"
     feet = raster((20, 0, 0, 0, -20, 0), "EPSG:2264")[1]
     assert axes_of(feet.grid) == ("easting (US survey foot)", "northing (US survey foot)")
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("count", (9, figures.MANY + 9))
+def test_slender_shapes_fill_the_picture(count):
+    points = np.random.default_rng(1).random((count, 2)) * (1, 1e7)
+    ax = clgeom.convex_hull(points).plot(points=points, title="tall")
+    assert ax.get_aspect() == "auto" and ax.get_title(loc="left") == "tall"
+    width, height = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
+    assert width < 1.3 and 0.5e7 < height < 1.3e7
+    if ax.images:  # a density
+        assert min(ax.images[0].get_array().shape) > 600
+    assert plot_of("hull").get_aspect() == 1
+    matplotlib.pyplot.close("all")
+
+
+def test_batch_draws_every_hull(session):
+    groups = [(0, 0), (2, 0), (0, 2), (5, 5), (6, 6), (9, 9)]
+    batch = clgeom.convex_hulls(np.array(groups, float), [0, 3, 5, 6, 6], device=session)
+    ax = batch.plot(points=groups)
+    areas, lines, spots = ax.collections[-3:]
+    assert [len(path.vertices) for path in areas.get_paths()] == [4]
+    assert lines.get_segments()[0].tolist() == [[5, 5], [6, 6]] and spots.get_offsets().tolist() == [[9, 9]]
+    assert ax.get_title(loc="left") == "4 convex hulls: 6 vertices"
+    nothing = clgeom.convex_hulls(np.empty((0, 2)), [0], device=session).plot()
+    assert nothing.get_title(loc="left") == "0 convex hulls: 0 vertices"
     matplotlib.pyplot.close("all")
 
 

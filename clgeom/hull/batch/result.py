@@ -162,6 +162,21 @@ class HullBatch(Exchange, Generic[ArrayT]):
     def __iter__(self) -> Iterator[Hull]:
         return (self[i] for i in range(len(self)))
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw all hulls with Matplotlib. Returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            points : points to be drawn, too; title : str; axes : the names of both axes.
+        """
+        from clgeom.plotting.hulls import plot_hulls
+
+        points, offsets = self._host.points, self._host.offsets.tolist()
+        return plot_hulls([points[begin:end] for begin, end in zip(offsets, offsets[1:])], ax=ax, **options)
+
     @property
     def __geo_interface__(self) -> dict[str, Any]:
         """GeoJSON-like FeatureCollection: a Feature for each hull, with its label, points, area and perimeter."""
