@@ -27,6 +27,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
 LAZY_REACH = {
     ("exchange", "io"),
+    ("hull.batch.result", "plotting"),
     ("hull.result", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),

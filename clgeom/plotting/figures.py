@@ -83,6 +83,8 @@ def frame(ax, corners, side):
     ax.set_xlim(low[0] - side * reach, high[0] + side * reach)
     ax.set_ylim(low[1] - 0.06 * reach, high[1] + 0.06 * reach)
     ax.set_aspect("equal")
+    if largest < 1e8 and reach > largest * 1e-9:  # such numbers are read best in full
+        ax.ticklabel_format(useOffset=False, style="plain")
     return low, high
 
 
@@ -105,14 +107,27 @@ def draw_points(ax, points, low, high):
     ax.imshow(np.ma.masked_equal(counts, 0), cmap=shades, norm=norm, zorder=1, **place)
 
 
-def axis_names(columns) -> tuple[str, str]:
-    """Return the names of the axes for columns of these names, with degrees for longitude and latitude."""
+def axis_names(columns, crs=None) -> tuple[str, str]:
+    """Return the names of the axes for columns of these names, with units for coordinates of a known system."""
+    from clgeom.geodesy import axes_of_crs
     from clgeom.io.lonlat import named_lonlat
+    from clgeom.runtime.interop.columns import KNOWN_PAIRS
 
-    if columns is None:
-        return "x", "y"
-    names = tuple(f"{name}".strip() or letter for name, letter in zip(columns, "xy"))
-    return tuple(f"{name} (degrees)" for name in names) if named_lonlat(*columns) else names
+    names = None if columns is None else tuple(f"{name}".strip() or letter for name, letter in zip(columns, "xy"))
+    if names is not None and named_lonlat(*columns):
+        x, y = (f"{name} (degrees)" for name in names)
+        return x, y
+    if crs is not None and (names is None or tuple(map(str.lower, names)) in KNOWN_PAIRS):
+        return axes_of_crs(crs)
+    return names or ("x", "y")
+
+
+def colour_bar(ax, image, label, shrink):
+    """Draw the scale of an image beside axes, in the style of their ticks."""
+    bar = ax.figure.colorbar(image, ax=ax, shrink=shrink)
+    bar.set_label(label, fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=INK, length=3)
+    bar.outline.set_visible(False)
 
 
 def legend_below(ax, handles=None, columns=4):

@@ -75,11 +75,36 @@ def test_hull_by_column_of_numpy_files(cities):
         assert [hull["group"] for hull in shown["hulls"]] == groups
 
 
+@pytest.mark.parametrize(
+    "by, noise, left", [("zone", "3", [20]), ("country", "Peru", ["Cote, x"]), ("zone", "-1", [3, 20])]
+)
+def test_noise_is_in_no_hull(cities, by, noise, left):
+    table = [
+        line.split(",") for line in (cities / "cities.csv").read_text().replace('"Cote, x"', "Cote").split("\n")[2:9]
+    ]
+    count = sum(row[3 if by == "country" else 4] == noise for row in table)
+    result = run("cities.csv", "--by", by, "--noise", noise, "-o", "out.geojson")
+    assert result.exit_code == 0 and f"left out   {count} point" in result.stdout
+    made = json.loads((cities / "out.geojson").read_text())
+    assert [feature["properties"][by] for feature in made["features"]] == left
+    assert sum(feature["properties"]["points"] for feature in made["features"]) == 7 - count
+    shown = json.loads(run("cities.csv", "--by", by, "--noise", noise, "--json").stdout)
+    assert [hull["group"] for hull in shown["hulls"]] == left and shown["left_out"] == count
+
+
+def test_hulls_of_groups_are_drawn(cities):
+    pytest.importorskip("matplotlib")
+    result = run("cities.csv", "--by", "country", "--plot", "out.png")
+    assert result.exit_code == 0 and "wrote      out.png" in result.stdout
+    assert (cities / "out.png").read_bytes()[:4] == b"\x89PNG"
+
+
 def test_hull_by_refuses(cities):
     assert "has no column 'nation'. It has: name, lon" in refused(cities, "cities.csv", "--by", "nation")
     assert "must end in one of .csv, .fgb, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.wkt")
     assert "is the input file" in refused(cities, "cities.csv", "--by", "zone", "-o", "cities.csv")
-    assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--plot", "out.png")
+    assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--trace", "out.gif")
+    assert "--noise names a group of --by" in refused(cities, "cities.csv", "--noise", "3")
     (cities / "gap.csv").write_text("x,y,g\n0,0,a\n1,1,\n")
     message = refused(cities, "gap.csv", "--by", "g", "-o", "out.geojson")
     assert "malformed in line 3: the group in 'g' is missing" in message

@@ -5,7 +5,7 @@ import pytest
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.plotting import coverage, figures, gaps, hoods, hulls, regions
+from clgeom.plotting import batches, coverage, figures, gaps, hoods, hulls, regions
 from clgeom.region.coverage.drawn import axes_of, image, outlines
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -24,6 +24,8 @@ def plot_of(name, ax=None):
     """Axes with a figure of this kind."""
     if name == "hull":
         return hulls.plot_hull(SQUARE, ax, count=9, points=SQUARE)
+    if name == "hulls":
+        return batches.plot_hulls(SQUARE, [0, 3, 4], ax, labels=["a", "b"], points=SQUARE)
     if name == "region":
         return regions.plot_region([SQUARE], ax, count=9)
     if name == "hoods":
@@ -32,7 +34,7 @@ def plot_of(name, ax=None):
     return coverage.plot_coverage(outlines(made), ax, values=values if name == "raster" else None)
 
 
-KINDS = ("hull", "region", "hoods", "coverage", "raster")
+KINDS = ("hull", "hulls", "region", "hoods", "coverage", "raster")
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -83,6 +85,30 @@ def test_legends_are_over_no_data(monkeypatch):
     assert {ax.get_xlabel() for ax in figure.axes[:6]} == {"column"} and figure.axes[6].get_ylabel() == "value (m)"
 
 
+def test_hulls_of_groups_are_told_apart(monkeypatch):
+    corners, offsets = np.vstack([SQUARE, SQUARE[:2] + 3, SQUARE[:1] + 9]), [0, 4, 6, 7]
+    figure = saved(
+        monkeypatch, batches, "save_hulls_plot", corners, offsets, "a.png", labels=["a", 2, "c"], points=SQUARE
+    )
+    (ax,) = figure.axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "2", "c"]
+    assert is_outside(ax.get_legend(), ax) and ax.get_title(loc="left") == "3 convex hulls"
+    edges = next(collection for collection in ax.collections if len(collection.get_paths()) == 3).get_edgecolors()
+    assert len(set(map(tuple, edges.tolist()))) == 3
+    batch = clgeom.convex_hulls(np.random.default_rng(1).random((400, 2)), np.arange(0, 401, 4))
+    ax = batch.plot(points=SQUARE)
+    assert ax.get_title(loc="left") == "100 convex hulls" and ax.get_legend() is None
+    matplotlib.pyplot.close("all")
+
+
+def test_coordinates_of_maps_are_written_in_full(monkeypatch):
+    at = np.array([691_000, 5_335_000])
+    figure = saved(monkeypatch, hulls, "save_hull_plot", SQUARE * 1000 + at, "a.png")
+    (ax,) = figure.axes
+    assert all(axis.get_offset_text().get_text() == "" for axis in (ax.xaxis, ax.yaxis))
+    assert "5335000" in [text.get_text() for text in ax.get_yticklabels()]
+
+
 def test_gaps_have_units(monkeypatch):
     figure = saved(monkeypatch, gaps, "save_gaps_plot", ["5", "1"], [1, 2], [1e-3, 2e-3], "a.png", title="T")
     above, below = figure.axes
@@ -107,10 +133,12 @@ def test_names_of_axes():
     assert figures.axis_names(None) == ("x", "y")
     assert figures.axis_names(("lon", "lat")) == ("lon (degrees)", "lat (degrees)")
     assert figures.axis_names(("easting", "northing")) == ("easting", "northing")
+    assert figures.axis_names(("X", "Z"), "EPSG:32632") == ("X", "Z")
     made = raster()[1]
     assert axes_of(made.grid) == ("column", "row")
     assert axes_of(raster((20, 0, 0, 0, -20, 0))[1].grid) == ("x", "y")
     pytest.importorskip("pyproj")
+    assert figures.axis_names(("X", "Y"), "EPSG:32632") == ("easting (m)", "northing (m)")
     assert axes_of(raster((20, 0, 0, 0, -20, 0), "EPSG:32632")[1].grid) == ("easting (m)", "northing (m)")
     there = raster((0.1, 0, 0, 0, -0.1, 0), "EPSG:4326")[1]
     assert axes_of(there.grid) == ("longitude (degrees)", "latitude (degrees)")

@@ -17,7 +17,7 @@ from clgeom.hull.result import Hull, _two_product
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
+from clgeom.runtime.arrays import as_device_points, as_device_values, as_given, is_device_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import as_array, new_array, run
@@ -183,6 +183,17 @@ class HullBatch(Exchange, Generic[ArrayT]):
                 "properties": more | measures | more,
                 "geometry": hull.__geo_interface__,
             }
+
+    def plot(self, ax: Any = None, *, points: Any = None) -> Any:
+        """Draw the hulls with Matplotlib, over their points if they are given, shape (n, 2). Returns the axes.
+
+        Up to ten labelled hulls have a colour each, and a legend of their labels.
+        """
+        from clgeom.plotting.batches import plot_hulls
+
+        host = self._host
+        points = None if points is None else _get(as_given(points, caller="plot"))
+        return plot_hulls(host.points, host.offsets, ax, points=points, labels=self.labels)
 
     def to_shapely(self) -> NDArray[np.object_]:
         """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
