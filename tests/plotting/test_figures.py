@@ -98,7 +98,18 @@ def test_hulls_of_groups_are_told_apart(monkeypatch):
     batch = clgeom.convex_hulls(np.random.default_rng(1).random((400, 2)), np.arange(0, 401, 4))
     ax = batch.plot(points=SQUARE)
     assert ax.get_title(loc="left") == "100 convex hulls" and ax.get_legend() is None
+    with pytest.raises(InvalidInput, match="shape"):
+        batch.plot(points=np.ones((6, 3)))
     matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("call", (clgeom.convex_hull, lambda frame: clgeom.adaptive_region(frame, 4)))
+def test_axes_of_results_with_a_system_have_units(call):
+    geopandas = pytest.importorskip("geopandas")
+    rows = geopandas.GeoSeries.from_xy(*SQUARE.T, crs="EPSG:32632")
+    ax = call(rows).plot(points=rows.get_coordinates())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("easting (m)", "northing (m)") and len(ax.collections) == 1
+    matplotlib.pyplot.close(ax.figure)
 
 
 def test_coordinates_of_maps_are_written_in_full(monkeypatch):

@@ -12,12 +12,13 @@ from typing import Any, Generic, overload
 import numpy as np
 
 from clgeom.exchange import Exchange, json_values, label_columns
+from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import as_device_points, as_device_values, as_given, is_device_array
+from clgeom.runtime.arrays import as_device_points, as_device_values, fetched_points, is_device_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import as_array, new_array, run
@@ -192,8 +193,9 @@ class HullBatch(Exchange, Generic[ArrayT]):
         from clgeom.plotting.batches import plot_hulls
 
         host = self._host
-        points = None if points is None else _get(as_given(points, caller="plot"))
-        return plot_hulls(host.points, host.offsets, ax, points=points, labels=self.labels)
+        points = None if points is None else fetched_points(points, caller="plot")
+        style = {"labels": self.labels, "axes": axes_of_crs(self.crs)}
+        return plot_hulls(host.points, host.offsets, ax, points=points, **style)
 
     def to_shapely(self) -> NDArray[np.object_]:
         """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
