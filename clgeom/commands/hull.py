@@ -161,17 +161,22 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
 
 def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device, as_json, options):
     """Compute, write and print a hull for each group of points."""
+    import numpy as np
+
     from clgeom import convex_hulls_by_label
     from clgeom.commands.scaling import named_batch, scaled_batch
     from clgeom.io.groups import write_hulls
+    from clgeom.io.labels import NO_GROUP
     from clgeom.io.points import saying_where
     from clgeom.io.vector import is_map
     from clgeom.runtime.device import as_session
 
     session, groups = as_session(device), cloud.groups
-    options["noise"] = next((number for number, name in enumerate(groups.names) if str(name) == noise), None)
+    named = [number for number, name in enumerate(groups.names) if str(name) == noise]
+    numbers = np.where(groups.numbers == named[0], NO_GROUP, groups.numbers) if named else groups.numbers
+    options["noise"] = NO_GROUP
     with saying_where(files, counts):
-        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options)
+        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, device=session, **options)
     batch = scaled_batch(batch, cloud)
     groups = replace(groups, names=[groups.names[number] for number in batch.labels])  # without that of the noise
     if picture:  # first, because it may be refused
@@ -198,7 +203,7 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
         ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        *((("left out", counted(batch.left_out, "point", "points")),) if noise is not None else ()),
+        *((("left out", counted(batch.left_out, "point", "points")),) if noise is not None or batch.left_out else ()),
         ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
         ("time", work.words(**{"reading the file": reading})),
         *(("wrote", name) for name in (output, picture) if name),
