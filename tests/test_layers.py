@@ -29,6 +29,7 @@ LAZY_REACH = {
     ("exchange", "io"),
     ("hull.batch.result", "plotting"),
     ("hull.result", "plotting"),
+    ("radio.maps", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
 }

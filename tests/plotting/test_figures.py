@@ -6,6 +6,7 @@ import pytest
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.plotting import batches, coverage, figures, gaps, hoods, hulls, regions
+from clgeom.radio import coverage_map
 from clgeom.region.coverage.drawn import axes_of, image, outlines
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -109,6 +110,16 @@ def test_axes_of_results_with_a_system_have_units(call):
     rows = geopandas.GeoSeries.from_xy(*SQUARE.T, crs="EPSG:32632")
     ax = call(rows).plot(points=rows.get_coordinates())
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("easting (m)", "northing (m)") and len(ax.collections) == 1
+    matplotlib.pyplot.close(ax.figure)
+
+
+def test_a_radio_map_is_drawn_where_it_is():
+    pytest.importorskip("pyproj")
+    made = coverage_map((20, 30), pixel=10, origin=(691_000, 5_335_500), crs="EPSG:32632")
+    ax = made.plot()
+    assert ax.get_title(loc="left") == "Received power" and ax.get_xlabel() == "easting (m)"
+    assert ax.get_xlim() == (691_000, 691_300) and ax.get_ylim() == (5_335_300, 5_335_500)
+    assert ax.get_legend() is None and ax.figure.axes[1].get_ylabel() == "received power (dBm)"
     matplotlib.pyplot.close(ax.figure)
 
 
