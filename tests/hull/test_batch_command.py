@@ -92,6 +92,18 @@ def test_noise_is_in_no_hull(cities, by, noise, left):
     assert [hull["group"] for hull in shown["hulls"]] == left and shown["left_out"] == count
 
 
+@pytest.mark.parametrize("ending", ["gpkg", "fgb", "shp", "parquet", "geojson", "csv"])
+def test_files_of_no_hulls(cities, ending):
+    pytest.importorskip("pyogrio")
+    geopandas = pytest.importorskip("geopandas")
+    (cities / "noise.csv").write_text("lon,lat,kind\n0,0,-1\n1,1,-1\n")
+    result = run("noise.csv", "--by", "kind", "--noise", "-1", "-o", f"out.{ending}")
+    assert result.exit_code == 0 and "left out   2 points" in result.stdout, result.output
+    if ending != "csv":
+        read = geopandas.read_parquet if ending == "parquet" else geopandas.read_file
+        assert len(read(f"out.{ending}")) == 0
+
+
 def test_hulls_of_groups_are_drawn(cities):
     pytest.importorskip("matplotlib")
     result = run("cities.csv", "--by", "country", "--plot", "out.png")
