@@ -57,7 +57,7 @@ def plot_hulls(corners, offsets, ax=None, *, points=None, labels=None, title=Non
     rings = [corners[begin:end] for begin, end in zip(offsets, offsets[1:])]
     named = labels is not None and len(rings) <= len(SERIES)
     colours = [SERIES[i] if named else LINE for i in range(len(rings))]
-    style = {"linewidths": 1.4 if len(rings) <= 100 else 0.8, "zorder": 4}
+    style = {"linewidths": 1.4 if len(rings) <= 100 else 0.8 if len(rings) <= 10_000 else 0.2, "zorder": 4}
     faces = [to_rgba(colour, 0.07) for colour in colours]
     ax.add_collection(PolyCollection(rings, facecolors=faces, edgecolors=colours, **style), autolim=False)
     spots = [i for i, ring in enumerate(rings) if len(ring) == 1]  # hulls of one place

@@ -47,7 +47,7 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
     if values is not None:
         _draw_raster(ax, values, transform, unit)
     colours = {label: LEVEL_LINES[k % len(LEVEL_LINES)] for k, label in enumerate(outlines)}
-    for label, shapes in outlines.items():
+    for label, shapes in reversed(outlines.items()):  # the first level on top
         for rings in (polygon for shape in shapes for polygon in shape):
             rings = [np.asarray(ring, np.float64) for ring in rings]
             if values is None:

@@ -7,6 +7,7 @@ import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.plotting import batches, coverage, figures, gaps, hoods, hulls, regions
 from clgeom.radio import coverage_map
+from clgeom.region.coverage.bands import nested
 from clgeom.region.coverage.drawn import axes_of, image, outlines
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -111,6 +112,12 @@ def test_axes_of_results_with_a_system_have_units(call):
     ax = call(rows).plot(points=rows.get_coordinates())
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("easting (m)", "northing (m)") and len(ax.collections) == 1
     matplotlib.pyplot.close(ax.figure)
+
+
+def test_a_level_has_one_colour_in_all_figures_of_a_map():
+    made = raster()[1]
+    assert list(outlines(made)) == list(outlines(list(made)[::-1])) == list(outlines(nested(made)))
+    assert list(outlines(made)) == [">= -64 dBm", ">= -70 dBm"]
 
 
 def test_a_radio_map_is_drawn_where_it_is():

@@ -32,9 +32,12 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
 
 
 def outlines(regions, unit="dBm") -> dict:
-    """Return a dictionary from the label of each level to the polygons of its regions, without empty regions."""
+    """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
+
+    The levels come from the most demanding one on, so that a level has the same colour in all figures of a map.
+    """
     found = {}
-    for region in regions:
+    for region in sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level):
         if region:
             upto = getattr(region, "upto", None)
             label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}"
