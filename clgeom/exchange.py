@@ -13,6 +13,7 @@ import numpy as np
 from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import as_crs, same_crs
 from clgeom.optional import require, require_shapely
+from clgeom.runtime.interop.frames import is_laspy
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,7 +31,11 @@ def is_geopandas(rows) -> bool:
 
 
 def crs_of(points) -> Any:
-    """The coordinate reference system of points in a GeoPandas object, None for other points."""
+    """The coordinate reference system of points in an object of GeoPandas or laspy, None for other points."""
+    if is_laspy(points):
+        from clgeom.io.lidar import crs_of_header
+
+        return crs_of_header(points.header) if hasattr(points, "header") else None
     try:
         return points.crs if is_geopandas(points) else None
     except AttributeError:  # a frame without an active geometry

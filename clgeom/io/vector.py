@@ -103,6 +103,8 @@ def _as_arrow(pyarrow, values):
         array = pyarrow.array(values, from_pandas=True)
         if isinstance(array, pyarrow.ChunkedArray):
             array = array.combine_chunks()
+        if pyarrow.types.is_null(array.type):  # of no rows: GDAL has no such type
+            array = array.cast(pyarrow.string())
         if not isinstance(array, pyarrow.ExtensionArray):
             return array
     except (pyarrow.ArrowException, TypeError, ValueError):
@@ -170,7 +172,7 @@ def _by_gdal(target, given, driver, table, system, layer):
         except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
             if isinstance(error, InvalidInput):
                 raise
-            raise InvalidInput(f"The output '{given}' cannot be written: {error}.") from error
+            raise InvalidInput(f"The output '{given}' cannot be written: {f'{error}'.rstrip('.')}.") from error
 
 
 def _of_one_kind(pyarrow, table, driver, given):

@@ -90,6 +90,8 @@ def frame(ax, corners, side):
     ax.set_xlim(low[0] - side * across, high[0] + side * across)
     ax.set_ylim(low[1] - 0.06 * up, high[1] + 0.06 * up)
     ax.set_aspect("auto" if slender else "equal")
+    if largest < 1e8 and reach > largest * 1e-9:  # such numbers are read best in full
+        ax.ticklabel_format(useOffset=False, style="plain")
     return low, high
 
 
@@ -118,14 +120,29 @@ def plain(text) -> str:
     return str(text).replace("$", r"\$")
 
 
-def axis_names(columns) -> tuple[str, str]:
-    """Return the names of the axes for columns of these names, with degrees for longitude and latitude."""
+def axis_names(columns, crs=None) -> tuple[str, str]:
+    """Return the names of the axes for columns of these names, with units for coordinates of a known system."""
+    from clgeom.geodesy import axes_of_crs
     from clgeom.io.lonlat import named_lonlat
+    from clgeom.runtime.interop.columns import KNOWN_PAIRS
 
-    if columns is None:
-        return "x", "y"
-    names = tuple(plain(f"{name}".strip()) or letter for name, letter in zip(columns, "xy"))
-    return tuple(f"{name} (degrees)" for name in names) if named_lonlat(*columns) else names
+    names = None
+    if columns is not None:
+        names = tuple(plain(f"{name}".strip()) or letter for name, letter in zip(columns, "xy"))
+    if names is not None and named_lonlat(*columns):
+        x, y = (f"{name} (degrees)" for name in names)
+        return x, y
+    if crs is not None and (names is None or tuple(map(str.lower, names)) in KNOWN_PAIRS):
+        return axes_of_crs(crs)
+    return names or ("x", "y")
+
+
+def colour_bar(ax, image, label, shrink):
+    """Draw the scale of an image beside axes, in the style of their ticks."""
+    bar = ax.figure.colorbar(image, ax=ax, shrink=shrink)
+    bar.set_label(label, fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=INK, length=3)
+    bar.outline.set_visible(False)
 
 
 def legend_below(ax, handles=None, columns=4):

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.io.atomic import check_output
 from clgeom.plotting.figures import (
     CORNER,
     FILL,
-    FORMATS,
     INK,
     LINE,
     QUIET,
-    SERIES,
     draw_points,
     drawable,
     dress,
-    figure_size,
     finite,
     frame,
     new_axes,
-    new_figure,
-    save,
 )
 from clgeom.runtime.messages import counted
 
@@ -68,70 +62,6 @@ def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=
     of = "" if count is None else f" of {counted(count, 'point', 'points')}"
     dress(ax, f"Convex hull: {counted(len(corners), 'vertex', 'vertices')}{of}" if title is None else title, axes)
     return ax
-
-
-def plot_hulls(rings, ax=None, *, points=None, title=None, axes=("x", "y")):
-    """Draw many hulls into Matplotlib axes, neighbours in colours that differ.
-
-    Parameters
-    ----------
-    rings : sequence of array_like, shape (h, 2)
-        The vertices of each hull, in order.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new axes of pyplot's by default.
-    points, title, axes
-        As for `plot_hull`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
-    ax = new_axes(ax)
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.colors import to_rgba
-
-    rings = [drawable(ring) for ring in rings]
-    corners = np.concatenate(rings) if rings else np.empty((0, 2))
-    low, high = frame(ax, corners, side=0.06)
-    if points is not None:
-        draw_points(ax, drawable(finite(points)), low, high)
-    colours = [SERIES[number % len(SERIES)] for number in range(len(rings))]
-    areas, lines, spots = (
-        [(ring, colour) for ring, colour in zip(rings, colours) if least <= len(ring) <= most]
-        for least, most in ((3, np.inf), (2, 2), (1, 1))
-    )
-    tints = [to_rgba(colour, 0.15) for _, colour in areas]
-    outlines = {"edgecolors": [colour for _, colour in areas], "facecolors": tints, "linewidths": 1}
-    ax.add_collection(PolyCollection([ring for ring, _ in areas], zorder=3, **outlines))
-    ax.add_collection(LineCollection([ring for ring, _ in lines], colors=[colour for _, colour in lines], zorder=3))
-    if spots:
-        ax.scatter(*np.concatenate([ring for ring, _ in spots]).T, s=9, c=[colour for _, colour in spots], zorder=3)
-    made = f"{counted(len(rings), 'convex hull', 'convex hulls')}: {counted(len(corners), 'vertex', 'vertices')}"
-    dress(ax, made if title is None else title, axes)
-    return ax
-
-
-def save_hull_plot(corners, path, **options) -> None:
-    """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
-
-    The parameters of `plot_hull`.
-    """
-    check_output(path, FORMATS)
-    figure = new_figure(figure_size(drawable(corners)))
-    plot_hull(corners, figure.add_subplot(), **options)
-    save(figure, path)
-
-
-def save_hulls_plot(rings, path, **options) -> None:
-    """Draw many hulls into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
-
-    The parameters of `plot_hulls`.
-    """
-    check_output(path, FORMATS)
-    corners = drawable(np.concatenate([np.empty((0, 2)), *rings]))
-    figure = new_figure(figure_size(corners))
-    plot_hulls(rings, figure.add_subplot(), **options)
-    save(figure, path)
 
 
 def _label(ax, corners, labels, low, high):

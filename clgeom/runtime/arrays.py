@@ -241,6 +241,12 @@ def as_given(points, *, caller: str, name: str = "points"):
     return as_given_with_sizes(points, caller=caller, name=name)[0]
 
 
+def fetched_points(points, *, caller: str, name: str = "points"):
+    """The caller's points as an array of shape (n, 2) on the host."""
+    given = as_given(points, caller=caller, name=name)
+    return canonical_points(fetched(given) if is_device_array(given) else given, caller=caller)
+
+
 def one_or_more_as_given(points, *, caller: str, name: str = "points"):
     """`as_given`, with shape (2,) for one point: a pair of numbers, or a geometry."""
     given = as_given(points, caller=caller, name=name)

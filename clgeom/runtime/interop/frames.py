@@ -1,4 +1,4 @@
-"""Conversion of frames and series of pandas, GeoPandas and Polars."""
+"""Conversion of frames and series of pandas, GeoPandas and Polars, and of points of laspy."""
 
 from __future__ import annotations
 
@@ -169,3 +169,16 @@ def _polars_series_points(series, parameter):
     if kind == pl.Binary or isinstance(kind, (pl.List, pl.Array)):
         return arrow_points(series.to_arrow(), parameter)
     raise parameter.wrong("hold points: arrays of two numbers, structs of x and y, or well-known binary", f"{kind}")
+
+
+# laspy ----------------------------------------------------------------------------------------------------------
+
+
+def is_laspy(value) -> bool:
+    """Whether this is a LAS file in memory, or its points."""
+    return is_instance(value, "laspy", "LasData", "ScaleAwarePointRecord")
+
+
+def laspy_points(value):
+    """The scaled coordinates, float64. ``numpy.asarray`` would make an object of each point."""
+    return np.column_stack([value.x, value.y]), None

@@ -6,7 +6,7 @@ object                                   module
 structured arrays                        ``columns``
 Shapely's geometries, arrays of them     ``geometries``
 PyArrow, Arrow's PyCapsule interface     ``arrow``
-pandas, GeoPandas, Polars                ``frames``
+pandas, GeoPandas, Polars, laspy         ``frames``
 DLPack, CUDA's array interface           ``memory``
 =======================================  ==================
 
@@ -54,6 +54,8 @@ def points_and_sizes(value, *, caller: str, name: str):
         found = frames.pandas_points(value, parameter)
     elif frames.is_polars(value):
         found = frames.polars_points(value, parameter)
+    elif frames.is_laspy(value):
+        found = frames.laspy_points(value)
     elif arrow.is_arrow(value):
         found = arrow.arrow_points(value, parameter)
     elif arrow.is_capsule(value):
