@@ -76,7 +76,7 @@ def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
     try:
         found = _as_labels(labels, None if _is_null(noise) else noise, caller, name)
     except _BadNoise as error:
-        raise wrong("noise", caller, f"a label of the kind of 'labels', {error}", short(noise)) from error
+        raise wrong("noise", caller, f"a label of the kind of '{name}', {error}", short(noise)) from error
     except _BadLabels as error:
         raise wrong(name, caller, EXPECTED, str(error)) from error
     return Labels(found.keys, found.column_of, found.absent, title if isinstance(title, str) else None)

@@ -32,6 +32,7 @@ import clgeom
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.runtime.arrays import as_given, canonical_points, host_values
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: Calls whose other arguments are of the type of POINTS, float32.
 OF_POINTS = [name for name in CALLS if re.match(r"convex|Convex|heap|orient|upper|lower|adaptive|Hull|Region", name)]
 OF_VALUES = [name for name in CALLS if name not in OF_POINTS]
@@ -95,11 +96,9 @@ def test_objects_of_values(session, name):
         assert call(session, made(make, lambda values: values.ndim == 1)) == expected, kind
 
 
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")
 def test_documentation_lists_every_object():
-    page = Path(__file__).resolve().parents[2] / "docs" / "inputs.rst"
-    if not page.exists():
-        pytest.skip("needs the checkout")
-    listed = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+    listed = re.sub(r"\s+", " ", (DOCS / "reference" / "inputs.rst").read_text(encoding="utf-8"))
     for kind in {**POINTS_OF, **GEOMETRIES_OF, **VALUES_OF}:
         assert kind.split(",")[0] in listed, kind
 
@@ -330,6 +329,14 @@ ERRORS = {
     "geometries in rows": (lambda: np.array([[SQUARE, LINE]]), r"shape \(n,\) if it holds geometries. Got \(1, 2\)"),
     "structures in rows": (lambda: np.zeros((2, 2), [("x", int), ("y", int)]), r"shape \(n,\) if it is a structured"),
     "fields": (lambda: np.zeros(2, [("a", int), ("b", int), ("c", int)]), "two columns, .*columns a, b, c"),
+    "fields of several numbers": (
+        lambda: np.zeros(3, [("x", float, 2), ("y", float, 2)]),
+        r"one number in each row of a column. Got float64 of shape \(3, 2\) in column 'x'",
+    ),
+    "an index of several levels": (
+        lambda: pd.MultiIndex.from_arrays([[1.0, 2.0], [3.0, 4.0]]),
+        r"have shape \(n, 2\). Got \(2,\)",
+    ),
     "wide integers": (
         lambda: pa.table({"x": [BIG], "y": [0.5]}),
         rf"within 2\*\*53 .*Got {BIG} at \[0\] of column 'x'",
@@ -424,6 +431,12 @@ def test_geoparquet_knows_its_geometry(tmp_path):
     frame = geo_frame(CLOUD).rename_geometry("place")
     frame.to_parquet(tmp_path / "points.parquet")
     assert plain(as_given(parquet.read_table(tmp_path / "points.parquet"), caller="f")) == plain(CLOUD)
+
+
+@pytest.mark.parametrize("metadata", ("{", "[]", "null", "{}", '{"primary_column": 5}', '{"primary_column": ["x"]}'))
+def test_other_metadata_than_those_of_geoparquet(metadata):
+    table = pa.table({"x": CLOUD[:, 0], "y": CLOUD[:, 1]}).replace_schema_metadata({"geo": metadata})
+    assert plain(as_given(table, caller="f")) == plain(CLOUD)
 
 
 def test_two_columns_are_taken_in_their_order():
