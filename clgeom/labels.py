@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import is_integer, short
+from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.optional import require
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.device_arrays import fetched, is_device_array
@@ -118,7 +118,9 @@ def _as_labels(labels, noise, caller, name):
         return _of_numpy(labels, noise)
     try:
         array = np.asarray(values_of(labels, caller=caller, name=name))
-    except (ValueError, TypeError) as error:
+    except InvalidInput:
+        raise
+    except (ValueError, TypeError, RuntimeError) as error:
         raise _BadLabels(f"what is no array ({error})") from error
     given = array.ndim == 1 and isinstance(labels, (list, tuple))
     if given and (array.dtype.kind in "USO" or _is_rounded(array, labels)):

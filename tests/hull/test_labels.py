@@ -303,6 +303,23 @@ def test_labels_refused(labels, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("__array__", "Got what is no array (lost) instead."),
+        ("__dlpack_device__", "Odd in the memory of a device: lost"),
+    ],
+)
+def test_labels_that_cannot_be_read(name, message):
+    def lost(self, *args, **options):
+        raise RuntimeError("lost")
+
+    odd = type("Odd", (), {name: lost, "__dlpack__": lost})()
+    with pytest.raises(InvalidInput, match=r"^The 'labels' parameter of convex_hulls_by_label must ") as caught:
+        convex_hulls_by_label(np.zeros((3, 2), np.float32), odd)
+    assert message in str(caught.value) and str(caught.value).count("parameter") == 1
+
+
 def test_columns_refused():
     pandas, pyarrow, polars = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "polars"))
     frame = pandas.DataFrame({"a": [1, 2, 3], "b": [1, 2, 3]})

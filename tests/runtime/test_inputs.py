@@ -266,6 +266,14 @@ def test_missing_coordinates_are_nan(name):
     assert plain(hull.vertices) == plain(expected.vertices)
 
 
+def test_rows_that_are_masked_are_left_out():
+    points = np.ma.MaskedArray([(9, 9), (0, 0), (4, 0), (0, 4)], [(True, False)] + [(False, False)] * 3)
+    for rows in (list(points), tuple(points)):
+        assert clgeom.convex_hull(rows).vertices.tolist() == [1, 2, 3]
+        with pytest.raises(InvalidInput, match="must have no masked entries"):
+            clgeom.orient2d(rows, rows, rows)
+
+
 def test_masked_structured_points_are_left_out():
     points = np.ma.array(CLOUD.copy().view([("x", float), ("y", float)]).ravel())
     points[3] = np.ma.masked
@@ -329,6 +337,10 @@ ERRORS = {
     "geometries in rows": (lambda: np.array([[SQUARE, LINE]]), r"shape \(n,\) if it holds geometries. Got \(1, 2\)"),
     "structures in rows": (lambda: np.zeros((2, 2), [("x", int), ("y", int)]), r"shape \(n,\) if it is a structured"),
     "fields": (lambda: np.zeros(2, [("a", int), ("b", int), ("c", int)]), "two columns, .*columns a, b, c"),
+    "masked rows of other lengths": (
+        lambda: [np.ma.array([1, 2]), [1]],
+        "have rows of one length. Got what is no array",
+    ),
     "fields of several numbers": (
         lambda: np.zeros(3, [("x", float, 2), ("y", float, 2)]),
         r"one number in each row of a column. Got float64 of shape \(3, 2\) in column 'x'",
