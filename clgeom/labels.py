@@ -225,8 +225,8 @@ def _of_objects(values, dtype, noise):
 
 
 def _is_null(value) -> bool:
-    """Whether a value is None, NaN, NaT or pandas.NA."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    """Whether a value is None, NaN, NaT, pandas.NA or masked."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     try:
         return bool(value != value)

@@ -103,6 +103,8 @@ def _as_arrow(pyarrow, name, values):
         array = pyarrow.array(values, from_pandas=True)
         if isinstance(array, pyarrow.ChunkedArray):
             array = array.combine_chunks()
+        if pyarrow.types.is_null(array.type):  # no values, or none but nulls: a type that files hold
+            array = array.cast(pyarrow.string())
         if not isinstance(array, pyarrow.ExtensionArray):
             return array
     except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):

@@ -256,7 +256,7 @@ def test_noise_is_one_label_and_no_other():
 
 def test_noise_that_is_null_is_no_label():
     pandas = pytest.importorskip("pandas")
-    for null in (pandas.NA, pandas.NaT, float("nan"), np.datetime64("NaT")):
+    for null in (pandas.NA, pandas.NaT, float("nan"), np.datetime64("NaT"), np.ma.masked):
         for labels in ([1, 2, 3], ["a", "b", "c"], np.array([1, 2, 3], "M8[D]"), pandas.array([1, 2, 3], "Int64")):
             assert convex_hulls_by_label(np.zeros((3, 2), np.float32), labels, noise=null).left_out == 0
 

@@ -132,6 +132,16 @@ def test_no_hulls(ending, tmp_path):
     assert len(found) == 0 and found.crs == SYSTEM and list(found.columns) == ["label", *MEASURES, "geometry"]
 
 
+@pytest.mark.parametrize("ending", READERS)
+def test_no_regions_and_no_labels(ending, tmp_path):
+    path = tmp_path / f"out{ending}"
+    clgeom.coverage_regions(RASTER, 9, parts=True, crs=SYSTEM).to_file(path)
+    found = READERS[ending](path)
+    assert len(found) == 0 and found.crs == SYSTEM and list(found.columns) == [*COVERAGE, "geometry"]
+    clgeom.convex_hulls_by_label(POINTS[:3], pyarrow.nulls(3)).to_file(path)
+    assert list(READERS[ending](path).columns) == ["label", *MEASURES, "geometry"]
+
+
 @pytest.mark.parametrize("ending", (".gpkg", ".fgb"))
 def test_single_and_multiple_polygons(ending, tmp_path):
     shapes = shapely.from_wkt(["POLYGON ((0 0, 1 0, 0 1, 0 0))", "MULTIPOLYGON (((0 0, 3 0, 0 3, 0 0)))"])

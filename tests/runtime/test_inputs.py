@@ -186,6 +186,17 @@ def test_groups_are_of_rows():
         clgeom.convex_hulls(MIXED, [0, 12])
 
 
+@pytest.mark.parametrize("labels", (["b", "a", "c", "b"], [2, 1, 3, 2], [2.0, 1.0, np.nan, 2.0]))
+def test_labels_of_empty_geometries_are_groups(labels):
+    rows = [SQUARE, shapely.Polygon(), shapely.MultiPoint(), shapely.Polygon()]
+    batch = clgeom.convex_hulls_by_label(rows, labels)
+    distinct = sorted(label for label in set(labels) if label == label)
+    assert batch.labels.tolist() == distinct and batch.left_out == 0
+    assert batch.dimensions.tolist() == [2 if label in ("b", 2) else -1 for label in distinct]
+    batch = clgeom.convex_hulls_by_label(rows[1:], labels[1:], noise=labels[3])
+    assert len(batch) == len(distinct) - 1 and batch.sizes.tolist() == [0] * len(batch)
+
+
 @pytest.mark.parametrize("nowhere", (None, shapely.Point()))
 def test_missing_points_keep_the_rows(nowhere):
     points = [*shapely.points(CLOUD[:9]), nowhere, *shapely.points(CLOUD[9:])]
