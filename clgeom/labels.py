@@ -196,7 +196,7 @@ def _absent_date(noise, dtype):
     if noise is None:
         return ()
     kinds = (str, datetime.date, np.datetime64) if dtype.kind == "M" else (datetime.timedelta, np.timedelta64)
-    if not isinstance(noise, kinds) or getattr(noise, "tzinfo", None) is not None:
+    if not isinstance(noise, kinds) or _has_zone(noise):
         raise _BadNoise(dtype)
     exact = getattr(noise, "to_datetime64" if dtype.kind == "M" else "to_timedelta64", lambda: noise)()  # of pandas
     try:
@@ -256,11 +256,17 @@ def _absent_value(noise, distinct):
         same = value is noise or value == noise
         if isinstance(same, (bool, np.bool_)) and same:  # an array is no label
             return (number,)
+    if distinct and _has_zone(noise) != _has_zone(distinct[0]):
+        raise _BadNoise(f"dates {'with' if _has_zone(distinct[0]) else 'without'} a time zone")
     numeric = (int, float, np.number)
     if distinct and not isinstance(noise, type(distinct[0])):
         if not (isinstance(noise, numeric) and isinstance(distinct[0], numeric)):
             raise _BadNoise(type(distinct[0]).__name__)
     return ()
+
+
+def _has_zone(value):
+    return getattr(value, "tzinfo", None) is not None
 
 
 # pandas -----------------------------------------------------------------------------------------------------------

@@ -356,3 +356,17 @@ def test_noise_refused(labels, noise, kind):
     message = f"The 'noise' parameter of convex_hulls_by_label must be a label of the kind of 'labels', {kind}."
     with pytest.raises(InvalidInput, match=re.escape(message)):
         convex_hulls_by_label(np.zeros((3, 2), np.float32), labels, noise=noise)
+
+
+def test_noise_without_the_zone_of_the_labels():
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    plain = pandas.Series(pandas.date_range("2026-03-01", periods=3))
+    zoned = plain.dt.tz_localize("Europe/Berlin")
+    for labels in (zoned, pyarrow.array(zoned), pandas.Categorical(zoned)):
+        assert convex_hulls_by_label(np.zeros((3, 2)), labels, noise=zoned[1]).left_out == 1
+        with pytest.raises(InvalidInput, match="the kind of 'labels', dates with a time zone. Got Timestamp"):
+            convex_hulls_by_label(np.zeros((3, 2)), labels, noise=plain[1])
+    for labels in (pyarrow.array(plain), pandas.Categorical(plain)):
+        assert convex_hulls_by_label(np.zeros((3, 2)), labels, noise=plain[1]).left_out == 1
+        with pytest.raises(InvalidInput, match="the kind of 'labels', dates without a time zone. Got Timestamp"):
+            convex_hulls_by_label(np.zeros((3, 2)), labels, noise=zoned[1])
