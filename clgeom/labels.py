@@ -25,6 +25,12 @@ from clgeom.runtime.interop.objects import values_of
 EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
 #: Labels of Arrow that one thread makes into numbers.
 PIECE = 1 << 20
+#: Types whose values may be equal.
+ALIKE = (
+    (int, float, np.number),
+    (datetime.datetime, np.datetime64),
+    (datetime.timedelta, np.timedelta64),
+)
 
 
 @dataclass(frozen=True)
@@ -258,9 +264,8 @@ def _absent_value(noise, distinct):
             return (number,)
     if distinct and _has_zone(noise) != _has_zone(distinct[0]):
         raise _BadNoise(f"dates {'with' if _has_zone(distinct[0]) else 'without'} a time zone")
-    numeric = (int, float, np.number)
     if distinct and not isinstance(noise, type(distinct[0])):
-        if not (isinstance(noise, numeric) and isinstance(distinct[0], numeric)):
+        if not any(isinstance(noise, kind) and isinstance(distinct[0], kind) for kind in ALIKE):
             raise _BadNoise(type(distinct[0]).__name__)
     return ()
 

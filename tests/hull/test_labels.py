@@ -254,6 +254,18 @@ def test_noise_is_one_label_and_no_other():
         assert convex_hulls_by_label(points, labels, noise=noise).left_out == left, (noise, labels)
 
 
+def test_noise_of_dates_that_are_categories():
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Categorical(pandas.to_datetime(["2026-03-01", "2026-03-02", "2026-03-02"]))
+    for day, left in ((1, 1), (2, 2), (3, 0)):
+        for noise in (
+            datetime.datetime(2026, 3, day),
+            np.datetime64(f"2026-03-0{day}"),
+            pandas.Timestamp(2026, 3, day),
+        ):
+            assert convex_hulls_by_label(np.zeros((3, 2)), labels, noise=noise).left_out == left
+
+
 def test_noise_that_is_null_is_no_label():
     pandas = pytest.importorskip("pandas")
     for null in (pandas.NA, pandas.NaT, float("nan"), np.datetime64("NaT"), np.ma.masked):
