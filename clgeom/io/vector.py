@@ -149,10 +149,13 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
         with replacing(target) as file:
             file.writelines(content)
     elif suffix == PARQUET:
-        from pyarrow import parquet
+        from pyarrow import ArrowNotImplementedError, parquet
 
-        with replacing(target) as file:
-            parquet.write_table(table, file, compression="zstd")
+        try:
+            with replacing(target) as file:
+                parquet.write_table(table, file, compression="zstd")
+        except ArrowNotImplementedError as error:  # of labels, such as months with days
+            raise InvalidInput(f"The output '{given}' cannot be written: {error}.") from error
     else:
         _by_gdal(target, given, DRIVERS[suffix], table, system, layer)
 
@@ -227,8 +230,9 @@ def _as_gdal_takes(pyarrow, table, driver):
         elif of.is_int64(kind) or of.is_uint64(kind):
             column = _integers(pyarrow, column, driver)
         elif of.is_float16(kind):
-            column = column.cast(pyarrow.float32())
-        elif of.is_string_view(kind) or of.is_decimal(kind):
+            wider = pyarrow.array(column.to_numpy().astype(np.float32), from_pandas=True)
+            column = pyarrow.chunked_array([wider])  # PyArrow 14 has no cast
+        elif str(kind) == "string_view" or of.is_decimal(kind):
             column = column.cast(pyarrow.string())
         elif of.is_duration(kind):
             column = pyarrow.chunked_array(

@@ -63,13 +63,14 @@ def column_forms():
     yield "pandas int64 index", pandas.Index([3, -1, 2] * 3), [3, -1, 2] * 3
     yield "pandas Float64", pandas.array(FLOATS, "Float64"), FLOATS
     yield "pandas boolean", pandas.array(BOOLS, "boolean"), BOOLS
-    yield "pandas dates", pandas.Series(DATES), DATES
+    yield "pandas dates", pandas.Series(DATES).astype("datetime64[us]"), DATES
     zoned = pandas.to_datetime(pandas.Series(DATES)).dt.tz_localize("UTC")
     yield "pandas zoned dates", zoned, [None if v is pandas.NaT else v for v in zoned]
     yield "pandas categories", pandas.Categorical(TEXT), TEXT
     yield "Arrow text", pyarrow.array(TEXT), TEXT
     yield "Arrow chunks", pyarrow.chunked_array([TEXT[:2], [], TEXT[2:]]), TEXT
-    for kind in (pyarrow.large_string(), pyarrow.string_view()):
+    views = [pyarrow.string_view(), pyarrow.binary_view()] if hasattr(pyarrow, "string_view") else []  # not PyArrow 14
+    for kind in (pyarrow.large_string(), *views[:1]):
         yield f"Arrow {kind}", pyarrow.array(TEXT, kind), TEXT
     yield "Arrow dictionary", pyarrow.array(TEXT).dictionary_encode(), TEXT
     parts = [pyarrow.array(part).dictionary_encode() for part in (TEXT[:4], TEXT[4:])]
@@ -94,7 +95,7 @@ def column_forms():
     objects = [decimal.Decimal(3), decimal.Decimal(1), None, decimal.Decimal(3)]
     yield "Polars objects", polars.Series(objects, dtype=polars.Object), objects
     codes = [b"b", None, b"a", b"b"]
-    for kind in (pyarrow.binary(), pyarrow.binary_view()):
+    for kind in (pyarrow.binary(), *views[1:]):
         yield f"Arrow {kind}", pyarrow.array(codes, kind), codes
 
 
