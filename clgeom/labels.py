@@ -143,7 +143,7 @@ def _is_rounded(array, labels):
     """Whether NumPy made floats of integers that no float is."""
     if array.dtype.kind != "f" or not (np.abs(array) > 2.0**53 - 1).any():
         return False
-    return any(is_integer(label) and float(label) != label for label in labels)
+    return any(is_integer(label) and int(float(label)) != label for label in labels)
 
 
 def _of_masked(labels, noise):

@@ -32,7 +32,8 @@ def numpy_forms():
     wide = [-1, 2**63, 2**63 + 1, 2**63, None, -1, 2**64 - 1]  # NumPy makes floats of such
     yield "a list of integers beyond 64 bits", [0 if v is None else v for v in wide], [v or 0 for v in wide]
     yield "objects beyond 64 bits", np.array(wide, object), wide
-    yield "integers among floats", [0.5, 2**53, 2**53 + 1], [0.5, 2**53, 2**53 + 1]
+    for whole in (int, np.int64):
+        yield "integers among floats", [0.5, whole(2**53), whole(2**53 + 1)], [0.5, 2**53, 2**53 + 1]
     yield "objects", np.array(TEXT, object), TEXT
     yield "objects with NaN", np.array([nan if v is None else v for v in TEXT], object), TEXT
     whole = [v or "" for v in TEXT]
