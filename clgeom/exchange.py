@@ -5,6 +5,7 @@ Shapely, pandas, GeoPandas and PyArrow are imported when they are needed.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,9 @@ def label_columns(column, name) -> dict[str, Any]:
 
 
 def _free(name, default):
-    return name if isinstance(name, str) and name and name.lower() not in TAKEN else default
+    """The name if files and tables can have such a column, else the default."""
+    usable = isinstance(name, str) and name and not re.search("[\0\ud800-\udfff]", name)
+    return name if usable and name.strip().lower() not in TAKEN else default
 
 
 def column_of_counts(*numbers) -> np.ma.MaskedArray:
@@ -199,7 +202,10 @@ def _json_value(value):
 def _as_index(pandas, column):
     if getattr(column, "dtype", None) == np.float16:  # pandas has no index of float16
         column = column.astype(np.float32)
-    return pandas.Index(column.to_pandas()) if hasattr(column, "to_pylist") else pandas.Index(column)
+    try:
+        return pandas.Index(column.to_pandas() if hasattr(column, "to_pylist") else column)
+    except UnicodeEncodeError:  # half a pair of surrogates, which pandas' type of text cannot hold
+        return pandas.Index(column, dtype=object)
 
 
 def _as_series(pandas, values):

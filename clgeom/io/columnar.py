@@ -267,4 +267,4 @@ def _is_text(type) -> bool:
     import pyarrow as pa
 
     types = pa.types
-    return types.is_string(type) or types.is_large_string(type) or types.is_string_view(type)
+    return types.is_string(type) or types.is_large_string(type) or str(type) == "string_view"

@@ -29,9 +29,9 @@ def pandas_points(value, parameter: Parameter):
     array = _pandas_array(value)
     if _is_arrow(array):
         return arrow_points(_as_arrow(array), parameter)
-    if str(value.dtype) in ("geometry", "object"):
+    if str(array.dtype) in ("geometry", "object"):
         objects = np.asarray(array, dtype=object)
-        if str(value.dtype) == "geometry" or holds_geometries(objects):
+        if str(array.dtype) == "geometry" or holds_geometries(objects):
             return vertices_of(objects, parameter)
     return None
 
@@ -48,7 +48,7 @@ def pandas_values(value, parameter: Parameter):
 
 def _pandas_array(value):
     """The array of a series or an index; an extension array unchanged."""
-    return getattr(value, "array", value)
+    return value.to_numpy() if is_instance(value, "pandas", "MultiIndex") else getattr(value, "array", value)
 
 
 def _is_arrow(array):

@@ -46,6 +46,8 @@ def points_and_sizes(value, *, caller: str, name: str):
         return geometries.vertices_of(value, parameter) if holds else (value, None)
     if isinstance(value, (list, tuple)):
         first = next((one for one in value if one is not None), None)
+        if isinstance(first, np.ma.MaskedArray):
+            return _masked_rows(value, parameter), None
         return geometries.vertices_of(_objects(value), parameter) if geometries.is_geometry(first) else (value, None)
     if geometries.is_geometry(value):
         return geometries.vertices_of(value, parameter)
@@ -82,6 +84,14 @@ def values_of(value, *, caller: str, name: str):
 def _in_memory(value, parameter):
     found = memory.host_copy(value, parameter)
     return value if found is None else found
+
+
+def _masked_rows(rows, parameter):
+    """Rows as one masked array: ``numpy.asarray`` would take them without their masks."""
+    try:
+        return np.ma.array(rows)
+    except ValueError as error:
+        raise parameter.wrong("have rows of one length", f"what is no array ({error})") from error
 
 
 def _objects(values):
