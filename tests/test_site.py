@@ -111,7 +111,7 @@ def site(tmp_path_factory):
     pytest.importorskip("furo")
     out = tmp_path_factory.mktemp("site")
     environment = {name: value for name, value in os.environ.items() if name != "CLGEOM_REPOSITORY"}
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", f"{out}/doctrees"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-d", f"{out}/doctrees"]
     ended = subprocess.run([*command, DOCS, out / "html"], env=environment, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     return {page: Links(page.read_text(encoding="utf-8")) for page in (out / "html").rglob("*.html")}
