@@ -50,7 +50,8 @@ def write_commands(app):
     from clgeom.commands.main import cli
 
     def helps(command, name, parent=None):
-        context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
+        settings = {**command.context_settings, "max_content_width": 100, "terminal_width": 100}
+        context = click.Context(command, info_name=name, parent=parent, **settings)
         yield context.command_path, command.get_help(context)
         for child in command.list_commands(context) if isinstance(command, click.Group) else ():
             yield from helps(command.get_command(context, child), child, context)

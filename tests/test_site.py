@@ -121,6 +121,7 @@ def test_site_has_a_page_for_every_source_and_name(site):
     home = next(page.parent for page in site if page.name == "index.html" and page.with_name("tutorial.html").exists())
     built = {page.relative_to(home).as_posix() for page in site}
     assert {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES} <= built
+    assert "-h, --help" in (home / "reference" / "generated" / "commands.html").read_text(encoding="utf-8")
     for module, names in listed().items():
         assert {f"reference/generated/{module}.{name}.html" for name in names} <= built
 
