@@ -223,7 +223,7 @@ def roofline(name, rows):
     return path
 
 
-#: The day when kernels that the records measure were last changed. Records of an earlier day are marked.
+#: Date of the last change of kernels that records measure. Older records are marked.
 CHANGED = "2026-11-22"
 
 
