@@ -69,6 +69,12 @@ def test_addresses_of_others_are_on_one_page():
         assert "://" not in (ROOT / name).read_text(encoding="utf-8"), name
 
 
+def test_members_left_out_of_the_reference_exist():
+    for name in runpy.run_path(str(DOCS / "conf.py"))["INTERNAL"]:
+        owner, member = name.split(".")
+        assert hasattr(getattr(clgeom, owner, None) or getattr(dp, owner), member), name
+
+
 # Distributions --------------------------------------------------------------------------------------------------
 
 
@@ -121,7 +127,10 @@ def test_site_has_a_page_for_every_source_and_name(site):
     home = next(page.parent for page in site if page.name == "index.html" and page.with_name("tutorial.html").exists())
     built = {page.relative_to(home).as_posix() for page in site}
     assert {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES} <= built
-    assert "-h, --help" in (home / "reference" / "generated" / "commands.html").read_text(encoding="utf-8")
+    generated = home / "reference" / "generated"
+    assert "-h, --help" in (generated / "commands.html").read_text(encoding="utf-8")
+    session = (generated / "clgeom.Session.html").read_text(encoding="utf-8")
+    assert "Session.release" in session and "Session.copy_queue" not in session
     for module, names in listed().items():
         assert {f"reference/generated/{module}.{name}.html" for name in names} <= built
 
