@@ -49,8 +49,8 @@ INTERNAL = {
 }
 
 repository = os.environ.get("CLGEOM_REPOSITORY", "").rstrip("/")
-if repository:
-    html_theme_options = {"source_repository": repository, "source_branch": "main", "source_directory": "docs/"}
+if repository:  # the theme's own links to sources know few hosts
+    html_theme_options = {"footer_icons": [{"name": "Source", "url": repository, "html": "Source", "class": ""}]}
 
 
 def write_commands(app):

@@ -160,6 +160,18 @@ def test_links_to_others_are_those_of_the_page(site):
     assert outside <= allowed
 
 
+def test_every_page_links_to_the_repository_where_its_address_is_known(tmp_path, monkeypatch):
+    pytest.importorskip("furo")
+    monkeypatch.setenv("CLGEOM_REPOSITORY", "https://example.org/clgeom/")
+    options = runpy.run_path(str(DOCS / "conf.py"))["html_theme_options"]
+    (tmp_path / "conf.py").write_text(f"html_theme = 'furo'\nhtml_theme_options = {options}\n")
+    (tmp_path / "index.rst").write_text("Title\n=====\n")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", tmp_path, tmp_path / "html"]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "https://example.org/clgeom" in Links((tmp_path / "html" / "index.html").read_text(encoding="utf-8")).links
+
+
 def test_pictures_have_words(site):
     alts = [alt for found in site.values() for alt in found.alts]
     assert len(alts) > 15 and all(alts)
