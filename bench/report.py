@@ -61,7 +61,6 @@ STACK = "Milliseconds; maps on the device, outlines only."
 POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
 SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
 alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
-EARLIER = " Recorded before the last changes of the kernels."
 FILES = """Seconds from the path to an array of points (ours), to the columns of the package's own reader (own), and to
 the same array by it (own + points); rules: ours without PyArrow."""
 PAGES = {
@@ -73,13 +72,13 @@ PAGES = {
     ),
     "hull-orders-pocl": ("Orders that spoil a sample, on a CPU", ORDERS, None),
     "hull-h200": ("Convex hulls on a GPU", RESIDENT, HULL),
-    "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT + EARLIER, HULL),
-    "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST + EARLIER, None),
+    "hull-circle-h200": ("The worst case on a GPU: all points on a circle", RESIDENT, HULL),
+    "hull-host-h200": ("Convex hulls on a GPU, from the host", FROM_HOST, None),
     "hull-published-h200": ("The published tables", PUBLISHED, None),
     "batch-pocl": ("Many hulls in one call, on a CPU", BATCH, None),
-    "batch-h200": ("Many hulls in one call, on a GPU", BATCH + EARLIER, None),
+    "batch-h200": ("Many hulls in one call, on a GPU", BATCH, None),
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
-    "wagener-h200": ("Wagener's merges alone on a GPU", MERGES + EARLIER, None),
+    "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
     "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
@@ -90,7 +89,7 @@ PAGES = {
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
     "region-points-h200": ("Adaptive regions of points on a GPU", POINTS, None),
     "region-published-pocl": ("Adaptive regions in the published setting on a CPU", SETTING, None),
-    "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING + EARLIER, None),
+    "region-published-h200": ("Adaptive regions in the published setting on a GPU", SETTING, None),
     "dp-pocl": ("Dynamic programming on a CPU", CASES, None),
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
@@ -233,7 +232,7 @@ def main():
         "Benchmarks\n==========\n",
         "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
         "same run and all results verified first. Figures are medians of interleaved calls on shared, noisy\n"
-        "machines: compare within a table.\n",
+        "machines: compare within a table. A record that is older than the kernels says so.\n",
     ]
     for name, (title, note, columns) in PAGES.items():
         path = RESULTS / f"{name}.json"
@@ -247,7 +246,7 @@ def main():
         )
         parts.append(f"{note}\n")
         if record["date"] < CHANGED:
-            parts.append(f"*Measured before kernels were changed on {CHANGED}.*\n")
+            parts.append(f"*Measured before the kernels were last changed, on {CHANGED}.*\n")
         parts.append(table(record["rows"], columns))
         picture = plot(name, record["rows"])
         if picture:

@@ -5,6 +5,7 @@ Shapely, pandas, GeoPandas and PyArrow are imported when they are needed.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import as_crs, same_crs
 from clgeom.optional import require, require_shapely
+from clgeom.runtime.interop.frames import is_laspy
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -30,7 +32,11 @@ def is_geopandas(rows) -> bool:
 
 
 def crs_of(points) -> Any:
-    """The coordinate reference system of points in a GeoPandas object, None for other points."""
+    """The coordinate reference system of points in an object of GeoPandas or laspy, None for other points."""
+    if is_laspy(points):
+        from clgeom.io.lidar import crs_of_header
+
+        return crs_of_header(points.header) if hasattr(points, "header") else None
     try:
         return points.crs if is_geopandas(points) else None
     except AttributeError:  # a frame without an active geometry
@@ -165,7 +171,9 @@ def label_columns(column, name) -> dict[str, Any]:
 
 
 def _free(name, default):
-    return name if isinstance(name, str) and name and name.lower() not in TAKEN else default
+    """The name if files and tables can have such a column, else the default."""
+    usable = isinstance(name, str) and name and not re.search("[\0\ud800-\udfff]", name)
+    return name if usable and name.strip().lower() not in TAKEN else default
 
 
 def column_of_counts(*numbers) -> np.ma.MaskedArray:
@@ -194,7 +202,10 @@ def _json_value(value):
 def _as_index(pandas, column):
     if getattr(column, "dtype", None) == np.float16:  # pandas has no index of float16
         column = column.astype(np.float32)
-    return pandas.Index(column.to_pandas()) if hasattr(column, "to_pylist") else pandas.Index(column)
+    try:
+        return pandas.Index(column.to_pandas() if hasattr(column, "to_pylist") else column)
+    except UnicodeEncodeError:  # half a pair of surrogates, which pandas' type of text cannot hold
+        return pandas.Index(column, dtype=object)
 
 
 def _as_series(pandas, values):

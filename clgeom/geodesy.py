@@ -74,6 +74,18 @@ def same_crs(one, other) -> bool:
     return as_crs(one, caller="localize").equals(as_crs(other, caller="localize"), ignore_axis_order=True)
 
 
+def axes_of_crs(crs) -> tuple[str, str]:
+    """Return the names of the axes of a coordinate reference system, with their unit; "x" and "y" without a system."""
+    if crs is None or not is_installed("pyproj"):
+        return "x", "y"
+    system = as_crs(crs, caller="plot")
+    if system.is_geographic:
+        return "longitude (degrees)", "latitude (degrees)"
+    unit = system.axis_info[0].unit_name
+    easting, northing = (f"{name} ({'m' if unit == 'metre' else unit})" for name in ("easting", "northing"))
+    return easting, northing
+
+
 def shown(value, most=60) -> str:
     """The repr of a value in one line of at most `most` characters."""
     text = " ".join(repr(value).split())

@@ -6,6 +6,7 @@ distinct labels in ascending order, and -1 for null.
 
 from __future__ import annotations
 
+import datetime
 import os
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import is_integer, short
+from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.optional import require
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.device_arrays import fetched, is_device_array
@@ -24,6 +25,12 @@ from clgeom.runtime.interop.objects import values_of
 EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
 #: Labels of an Arrow array that one thread converts to numbers.
 PIECE = 1 << 20
+#: Types whose values may be equal.
+ALIKE = (
+    (int, float, np.number),
+    (datetime.datetime, np.datetime64),
+    (datetime.timedelta, np.timedelta64),
+)
 
 
 @dataclass(frozen=True)
@@ -73,9 +80,9 @@ def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
     """
     title = getattr(labels, "name", None)
     try:
-        found = _as_labels(labels, noise, caller, name)
+        found = _as_labels(labels, None if _is_null(noise) else noise, caller, name)
     except _BadNoise as error:
-        raise wrong("noise", caller, f"a label of the kind of 'labels', {error}", short(noise)) from error
+        raise wrong("noise", caller, f"a label of the kind of '{name}', {error}", short(noise)) from error
     except _BadLabels as error:
         raise wrong(name, caller, EXPECTED, str(error)) from error
     return Labels(found.keys, found.column_of, found.absent, title if isinstance(title, str) else None)
@@ -100,7 +107,7 @@ def _as_labels(labels, noise, caller, name):
         return _of_pandas(pandas, labels, noise)
     if polars is not None and isinstance(labels, polars.Series):
         require("PyArrow", "A Polars Series as labels")
-        return _of_arrow(labels.to_arrow(), noise)
+        return _of_polars(polars, labels, noise)
     if pyarrow is not None and isinstance(labels, (pyarrow.Array, pyarrow.ChunkedArray)):
         return _of_arrow(labels, noise)
     one, many = hasattr(labels, "__arrow_c_array__"), hasattr(labels, "__arrow_c_stream__")
@@ -111,22 +118,44 @@ def _as_labels(labels, noise, caller, name):
         return _of_arrow(pyarrow.array(labels) if one else pyarrow.chunked_array(labels), noise)
     if isinstance(labels, np.ma.MaskedArray):
         if labels.ndim == 1 and np.ma.is_masked(labels):
-            return _of_objects(labels.tolist(), labels.dtype, noise)
+            return _of_masked(labels, noise)
         labels = labels.data
     if isinstance(labels, np.ndarray):
         return _of_numpy(labels, noise)
     try:
         array = np.asarray(values_of(labels, caller=caller, name=name))
-    except (ValueError, TypeError) as error:
+    except InvalidInput:
+        raise
+    except (ValueError, TypeError, RuntimeError) as error:
         raise _BadLabels(f"an object that is not an array ({error})") from error
-    if array.ndim == 1 and array.dtype.kind in "USO" and isinstance(labels, (list, tuple)):
-        return _of_objects(list(labels), np.dtype(object), noise)  # NumPy would convert numbers among text to text
+    given = array.ndim == 1 and isinstance(labels, (list, tuple))
+    if given and (array.dtype.kind in "USO" or _is_rounded(array, labels)):
+        return _of_objects(list(labels), np.dtype(object), noise)  # NumPy would make text or floats of numbers
     if array.size == 0 and array.ndim == 1 and not hasattr(labels, "dtype"):
         array = array.astype(np.int64)
     return _of_numpy(array, noise)
 
 
 # NumPy ------------------------------------------------------------------------------------------------------------
+
+
+def _is_rounded(array, labels):
+    """Whether NumPy made floats of integers that no float is."""
+    if array.dtype.kind != "f" or not (np.abs(array) > 2.0**53 - 1).any():
+        return False
+    return any(is_integer(label) and int(float(label)) != label for label in labels)
+
+
+def _of_masked(labels, noise):
+    """Labels of a masked array: keys are the numbers of the distinct labels, -1 for masked ones."""
+    if labels.dtype.kind in "OV":
+        return _of_objects(labels.tolist(), labels.dtype, noise)
+    distinct, numbers = np.unique(labels.compressed(), return_inverse=True)
+    found = _of_numpy(distinct, noise)
+    keys = np.full(len(labels), -1)
+    keys[~np.ma.getmaskarray(labels)] = numbers
+    absent = np.flatnonzero(found.is_absent(found.keys)).tolist()
+    return Labels(keys, lambda wanted: found.column_of(found.keys[wanted]), (-1, *absent))
 
 
 def _of_numpy(array, noise):
@@ -143,13 +172,8 @@ def _of_numpy(array, noise):
         return Labels(array.view(np.uint8), lambda found: found.view(bool), _absent_number(noise, dtype))
     if dtype.kind in "mM":
         native = array.astype(dtype.newbyteorder("="), copy=False)
-        absent = [np.iinfo(np.int64).min]  # NaT
-        if noise is not None:
-            try:
-                absent.append(np.array([noise], native.dtype).view(np.int64)[0])
-            except (ValueError, TypeError) as error:
-                raise _BadNoise(dtype) from error
-        return Labels(native.view(np.int64), lambda found: found.view(native.dtype), tuple(absent))
+        absent = (np.iinfo(np.int64).min, *_absent_date(noise, native.dtype))  # the first is NaT
+        return Labels(native.view(np.int64), lambda found: found.view(native.dtype), absent)
     return _of_objects(array.tolist(), dtype, noise)
 
 
@@ -159,12 +183,34 @@ def _absent_number(noise, dtype):
         return ()
     if not (is_integer(noise) or isinstance(noise, (float, np.floating, bool, np.bool_))):
         raise _BadNoise(dtype)
-    if dtype.kind in "iu" and not (noise == noise and abs(noise) < 2**64 and int(noise) == noise):
+    if is_integer(noise):
+        noise = int(noise)
+    if dtype.kind == "f":
+        try:
+            within = float(noise) == noise and (np.isinf(noise) or abs(noise) <= float(np.finfo(dtype).max))
+        except OverflowError:
+            return ()
+        return (float(noise) if isinstance(noise, int) else noise,) if within else ()
+    limits = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+    if not limits.min <= noise <= limits.max or int(noise) != noise:
         return ()
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return (dtype.type(int(noise)),) if limits.min <= int(noise) <= limits.max else ()
-    return (noise,)
+    return (limits.dtype.type(int(noise)),)
+
+
+def _absent_date(noise, dtype):
+    """The key of noise among dates or durations, as `_absent_number` has it."""
+    if noise is None:
+        return ()
+    kinds = (str, datetime.date, np.datetime64) if dtype.kind == "M" else (datetime.timedelta, np.timedelta64)
+    if not isinstance(noise, kinds) or _has_zone(noise):
+        raise _BadNoise(dtype)
+    exact = getattr(noise, "to_datetime64" if dtype.kind == "M" else "to_timedelta64", lambda: noise)()  # of pandas
+    try:
+        own = np.array(exact, dtype.kind + "8")
+    except ValueError as error:
+        raise _BadNoise(dtype) from error
+    key = own.astype(dtype)
+    return (key.view(np.int64)[()],) if key == own else ()  # a label of days is no time within a day
 
 
 def _of_objects(values, dtype, noise):
@@ -185,8 +231,8 @@ def _of_objects(values, dtype, noise):
 
 
 def _is_null(value) -> bool:
-    """Whether a value is None, NaN, NaT or pandas.NA."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    """Whether a value is None, NaN, NaT, pandas.NA or masked."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     try:
         return bool(value != value)
@@ -198,7 +244,9 @@ def _column(distinct, dtype):
     """Distinct labels as an array of `dtype`, or of the type that Python's numbers have in NumPy."""
     kinds = {type(value) for value in distinct}
     if dtype.kind == "O" and len(kinds) == 1 and kinds <= {int, float, bool}:
-        return np.array(distinct)
+        column = np.array(distinct)
+        if column.dtype.kind != "f" or kinds == {float}:
+            return column
     if dtype.kind in "OV":
         column = np.empty(len(distinct), object)
         column[:] = distinct
@@ -211,13 +259,19 @@ def _absent_value(noise, distinct):
     if noise is None:
         return ()
     for number, value in enumerate(distinct):
-        if value is noise or (type(value) is not np.ndarray and value == noise):
+        same = value is noise or value == noise
+        if isinstance(same, (bool, np.bool_)) and same:  # an array is no label
             return (number,)
-    numeric = (int, float, np.number)
+    if distinct and _has_zone(noise) != _has_zone(distinct[0]):
+        raise _BadNoise(f"dates {'with' if _has_zone(distinct[0]) else 'without'} a time zone")
     if distinct and not isinstance(noise, type(distinct[0])):
-        if not (isinstance(noise, numeric) and isinstance(distinct[0], numeric)):
+        if not any(isinstance(noise, kind) and isinstance(distinct[0], kind) for kind in ALIKE):
             raise _BadNoise(type(distinct[0]).__name__)
     return ()
+
+
+def _has_zone(value):
+    return getattr(value, "tzinfo", None) is not None
 
 
 # pandas -----------------------------------------------------------------------------------------------------------
@@ -227,6 +281,8 @@ def _of_pandas(pandas, labels, noise):
     dtype = labels.dtype
     if isinstance(dtype, np.dtype):
         return _of_numpy(labels.to_numpy(), noise)
+    if isinstance(dtype, pandas.SparseDtype):
+        return _of_numpy(np.asarray(labels), noise)
     plain = getattr(dtype, "numpy_dtype", None)
     values = getattr(labels, "array", labels)
     if plain is not None and plain.kind in "iu" and not values.isna().any():
@@ -246,14 +302,24 @@ def _of_pandas(pandas, labels, noise):
     return Labels(codes, lambda found: uniques.take(found), (-1, *absent))
 
 
-# Arrow ------------------------------------------------------------------------------------------------------------
+# Polars and Arrow -------------------------------------------------------------------------------------------------
+
+
+def _of_polars(polars, labels, noise):
+    import pyarrow
+
+    try:
+        array = None if labels.dtype == polars.Object else labels.to_arrow()  # Arrow would have the objects' addresses
+    except pyarrow.ArrowException:  # integers of 128 bits
+        array = None
+    return _of_objects(labels.to_list(), np.dtype(object), noise) if array is None else _of_arrow(array, noise)
 
 
 def _of_arrow(array, noise):
     import pyarrow
 
     of, kind = pyarrow.types, array.type
-    if of.is_dictionary(kind) and not _is_text(of, kind.value_type):
+    if of.is_dictionary(kind) and not (_is_text(of, kind.value_type) or _is_ordered(of, kind)):
         array = array.cast(kind.value_type)
         kind = array.type
     if of.is_floating(kind) or (of.is_integer(kind) and not array.null_count):
@@ -269,7 +335,12 @@ def _of_arrow(array, noise):
 
 
 def _is_text(of, kind):
-    return of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
+    return of.is_string(kind) or of.is_large_string(kind) or str(kind) == "string_view"  # PyArrow 14 has no views
+
+
+def _is_ordered(of, kind):
+    """Whether this is a dictionary that has an order of its own; one of floats may hold NaN, which is in no group."""
+    return of.is_dictionary(kind) and kind.ordered and not of.is_floating(kind.value_type)
 
 
 def _encoded(pyarrow, array):
@@ -280,8 +351,8 @@ def _encoded(pyarrow, array):
     from pyarrow import compute
 
     kind = array.type.value_type if pyarrow.types.is_dictionary(array.type) else array.type
-    if pyarrow.types.is_string_view(kind):
-        array = array.cast(pyarrow.large_string())  # Arrow cannot encode string views as dictionaries
+    if str(kind) in ("string_view", "binary_view"):  # Arrow cannot encode views as dictionaries
+        array = array.cast(pyarrow.large_string() if str(kind) == "string_view" else pyarrow.large_binary())
     parts = [part for chunk in _chunks(pyarrow, array) for part in _pieces(chunk)]
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1) or 1) as pool:
         parts = list(pool.map(_with_dictionary, parts))

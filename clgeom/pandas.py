@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
-from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.exchange import crs_of, is_geopandas
+from clgeom.geodesy import as_crs
 from clgeom.hull.result import Hull
 from clgeom.labels import as_labels
 from clgeom.optional import require, require_shapely
 from clgeom.region.arc.result import CrossRegion, Region
+from clgeom.runtime.arrays import as_given
 from clgeom.runtime.messages import listed
 
 require("pandas", "clgeom.pandas")
@@ -78,6 +80,10 @@ class Geometries:
         require("GeoPandas", "convex_hull")
         points, rows, crs = self._points("convex_hull", x, y, crs)
         if by is None and level is None:
+            if noise is not None:
+                raise InvalidInput(
+                    f"The 'noise' parameter of convex_hull is for 'by' or 'level'. Got {short(noise)} alone."
+                )
             groups, index, left_out = np.arange(len(self._rows)), self._rows.index, 0
         else:
             groups, index, left_out = self._groups(by, level, noise)
@@ -135,8 +141,10 @@ class Geometries:
                 raise InvalidInput(
                     f"The series of {caller} must hold geometries. Got {rows.dtype} instead: use the frame's accessor."
                 )
-            columns = [_coordinates(rows, name, caller) for name in (x, y)]
-            return np.stack(columns, axis=1), np.arange(len(rows)), crs
+            if crs is not None:
+                as_crs(crs, caller=caller)
+            coordinates = rows.iloc[:, [_place(rows, name, caller) for name in (x, y)]]
+            return as_given(coordinates, caller=caller, name="frame"), np.arange(len(rows)), crs
         own = crs_of(rows)
         if crs is not None:
             raise InvalidInput(
@@ -167,18 +175,11 @@ class Geometries:
                     f"The 'by' parameter of convex_hull must name a level. Got {error} instead."
                 ) from error
             raise _unknown(rows, error.args[0], "by", "convex_hull") from error
-        except (TypeError, ValueError, IndexError) as error:
+        except (TypeError, ValueError, IndexError, NotImplementedError) as error:
             raise InvalidInput(
                 f"The 'by' and 'level' parameters of convex_hull must be those of pandas' groupby. {error}"
             ) from error
-        kept = np.ones(len(index), bool)
-        if noise is not None:
-            try:
-                kept[[place for place in index.get_indexer([noise]) if place >= 0]] = False
-            except (TypeError, ValueError) as error:
-                raise InvalidInput(
-                    f"The 'noise' parameter of convex_hull must be a value of 'by'. Got {short(noise)} instead."
-                ) from error
+        kept = ~_is_noise(index, noise)
         number = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)  # the last entry is for -1
         groups, index = number[groups.fillna(-1).to_numpy(np.int64)], index[kept]
         return groups, index, int((groups < 0).sum())
@@ -245,25 +246,37 @@ def _completed(frame, count):
     return frame.astype({"points": np.int64})
 
 
+def _is_noise(index, noise):
+    """Which of the groups is noise: a value of `by`, of several columns a tuple of values."""
+    if noise is None:
+        return np.zeros(len(index), bool)
+    if index.nlevels > 1 and not (isinstance(noise, tuple) and len(noise) == index.nlevels):
+        expected = f"a tuple of {index.nlevels} values"
+        raise InvalidInput(f"The 'noise' parameter of convex_hull must be {expected}. Got {short(noise)} instead.")
+    values = noise if index.nlevels > 1 else (noise,)
+    found = np.ones(len(index), bool)
+    for level, value in enumerate(values):
+        labels = as_labels(index.get_level_values(level), value, caller="convex_hull", name="by")
+        found &= labels.is_absent(np.asarray(labels.keys))
+    return found
+
+
 def _has_none(shapes):
     """Replacement for ``shapely.has_m``, which needs Shapely 2.1 and GEOS 3.12. Older versions have no M."""
     return np.zeros(len(shapes), bool)
 
 
-def _coordinates(frame, name, caller):
-    """A column as an array of numbers, NaN for missing ones."""
-    if name not in frame.columns:
-        raise _unknown(frame, name, "x' and 'y", caller)
-    column = frame[name]
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        return column.to_numpy()
+def _place(frame, name, caller):
+    """The position of a column."""
     try:
-        return column.to_numpy(np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
+        place = frame.columns.get_loc(name)
+    except (KeyError, TypeError, pandas.errors.InvalidIndexError) as error:
+        raise _unknown(frame, name, "x' and 'y", caller) from error
+    if not is_integer(place):
         raise InvalidInput(
-            f"The 'x' and 'y' parameters of {caller} must name columns of numbers. Got {short(name)} of {column.dtype} "
-            "instead."
-        ) from error
+            f"The 'x' and 'y' parameters of {caller} must name one column each. Got {short(name)} instead."
+        )
+    return place
 
 
 def _unknown(frame, name, parameter, caller):

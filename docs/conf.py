@@ -38,9 +38,19 @@ html_show_sourcelink = False
 pygments_style = "default"
 highlight_language = "none"
 
+#: Members of public classes that only clgeom's own modules use.
+INTERNAL = {
+    "CoverageRegions.of",
+    "DeviceProfile.require_fp64",
+    "Region.on_device",
+    *(f"Equation.{name}" for name in ("computed", "decision_dtype", "recovery", "roots", "text", "wide")),
+    *(f"Session.{name}" for name in ("cached", "copy_queue", "others", "profiling_queue", "rank_again")),
+    *(f"Session.{name}" for name in ("shuffle", "unlimited")),
+}
+
 repository = os.environ.get("CLGEOM_REPOSITORY", "").rstrip("/")
-if repository:
-    html_theme_options = {"source_repository": repository, "source_branch": "main", "source_directory": "docs/"}
+if repository:  # the theme's own links to sources know few hosts
+    html_theme_options = {"footer_icons": [{"name": "Source", "url": repository, "html": "Source", "class": ""}]}
 
 
 def write_commands(app):
@@ -50,7 +60,8 @@ def write_commands(app):
     from clgeom.commands.main import cli
 
     def helps(command, name, parent=None):
-        context = click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100)
+        settings = {**command.context_settings, "max_content_width": 100, "terminal_width": 100}
+        context = click.Context(command, info_name=name, parent=parent, **settings)
         yield context.command_path, command.get_help(context)
         for child in command.list_commands(context) if isinstance(command, click.Group) else ():
             yield from helps(command.get_command(context, child), child, context)
@@ -66,5 +77,12 @@ def write_commands(app):
         page.write_text(content, encoding="utf-8")
 
 
+def skip_internal(app, what, name, member, skip, options):
+    """Leave the members of INTERNAL out of the pages of their classes."""
+    function = getattr(member, "fget", None) or getattr(member, "func", None) or member
+    return True if getattr(function, "__qualname__", None) in INTERNAL else None
+
+
 def setup(app):
     app.connect("builder-inited", write_commands)
+    app.connect("autodoc-skip-member", skip_internal)

@@ -4,15 +4,19 @@ import ast
 import doctest
 import importlib.util
 import inspect
+import itertools
 import re
+import shlex
 import textwrap
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 import clgeom
 from clgeom import conformance, dp, radio
+from clgeom.commands.main import cli
 from clgeom.runtime.policies import Policy
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -153,6 +157,38 @@ def test_python_of_page_is_marked(page):
             with pytest.raises(SyntaxError):
                 ast.parse(code)
                 pytest.fail(f"{page.name}, line {line}: write '.. code-block:: python'")
+
+
+def typed(text):
+    """(line, words) of the lines of a page that call the command; "hull|sort" is two of them."""
+    for start, language, code in blocks(text):
+        for line, row in enumerate(code.split("\n") if language in (None, "sh") else (), start):
+            found = re.search(r"(?:^|[ /(|])clgeom (\S.*?)(?: {3,}.*)?$", row)
+            if found and not row.startswith("python"):
+                words = shlex.split(re.sub(r"[)&].*", "", found[1]), comments=True)
+                options = [word.split("|") for word in words]
+                yield from ((line, list(one)) for one in itertools.product(*options))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_of_page_have_these_options(page):
+    """Commands, options and choices as the command has them; files need not be there."""
+    for line, words in typed(page.read_text(encoding="utf-8")):
+        command, context = cli, click.Context(cli)
+        while isinstance(command, click.Group) and words and words[0][0] != "-":
+            command = command.get_command(context, words.pop(0))
+            assert command, f"{page.name}, line {line}"
+            context = click.Context(command, parent=context)
+        given, _, _ = command.make_parser(context).parse_args(words)
+        for parameter in command.params:
+            for value in np.atleast_1d(given.get(parameter.name) or ()):
+                if isinstance(parameter.type, click.Choice):
+                    parameter.type.convert(str(value), parameter, context)
+
+
+def test_pages_have_commands():
+    counts = {page.name: len(list(typed(page.read_text(encoding="utf-8")))) for page in PAGES}
+    assert counts["README.rst"] >= 15 and counts["tutorial.rst"] >= 8 and counts["lidar_tiles.rst"] >= 3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

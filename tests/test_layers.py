@@ -27,7 +27,9 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
 LAZY_REACH = {
     ("exchange", "io"),
+    ("hull.batch.result", "plotting"),
     ("hull.result", "plotting"),
+    ("radio.maps", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
 }

@@ -69,6 +69,15 @@ def test_noise(by, noise):
     assert found.attrs["left_out"] == (frame[by].isna() | (frame[by] == noise)).sum()
 
 
+def test_noise_is_a_whole_interval():
+    frame = survey(40)
+    halves = pandas.cut(frame.geometry.x, 2)
+    found = frame.clgeom.convex_hull(by=halves, noise=halves.cat.categories[0])
+    assert found.index.tolist() == [halves.cat.categories[1]]
+    with pytest.raises(InvalidInput, match="'noise' .* the kind of 'by', Interval. Got 0.2 instead"):
+        frame.clgeom.convex_hull(by=halves, noise=0.2)
+
+
 def test_noise_of_several_columns():
     frame = survey().query("tile != 'b' and cluster == 1")
     found = frame.clgeom.convex_hull(by=["tile", "cluster"], noise=("c", 1))
@@ -142,12 +151,36 @@ PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
             lambda: PLAIN.clgeom.total_hull(),
             "parameters of total_hull must name columns. Got 'x' instead. It has east, y, name.",
         ),
-        (lambda: PLAIN.clgeom.total_hull(x="name"), "must name columns of numbers. Got 'name' of str instead."),
+        (
+            lambda: PLAIN.clgeom.total_hull(x="name"),
+            "of total_hull must have columns of numbers. Got object in column 'name'",
+        ),
         (lambda: PLAIN["y"].clgeom.total_hull(), "The series of total_hull must hold geometries. Got float64 instead"),
         (lambda: geopandas.GeoDataFrame({"a": [1]}).clgeom.total_hull(), "must have an active geometry column"),
         (
             lambda: FRAME.clgeom.convex_hull(by="tile", noise=[{}]),
-            "'noise' parameter of convex_hull must be a value of",
+            "'noise' parameter of convex_hull must be a label of the kind of 'by', str. Got [{}] instead.",
+        ),
+        (lambda: FRAME.clgeom.convex_hull(by="cluster", noise=[-1]), "a label of the kind of 'by', int64. Got [-1]"),
+        (lambda: FRAME.clgeom.convex_hull(by="cluster", noise="a"), "a label of the kind of 'by', int64. Got 'a'"),
+        (
+            lambda: FRAME.clgeom.convex_hull(by=["tile", "cluster"], noise=("a", 1, 2)),
+            "must be a tuple of 2 values. Got ('a', 1, 2) instead.",
+        ),
+        (lambda: FRAME.clgeom.convex_hull(noise=-1), "'noise' parameter of convex_hull is for 'by' or 'level'. Got -1"),
+        (lambda: pandas.concat([PLAIN, PLAIN], axis=1).clgeom.total_hull(x="east"), "one column each. Got 'east'"),
+        (lambda: PLAIN.clgeom.total_hull(x=["east"]), "must name columns. Got ['east'] instead; did"),
+        (lambda: PLAIN.clgeom.total_hull(x="east", crs="none"), "'crs' parameter of total_hull must be a coordinate"),
+        *(
+            (lambda values=values: pandas.DataFrame({"x": values, "y": [0.5, 1]}).clgeom.total_hull(), message)
+            for values, message in (
+                ([2**53 + 1, 0], "within 2**53 beside floats and missing numbers. Got 9007199254740993 at [0]"),
+                (pandas.array([2**53 + 1, None], "Int64"), "Got 9007199254740993 at [0] of column 'x'"),
+                (pandas.to_datetime(["2026-01-01", "2026-01-02"]), "must have columns of numbers. Got datetime64"),
+                (["1", "2"], "must have columns of numbers. Got object in column 'x'"),
+                ([True, False], "must have columns of numbers. Got bool in column 'x'"),
+                ([1j, 2], "must have columns of numbers. Got complex128 in column 'x'"),
+            )
         ),
         (lambda: FRAME.clgeom.convex_hull(by="tile", collinear="x"), "'collinear' parameter of convex_hulls_by_label"),
     ],

@@ -69,6 +69,12 @@ def test_addresses_of_others_are_on_one_page():
         assert "://" not in (ROOT / name).read_text(encoding="utf-8"), name
 
 
+def test_members_left_out_of_the_reference_exist():
+    for name in runpy.run_path(str(DOCS / "conf.py"))["INTERNAL"]:
+        owner, member = name.split(".")
+        assert hasattr(getattr(clgeom, owner, None) or getattr(dp, owner), member), name
+
+
 # Distributions --------------------------------------------------------------------------------------------------
 
 
@@ -111,7 +117,7 @@ def site(tmp_path_factory):
     pytest.importorskip("furo")
     out = tmp_path_factory.mktemp("site")
     environment = {name: value for name, value in os.environ.items() if name != "CLGEOM_REPOSITORY"}
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", f"{out}/doctrees"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-d", f"{out}/doctrees"]
     ended = subprocess.run([*command, DOCS, out / "html"], env=environment, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     return {page: Links(page.read_text(encoding="utf-8")) for page in (out / "html").rglob("*.html")}
@@ -121,6 +127,10 @@ def test_site_has_a_page_for_every_source_and_name(site):
     home = next(page.parent for page in site if page.name == "index.html" and page.with_name("tutorial.html").exists())
     built = {page.relative_to(home).as_posix() for page in site}
     assert {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES} <= built
+    generated = home / "reference" / "generated"
+    assert "-h, --help" in (generated / "commands.html").read_text(encoding="utf-8")
+    session = (generated / "clgeom.Session.html").read_text(encoding="utf-8")
+    assert "Session.release" in session and "Session.copy_queue" not in session
     for module, names in listed().items():
         assert {f"reference/generated/{module}.{name}.html" for name in names} <= built
 
@@ -148,6 +158,18 @@ def test_links_to_others_are_those_of_the_page(site):
     }  # the theme's
     outside = {link for found in site.values() for link in found.links if re.match(r"https?:", link)}
     assert outside <= allowed
+
+
+def test_every_page_links_to_the_repository_where_its_address_is_known(tmp_path, monkeypatch):
+    pytest.importorskip("furo")
+    monkeypatch.setenv("CLGEOM_REPOSITORY", "https://example.org/clgeom/")
+    options = runpy.run_path(str(DOCS / "conf.py"))["html_theme_options"]
+    (tmp_path / "conf.py").write_text(f"html_theme = 'furo'\nhtml_theme_options = {options}\n")
+    (tmp_path / "index.rst").write_text("Title\n=====\n")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", tmp_path, tmp_path / "html"]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "https://example.org/clgeom" in Links((tmp_path / "html" / "index.html").read_text(encoding="utf-8")).links
 
 
 def test_pictures_have_words(site):

@@ -9,6 +9,11 @@ import click
 from clgeom.commands import terminal
 from clgeom.errors import InvalidInput
 
+OUTPUT_HELP = (
+    "Write the result: .fasta with the subsequence, or with both sequences aligned for --edit, or .txt with a line for "
+    "each step."
+)
+
 
 @click.command()
 @click.argument("first")
@@ -16,20 +21,21 @@ from clgeom.errors import InvalidInput
 @click.option("--edit", is_flag=True, help="Compute the edit distance instead.")
 @click.option("--value", "only", is_flag=True, help="Compute only the length or the distance, which is quicker.")
 @click.option("--record", "names", metavar="A B", nargs=2, help="Sequences of the files, by name or by number from 1.")
-@click.option("-o", "--output", metavar="OUT", help="Write the result: .fasta, or .txt with a line for each step.")
+@click.option("-o", "--output", metavar="OUT", help=OUTPUT_HELP)
 @terminal.device_option
 @terminal.json_option
 def lcs(first, second, edit, only, names, output, device, as_json):
     """Longest common subsequence of the sequences in two FASTA files.
 
-    Case does not matter. The first sequence of each file is taken unless --record names others.
+    Case does not matter. The first sequence of each file is taken unless --record names others. Files may be compressed
+    by gzip; - reads standard input.
     """
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
     from clgeom.io.fasta import choose_record, read_fasta
     from clgeom.runtime.device import as_session
 
-    _check_output(output, (first, second), edit, only)
+    _check_output(output, (first, second), only)
     names = names or (None, None)
     a, b = (choose_record(path, read_fasta(path), name) for path, name in zip((first, second), names))
     session = as_session(device)
@@ -64,33 +70,41 @@ def lcs(first, second, edit, only, names, output, device, as_json):
     )
 
 
-def _check_output(output, inputs, edit, only):
+def _check_output(output, inputs, only):
     from clgeom.io.atomic import check_output
 
     if output is None:
         return
     if only:
         raise InvalidInput("The option --value leaves nothing to write; leave out -o.")
-    formats = (".txt",) if edit else (".fasta", ".fa", ".txt")
-    if check_output(output, formats) in [Path(name).resolve() for name in inputs]:
+    if check_output(output, (".fasta", ".fa", ".txt")) in [Path(name).resolve() for name in inputs]:
         raise InvalidInput(f"The output '{output}' is an input file.")
 
 
 def _write_way(output, a, b, found):
-    """Write the subsequence as FASTA, or a line for each step: its kind, positions and letters of both sequences."""
+    """Write the subsequence or the alignment as FASTA, or a line for each step: its kind, positions and letters."""
     from clgeom.io.atomic import replacing
     from clgeom.io.fasta import write_fasta
 
     with replacing(output) as file:
-        if Path(output).suffix.lower() != ".txt":
-            write_fasta(file, [(f"lcs of {a.name} and {b.name}", found.subsequence)])
+        if Path(output).suffix.lower() == ".txt":
+            file.writelines(f"{line}\n".encode() for line in _steps(a.sequence, b.sequence, found))
         elif hasattr(found, "operations"):
-            i = j = 0
-            for operation in found.operations:
-                left = f"{i + 1} {chr(a.sequence[i])}" if operation != "insert" else "- -"
-                right = f"{j + 1} {chr(b.sequence[j])}" if operation != "delete" else "- -"
-                file.write(f"{operation} {left} {right}\n".encode())
-                i, j = i + (operation != "insert"), j + (operation != "delete")
+            rows = found.aligned(a.sequence, b.sequence)
+            write_fasta(file, zip((a.description, b.description), rows))
         else:
-            for i, j in zip(found.a_indices.tolist(), found.b_indices.tolist()):
-                file.write(f"{i + 1} {j + 1} {chr(a.sequence[i])}\n".encode())
+            write_fasta(file, [(f"lcs of {a.name} and {b.name}", found.subsequence)])
+
+
+def _steps(a, b, found):
+    """Yield a line for each step: of edits its kind, and the position and letter in both sequences."""
+    if not hasattr(found, "operations"):
+        for i, j in zip(found.a_indices.tolist(), found.b_indices.tolist()):
+            yield f"{i + 1} {j + 1} {chr(a[i])}"
+        return
+    i = j = 0
+    for operation in found.operations:
+        left = f"{i + 1} {chr(a[i])}" if operation != "insert" else "- -"
+        right = f"{j + 1} {chr(b[j])}" if operation != "delete" else "- -"
+        yield f"{operation} {left} {right}"
+        i, j = i + (operation != "insert"), j + (operation != "delete")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from clgeom.commands import terminal
@@ -15,6 +17,7 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @terminal.columns_option("Columns of x and y, by name or by number from 1.")
 @click.option("--by", metavar="COLUMN", help="Column whose values name the groups; one hull per value.")
+@click.option("--noise", metavar="VALUE", help="Value of that column whose points are in no group, such as -1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @click.option("--layer", metavar="NAME", help="Layer of a map.")
 @click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
@@ -25,7 +28,7 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
     type=click.Path(),
     help="Write the hull: .geojson, .gpkg, .fgb, .shp, .parquet, .csv, .wkt, .npy or .npz.",
 )
-@click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
+@click.option("--plot", "picture", metavar="PNG", help="Draw points and hulls: .png, .svg or .pdf.")
 @click.option("--trace", metavar="GIF", help="Draw how sorted blocks of points merge into the hull: .gif or .png.")
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
 @with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
@@ -33,7 +36,7 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(points="points")
-def hull(files, columns, by, array, layer, crs, output, picture, trace, collinear, nonfinite, profile, device, as_json):
+def hull(files, columns, by, noise, array, layer, crs, output, picture, trace, device, as_json, **options):
     """Convex hull of the points in FILE, or in several files together.
 
     FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
@@ -48,14 +51,16 @@ def hull(files, columns, by, array, layer, crs, output, picture, trace, collinea
 
     With --by there is one hull for each value of a column, of a dimension such as classification, or of an array of a
     .npz file. -o then writes a polygon, line or point for each hull, or the vertices to .csv. Names are compared as
-    they are written: 1 and 01 are two groups.
+    they are written: 1 and 01 are two groups. --noise leaves out the points of one value.
     """
     from clgeom.io.groups import HULLS_FORMATS
     from clgeom.io.hulls import HULL_FORMATS
     from clgeom.io.vector import MAPS, check_features_output, is_map
 
-    if by is not None and (picture or trace):
-        raise click.UsageError("--plot and --trace draw a single hull, and --by makes many.")
+    if by is not None and trace:
+        raise click.UsageError("--trace draws a single hull, and --by makes many.")
+    if noise is not None and by is None:
+        raise click.UsageError("--noise names a group of --by.")
     formats = [*(HULL_FORMATS if by is None else HULLS_FORMATS), *MAPS]
     _check_outputs(files, (output, formats), picture, trace)
     if output is not None and is_map(output):
@@ -64,16 +69,15 @@ def hull(files, columns, by, array, layer, crs, output, picture, trace, collinea
         from clgeom.geodesy import as_crs
 
         as_crs(crs, caller="hull")
-    cloud, counts, reading = _read(files, as_json, columns=columns, by=by, array=array, layer=layer)
-    crs = _system(output, cloud, crs)
-    options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile}
+    cloud, counts, reading = _read(files, as_json, crs, columns=columns, by=by, array=array, layer=layer)
+    crs = _system(output, cloud)
     if by is None:
         _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options)
     else:
-        _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, options)
+        _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device, as_json, options)
 
 
-def _read(files, as_json, **what):
+def _read(files, as_json, crs, **what):
     """Return the points of all files, the number of points of each file, and the seconds for reading."""
     from clgeom.io.cloud import joined
     from clgeom.io.points import read_cloud
@@ -84,17 +88,17 @@ def _read(files, as_json, **what):
             cloud, taken = terminal.timed(read_cloud, file, **what, progress=progress)
         clouds.append(cloud)
         seconds += taken
-    cloud, taken = terminal.timed(joined, clouds, files)
+    cloud, taken = terminal.timed(joined, clouds, files, crs)
     return cloud, [len(cloud.points) for cloud in clouds], seconds + taken
 
 
-def _system(output, cloud, crs):
+def _system(output, cloud):
     """Return the reference system of the output: that of the option, or else that of the file."""
     from clgeom.io.hulls import check_lonlat
     from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.vector import is_map
 
-    crs = cloud.crs if crs is None else crs
+    crs = cloud.crs
     check_lonlat(output, cloud.names, crs)
     if output is None or not is_map(output):
         return crs
@@ -128,7 +132,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.hulls import save_hull_plot
 
-        style = {"filled": found.dimension == 2, "axes": axis_names(cloud.names)}
+        style = {"filled": found.dimension == 2, "axes": axis_names(cloud.names, crs)}
         save_hull_plot(found.points, picture, count=found.n, points=cloud.coordinates, **style)
     if trace:
         _save_trace(cloud.coordinates, trace, options["collinear"], options["nonfinite"], session)
@@ -155,25 +159,40 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         terminal.print_phases(found.phases)
 
 
-def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, options):
+def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device, as_json, options):
     """Compute, write and print a hull for each group of points."""
+    import numpy as np
+
     from clgeom import convex_hulls_by_label
     from clgeom.commands.scaling import named_batch, scaled_batch
     from clgeom.io.groups import write_hulls
+    from clgeom.io.labels import NO_GROUP
     from clgeom.io.points import saying_where
     from clgeom.io.vector import is_map
     from clgeom.runtime.device import as_session
 
     session, groups = as_session(device), cloud.groups
+    named = [number for number, name in enumerate(groups.names) if str(name) == noise]
+    numbers = np.where(groups.numbers == named[0], NO_GROUP, groups.numbers) if named else groups.numbers
+    options["noise"] = NO_GROUP
     with saying_where(files, counts):
-        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options)
+        batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, device=session, **options)
     batch = scaled_batch(batch, cloud)
+    groups = replace(groups, names=[groups.names[number] for number in batch.labels])  # without that of the noise
+    if picture:  # first, because it may be refused
+        from clgeom.plotting.batches import save_hulls_plot
+        from clgeom.plotting.figures import axis_names, plain
+
+        about = {"labels": groups.names, "axes": axis_names(cloud.names, crs)}
+        about["title"] = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
+        save_hulls_plot(batch.points, batch.offsets, picture, points=cloud.coordinates, **about)
     if output and is_map(output):
         named_batch(batch, groups).to_file(output, crs=crs)
     elif output:
         write_hulls(batch, groups.names, groups.title, output, crs=crs)
     if as_json:
-        facts = {"points": len(cloud.points), "by": groups.title, "hulls": _hulls_as_json(batch, groups.names)}
+        facts = {"points": len(cloud.points), "by": groups.title, "left_out": batch.left_out}
+        facts["hulls"] = _hulls_as_json(batch, groups.names)
         facts |= {
             "device": session.profile.name,
             "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},
@@ -184,9 +203,10 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
         ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
+        *((("left out", counted(batch.left_out, "point", "points")),) if noise is not None or batch.left_out else ()),
         ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
         ("time", work.words(**{"reading the file": reading})),
-        *((("wrote", output),) if output else ()),
+        *(("wrote", name) for name in (output, picture) if name),
     )
     if options["profile"]:
         terminal.print_phases(batch.phases)

@@ -65,6 +65,9 @@ def _run(command) -> int:
     try:
         result = command()
         return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command, such as "clgeom trace"
+        click.echo(error.format_message())
+        return 0
     except click.ClickException as error:
         return _complain(error.format_message())
     except KernelBuildError as error:  # for a kernel of clgeom the message holds its source and the compiler's log

@@ -10,14 +10,15 @@ import numpy as np
 from clgeom.commands import terminal
 from clgeom.commands.region_facts import finite, written_words
 from clgeom.errors import InvalidInput
+from clgeom.optional import is_installed
 
 
 def of_points(file, levels, output, picture, session, as_json, profile, options):
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
     from clgeom.io.atomic import replacing
-    from clgeom.io.features import count_vertices, encode_features
-    from clgeom.io.lonlat import named_lonlat
+    from clgeom.io.features import areas_or_none, count_vertices, encode_features
+    from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.points import place_of, read_cloud
     from clgeom.runtime.call import each, watched
 
@@ -33,6 +34,8 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         where = place_of(file, row, column)
         raise InvalidInput(f"The points in '{file}' must be finite. Got {points[row, column]} {where} instead.")
     lonlat = crs is None and names is not None and named_lonlat(*names)
+    if lonlat and is_installed("pyproj"):
+        crs = WGS84
     chosen = [(None, points)]
     if levels:
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
@@ -48,7 +51,8 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         raise InvalidInput(f"No point of '{file}' {'reaches a level' if levels else 'is there'}.")
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
-    features = [_feature(level, one, options) for level, one in made]
+    km2 = areas_or_none([one.__geo_interface__ for _, one in made], crs)
+    features = [_feature(level, one, area, options) for (level, one), area in zip(made, km2)]
     vertices = [count_vertices(feature.geometry) for feature in features]
     content = written = None
     if output:
@@ -58,7 +62,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         from clgeom.plotting.regions import save_regions_plot
 
         about = {"labels": [feature.properties["label"] for feature in features], "counts": [one.n for _, one in made]}
-        about |= {"vertices": vertices, "axes": axis_names(names)}
+        about |= {"vertices": vertices, "axes": axis_names(names, crs)}
         save_regions_plot([one.parts for _, one in made], picture, points=points, **about)
     if output:
         with replacing(output) as out:
@@ -75,17 +79,19 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
     )
     rows = []
-    for (level, one), count in zip(made, vertices):
+    for (level, one), count, area in zip(made, vertices, km2):
         segments = " x ".join(f"{k:,}" for k in np.atleast_1d(one.segments))
         name = "all" if level is None else f"{level:g}"
-        rows.append((name, f"{one.n:,}", f"{count:,}", segments, f"{one.area:,.6g}"))
+        rows.append(
+            (name, f"{one.n:,}", f"{count:,}", segments, f"{one.area:,.6g}" if area is None else f"{area:,.6g} km2")
+        )
     terminal.print_table((">level", ">points", ">vertices", ">segments", ">area"), rows)
     if profile:
         click.echo()
         terminal.print_phases(sum((one.phases for _, one in made), ()))
 
 
-def _feature(level, region, options):
+def _feature(level, region, km2, options):
     """Return a region with its properties in a file."""
     from clgeom.io.features import Feature
 
@@ -93,7 +99,7 @@ def _feature(level, region, options):
     if level is not None:
         properties["dbm" if options["unit"] == "dBm" else "level"] = level
         properties["label"] = f"{options['direction']} {level:g} {options['unit']}".rstrip()
-    properties |= {"points": region.n, "area": finite(float(region.area))}
+    properties |= {"points": region.n, "area": finite(float(region.area)), "area_km2": km2}
     return Feature(region.__geo_interface__, properties)
 
 

@@ -144,6 +144,7 @@ def _write(shapes, raster, grid, output, picture, comparison, levels, options, s
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features, features_of
     from clgeom.plotting import coverage as plot
+    from clgeom.plotting.figures import plain
     from clgeom.region.coverage.comparison import comparison as compared
     from clgeom.region.coverage.drawn import axes_of, image, outlines
 
@@ -152,6 +153,7 @@ def _write(shapes, raster, grid, output, picture, comparison, levels, options, s
         resolution = math.sqrt(grid.cell_area)
         features = features_of(shapes, unit=unit)
         content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
+    unit = plain(unit)
     if picture:
         plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), unit=unit, axes=axes_of(grid))
     if comparison:

@@ -10,10 +10,11 @@ import numpy as np
 
 from clgeom.commands import terminal
 from clgeom.commands.terminal import with_default
+from clgeom.runtime.messages import counted
 
 #: Endings for ``-o``: a page, an animation, a picture, data.
-FORMATS = (".gif", ".html", ".json", ".png")
-OUTPUT_HELP = "Page to step through (.html), animation (.gif), picture (.png) or data (.json)."
+FORMATS = (".gif", ".html", ".json", ".pdf", ".png", ".svg")
+OUTPUT_HELP = "Page to step through (.html), animation (.gif), picture (.png, .svg, .pdf) or data (.json)."
 
 
 @click.group()
@@ -98,15 +99,16 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     cloud = cloud[np.lexsort((cloud[:, 1], cloud[:, 0]))]
     find = upper_hood if side == "upper" else lower_hood
     found = find(cloud, trace=True, collinear=collinear, device=session)
-    title = f"Wagener's match-and-merge: the {side} hood of {len(cloud):,} points"
+    title = f"Wagener's match-and-merge: the {side} hood of {counted(len(cloud), 'point', 'points')}"
     if _is_drawn(output):
         _draw(merge_scenes(cloud, found.stages, found.merges, side=side), output, title, HULL_WORDS)
     else:
         _write_json(output, _hood_as_data(found, cloud))
+    corners, stages = counted(len(found), "corner", "corners"), counted(len(found.merges), "stage", "stages")
     terminal.print_facts(
         ("points", f"{len(cloud):,} ({cloud.dtype})"),
         ("device", terminal.device_words(session)),
-        ("hood", f"{len(found):,} corners, {side}, {len(found.merges)} stages"),
+        ("hood", f"{corners}, {side}, {stages}"),
         ("wrote", output),
     )
 
@@ -184,7 +186,7 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
     session = as_session(device)
     options = {"variant": variant, "gaps": gap_list(gaps), "max_items_per_subsequence": items}
     result = shellsort(numbers, trace=True, device=session, **options)
-    title = f"Shellsort of {len(numbers):,} keys, variant {result.variant}"
+    title = f"Shellsort of {counted(len(numbers), 'key', 'keys')}, variant {result.variant}"
     passes = [phase.gaps for phase in result.phases]
     if _is_drawn(output):
         _draw(pass_scenes(result.stages, passes), output, title, SORT_WORDS)
@@ -209,7 +211,7 @@ def _check_output(file, output):
     from clgeom.optional import require_matplotlib
 
     check_outputs(file, (output, FORMATS))
-    if Path(output).suffix.lower() in (".gif", ".png"):
+    if Path(output).suffix.lower() in (".gif", ".pdf", ".png", ".svg"):
         require_matplotlib()
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from clgeom.exchange import Exchange
+from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.arrays import canonical_queries, fetched_points
 from clgeom.runtime.device import Session, as_session
 from clgeom.runtime.launch import copy, finish, new_array, read, run, to_array
 from clgeom.runtime.plan import Phase, Scratch
@@ -157,11 +158,23 @@ class Hull(Exchange):
         vertices = to_array(self.session, self.vertices.astype(np.uint32))
         return vertices, to_array(self.session, self.points)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the hull with Matplotlib. Returns the axes."""
+    def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
+        """Draw the hull with Matplotlib. Returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        points : optional
+            Points to be drawn, too, shape (n, 2).
+        **options
+            labels : a text for each vertex; title : str; axes : the names of both axes.
+        """
         from clgeom.plotting.hulls import plot_hull
 
-        return plot_hull(self.points, ax=ax, count=self.n, filled=self.dimension == 2)
+        points = None if points is None else fetched_points(points, caller="plot")
+        style = {"filled": self.dimension == 2, "axes": axes_of_crs(self.crs), **options}
+        return plot_hull(self.points, ax=ax, count=self.n, points=points, **style)
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def check_output(path, formats) -> Path:
     given = printable(os.fspath(path))
     if Path(path).suffix.lower() not in formats:
         known = ", ".join(sorted(formats))
-        raise InvalidInput(f"The output '{given}' must end in one of {known}.")
+        raise InvalidInput(f"The output '{given}' must end in {'one of ' * (len(formats) > 1)}{known}.")
     try:
         target = Path(os.path.realpath(path))
         wrong = _why_not(target)

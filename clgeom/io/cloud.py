@@ -50,16 +50,19 @@ class Cloud:
         return self.points if self.scale is None else self.points * self.scale + self.offset
 
 
-def joined(clouds, paths) -> Cloud:
+def joined(clouds, paths, crs=None) -> Cloud:
     """Return the points of several files, one after the other, as one cloud.
 
-    Points stay integers where all files have one scale and one offset. Groups of the same name become one.
+    Points stay integers where all files have one scale and one offset. Groups of the same name become one. A `crs`
+    replaces that of every file.
 
     Raises
     ------
     InvalidInput
-        The files name different reference systems.
+        The files name different reference systems, and there is no `crs`.
     """
+    if crs is not None:
+        clouds = [replace(cloud, crs=crs) for cloud in clouds]
     first = clouds[0]
     if len(clouds) == 1:
         return first
@@ -67,7 +70,7 @@ def joined(clouds, paths) -> Cloud:
         if not same_crs(cloud.crs, first.crs):
             raise InvalidInput(
                 f"The files '{paths[0]}' and '{path}' must be in one coordinate reference system. Got "
-                f"{crs_words(first.crs)} and {crs_words(cloud.crs)} instead."
+                f"{crs_words(first.crs)} and {crs_words(cloud.crs)} instead (--crs replaces that of every file)."
             )
     notes = tuple(dict.fromkeys(note for cloud in clouds for note in cloud.notes))
     if any((cloud.scale, cloud.offset) != (first.scale, first.offset) for cloud in clouds):

@@ -14,7 +14,7 @@ from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import is_stdin, opened, reading, suffix_of
 from clgeom.io.geometries import points_of
-from clgeom.io.labels import Groups, Texts, groups_of_values
+from clgeom.io.labels import NO_GROUP, Groups, Texts, groups_of_values
 from clgeom.optional import require
 from clgeom.runtime.messages import listed, shown
 
@@ -228,15 +228,24 @@ def numbers_of(path, column, name) -> np.ndarray:
         column = column.cast(pa.float64(), safe=False)
     if not _is_plain(column.type):
         raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.type} instead.")
-    _check_no_nulls(path, column, name, "a number")
+    if column.null_count:
+        row = column.is_null().to_numpy().argmax() + 1
+        raise InvalidInput(f"The file '{path}' has a null in row {row:,} of '{shown(name)}': a number is missing.")
     return column.to_numpy()
 
 
 def groups_of(path, column, name) -> Groups:
-    """Return the groups that a column of texts, integers, booleans or dates names."""
+    """Return the groups that a column of texts, integers, booleans or dates names; a null names none."""
     import pyarrow as pa
 
-    _check_no_nulls(path, column, name, "the group")
+    if pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in column.chunks):
+        column = column.cast(column.type.value_type)
+    if column.null_count:
+        valid = column.is_valid()
+        groups = groups_of(path, column.filter(valid), name)
+        numbers = np.full(len(column), NO_GROUP)
+        numbers[valid.to_numpy()] = groups.numbers
+        return Groups(numbers, groups.names, name)
     types, type = pa.types, column.type
     if types.is_dictionary(type):
         if not _is_text(type.value_type):
@@ -258,11 +267,4 @@ def _is_text(type) -> bool:
     import pyarrow as pa
 
     types = pa.types
-    return types.is_string(type) or types.is_large_string(type) or types.is_string_view(type)
-
-
-def _check_no_nulls(path, column, name, what):
-    """Raise `InvalidInput` that names the first row with a null."""
-    if column.null_count:
-        row = column.is_null().to_numpy().argmax() + 1
-        raise InvalidInput(f"The file '{path}' has a null in row {row:,} of '{shown(name)}': {what} is missing.")
+    return types.is_string(type) or types.is_large_string(type) or str(type) == "string_view"

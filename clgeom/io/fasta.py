@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import number_from_1
-from clgeom.io.files import reading
+from clgeom.io.files import is_stdin, reading, standard_input
 from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file compressed by gzip.
@@ -30,7 +30,8 @@ class Record:
 
 
 def read_fasta(path) -> list[Record]:
-    """Return all sequences of a FASTA file, in upper case. A file compressed by gzip is unpacked, whatever its name.
+    """Return all sequences of a FASTA file, in upper case. A file compressed by gzip is unpacked,
+    whatever its name. "-" is standard input.
 
     A line that begins with ">" begins a sequence. Blanks and line ends are ignored, as is a "*" at the end of a
     sequence. Lines that begin with ";" are comments.
@@ -40,10 +41,9 @@ def read_fasta(path) -> list[Record]:
     InvalidInput
         The file cannot be read or is no FASTA file; names the line.
     """
-    path = Path(path)
     with reading(path):
-        data = path.read_bytes()
-        if data.startswith(GZIP) or path.suffix.lower() == ".gz":
+        data = standard_input() if is_stdin(path) else Path(path).read_bytes()
+        if data.startswith(GZIP) or Path(path).suffix.lower() == ".gz":
             try:
                 data = gzip.decompress(data)
             except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
@@ -60,7 +60,8 @@ def read_fasta(path) -> list[Record]:
         elif line.startswith(b";") or not line.strip():
             continue
         elif description is None:
-            raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.")
+            fastq = " It looks like FASTQ, which is not read: convert it to FASTA." if line.startswith(b"@") else ""
+            raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.{fastq}")
         else:
             letters = b"".join(line.split())
             wrong = next((chr(c) for c in letters if not (65 <= (c & 0xDF) <= 90 or c in b"-.*")), None)

@@ -54,7 +54,7 @@ def features_of(regions, *, unit="dBm") -> list[Feature]:
     descending = bool(shown) and shown[0][0].direction == ">="
     levels = sorted({region.level for region, _ in shown}, reverse=descending)
     colours = dict(zip(levels, _colours(len(levels))))
-    areas = _areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
+    areas = areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
     features = []
     for (region, geometry), area in zip(shown, areas):
         properties = _properties(region, unit, colours[region.level], area)
@@ -94,7 +94,7 @@ def _style(colour):
     }
 
 
-def _areas_or_none(geometries, crs):
+def areas_or_none(geometries, crs):
     """Return the areas of geometries on the ellipsoid in km2; None for an area that cannot be computed."""
     if crs is None or not is_installed("pyproj"):
         return [None] * len(geometries)
@@ -103,7 +103,7 @@ def _areas_or_none(geometries, crs):
     except InvalidInput:  # the system cannot express one of them
         if len(geometries) == 1:
             return [None]
-    return [area for geometry in geometries for area in _areas_or_none([geometry], crs)]
+    return [area for geometry in geometries for area in areas_or_none([geometry], crs)]
 
 
 # Writing ----------------------------------------------------------------------------------------------------------
@@ -124,7 +124,8 @@ def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -
     ----------
     features : sequence of Feature
     path : path-like
-        Its ending chooses the format: .geojson or .json (EPSG:4326), .gpkg, .kml (EPSG:4326), .wkt (lines).
+        Its ending chooses the format: .geojson or .json (EPSG:4326), .fgb, .gpkg, .kml (EPSG:4326), .parquet,
+        .wkt (lines).
     crs : optional
         Coordinate reference system of the features, as anything that pyproj takes.
     lonlat : bool
@@ -240,6 +241,25 @@ def _as_geopackage(features, crs, path) -> bytes:
     return _by_pyogrio(features, crs, path, ".gpkg", driver="GPKG", layer="coverage")
 
 
+def _as_flatgeobuf(features, crs, path) -> bytes:
+    return _by_pyogrio(features, crs, path, ".fgb", driver="FlatGeobuf", layer="coverage")
+
+
+def _as_parquet(features, crs, path) -> bytes:
+    for package in ("shapely", "PyArrow"):
+        require(package, f"Writing '{path}'")
+    import pyarrow
+    import shapely.geometry
+    from pyarrow import parquet
+
+    from clgeom.io.vector import geo_table
+
+    shapes = np.array([shapely.geometry.shape(feature.geometry) for feature in features], object)
+    file = pyarrow.BufferOutputStream()
+    parquet.write_table(geo_table(_columns(features), shapes, crs), file, compression="zstd")
+    return file.getvalue().to_pybytes()
+
+
 def _as_kml(features, crs, path) -> bytes:
     named = [
         replace(feature, properties={"Name": feature.properties["label"], **feature.properties}) for feature in features
@@ -255,8 +275,7 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
     import shapely.geometry
 
     shapes = np.array([shapely.geometry.shape(feature.geometry).wkb for feature in features], object)
-    names = list(dict.fromkeys(name for feature in features for name in feature.properties))
-    columns = [_column([feature.properties.get(name) for feature in features]) for name in names]
+    columns = _columns(features)
     kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
     many = kinds == {"Polygon", "MultiPolygon"}
     kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
@@ -266,10 +285,16 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
         warnings.filterwarnings("ignore", "'crs' was not provided")
         try:
             options |= {"geometry_type": kind, "crs": system, "promote_to_multi": many}
-            pyogrio.raw.write(made, shapes, columns, names, **options)
+            pyogrio.raw.write(made, shapes, list(columns.values()), list(columns), **options)
         except (pyogrio.errors.DataSourceError, pyogrio.errors.CRSError) as error:
             raise InvalidInput(f"The output '{path}' cannot be written: {error}") from error
         return Path(made).read_bytes()
+
+
+def _columns(features) -> dict[str, np.ndarray]:
+    """Return the properties of features as columns of a table."""
+    names = dict.fromkeys(name for feature in features for name in feature.properties)
+    return {name: _column([feature.properties.get(name) for feature in features]) for name in names}
 
 
 def _column(values):
@@ -285,7 +310,9 @@ def _column(values):
 FORMATS = {
     ".geojson": (_as_json, True),
     ".json": (_as_json, True),
+    ".fgb": (_as_flatgeobuf, False),
     ".gpkg": (_as_geopackage, False),
     ".kml": (_as_kml, True),
+    ".parquet": (_as_parquet, False),
     ".wkt": (_as_wkt, False),
 }

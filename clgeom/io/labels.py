@@ -10,6 +10,8 @@ from clgeom.errors import InvalidInput
 
 #: Largest range of integers that are counted in a table instead of sorted.
 COUNTED = 1 << 20
+#: Number of the points that are in no group.
+NO_GROUP = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +21,7 @@ class Groups:
     Parameters
     ----------
     numbers : ndarray of int64, shape (n,)
+        `NO_GROUP` for points in none.
     names : list
         Names of the groups, ascending: int if all are integers, else str.
     title : str
@@ -98,14 +101,14 @@ def joined_groups(parts) -> Groups:
     distinct = {
         name: number for number, name in enumerate(dict.fromkeys(name for part in parts for name in part.names))
     }
-    codes = [np.array([distinct[name] for name in part.names], np.int64)[part.numbers] for part in parts]
+    codes = [np.array([*(distinct[name] for name in part.names), NO_GROUP])[part.numbers] for part in parts]
     return _ascending(np.concatenate(codes), list(distinct), parts[0].title)
 
 
 def _ascending(codes, names, title) -> Groups:
     """Return groups with their names in order."""
     order = sorted(range(len(names)), key=names.__getitem__)
-    numbers = np.empty(len(names), np.int64)
+    numbers = np.full(len(names) + 1, NO_GROUP)  # the last one is that of NO_GROUP
     numbers[order] = np.arange(len(names))
     return Groups(numbers[codes], [names[i] for i in order], title)
 

@@ -65,7 +65,7 @@ def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Clo
         )
         read = _read(path, file, (*pair, *(name for name in (by, value) if name)), progress)
         points, others = read[0], read[1:]
-        crs = _crs_of(header)
+        crs = crs_of_header(header)
         (x_scale, x_offset), (y_scale, y_offset) = (_scale_of(header, name) for name in pair)
     scale, offset, notes = (x_scale, y_scale), (x_offset, y_offset), ()
     if by:
@@ -180,7 +180,7 @@ def _scaled(header, name, values):
     return values * scale + offset if name in AXES else values
 
 
-def _crs_of(header):
+def crs_of_header(header):
     """Return the horizontal reference system that a file names, None if there is none or pyproj does not know it."""
     if not is_installed("pyproj"):
         return None

@@ -112,7 +112,7 @@ def _read_rasterio(path, band, nodata):
                 placed_by_points = bool(source.gcps[0]) and unplaced
         except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError) as error:
             reason = str(error.__cause__ or error).splitlines() or [type(error).__name__]
-            raise InvalidInput(f"The file '{path}' is not a raster: {reason[0]}") from error
+            raise InvalidInput(f"The file '{path}' is not a raster, or it is damaged: {reason[0]}") from error
     if placed_by_points:
         raise InvalidInput(
             f"The file '{path}' is placed by ground control points, not by a transform: warp it first "

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import as_crs
 from clgeom.io.atomic import check_output, replacing, replacing_files
 from clgeom.io.lonlat import LonLat
@@ -86,7 +86,7 @@ def geo_table(columns, shapes, crs=None):
         pyarrow.binary(),
         metadata={"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": json.dumps(extension)},
     )
-    arrays = {name: _as_arrow(pyarrow, values) for name, values in columns.items()}
+    arrays = {name: _as_arrow(pyarrow, name, values) for name, values in columns.items()}
     fields = [pyarrow.field(name, array.type) for name, array in arrays.items()]
     schema = pyarrow.schema([*fields, field], metadata={"geo": json.dumps(geo)})
     return pyarrow.table([*arrays.values(), pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary())], schema=schema)
@@ -97,17 +97,24 @@ def _kinds(shapely, shapes):
     return kinds[kinds >= 0]
 
 
-def _as_arrow(pyarrow, values):
+def _as_arrow(pyarrow, name, values):
     """A column as an Arrow array; values without a plain Arrow type become text."""
     try:
         array = pyarrow.array(values, from_pandas=True)
         if isinstance(array, pyarrow.ChunkedArray):
             array = array.combine_chunks()
+        if pyarrow.types.is_null(array.type):  # no values, or none but nulls: a type that files hold
+            array = array.cast(pyarrow.string())
         if not isinstance(array, pyarrow.ExtensionArray):
             return array
-    except (pyarrow.ArrowException, TypeError, ValueError):
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    return pyarrow.array([str(value) for value in values], pyarrow.string())
+    try:
+        return pyarrow.array([str(value) for value in values], pyarrow.string())
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"The column '{name}' must hold text of Unicode. Got {short(error.object)} instead."
+        ) from error
 
 
 def write_features(path, table, crs=None, *, layer=None) -> None:
@@ -132,6 +139,8 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
     """
     target, suffix = check_features_output(path), Path(path).suffix.lower()
     given = printable(os.fspath(path))
+    if layer is not None and (not isinstance(layer, str) or "\0" in layer):
+        raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
     if layer is not None and suffix != ".gpkg":
         raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
     system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
@@ -140,10 +149,13 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
         with replacing(target) as file:
             file.writelines(content)
     elif suffix == PARQUET:
-        from pyarrow import parquet
+        from pyarrow import ArrowNotImplementedError, parquet
 
-        with replacing(target) as file:
-            parquet.write_table(table, file, compression="zstd")
+        try:
+            with replacing(target) as file:
+                parquet.write_table(table, file, compression="zstd")
+        except ArrowNotImplementedError as error:  # of labels, such as months with days
+            raise InvalidInput(f"The output '{given}' cannot be written: {error}.") from error
     else:
         _by_gdal(target, given, DRIVERS[suffix], table, system, layer)
 
@@ -156,6 +168,8 @@ def _by_gdal(target, given, driver, table, system, layer):
     import pyogrio.raw
 
     table, kind, missing = _of_one_kind(pyarrow, table, driver, given)
+    table = _as_gdal_takes(pyarrow, table, driver)
+    _check_text(pyarrow, table, driver, given)
     options = {"driver": driver, "geometry_name": GEOMETRY, "geometry_type": kind, "append": False}
     options["crs"] = None if system is None else system.to_wkt()
     if driver == "GPKG":
@@ -166,11 +180,11 @@ def _by_gdal(target, given, driver, table, system, layer):
         warnings.filterwarnings("ignore", "'crs' was not provided")
         try:
             with replacing_files(target) as made:
-                pyogrio.raw.write_arrow(_as_gdal_takes(pyarrow, table), os.fspath(made), **options)
+                pyogrio.raw.write_arrow(table, os.fspath(made), **options)
         except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
             if isinstance(error, InvalidInput):
                 raise
-            raise InvalidInput(f"The output '{given}' cannot be written: {error}.") from error
+            raise InvalidInput(f"The output '{given}' cannot be written: {f'{error}'.rstrip('.')}.") from error
 
 
 def _of_one_kind(pyarrow, table, driver, given):
@@ -201,30 +215,81 @@ def _of_one_kind(pyarrow, table, driver, given):
         wkb = pyarrow.array(shapely.to_wkb(shapes), pyarrow.binary())
         table = table.set_column(table.schema.get_field_index(GEOMETRY), GEOMETRY, wkb)
     one = len(kinds) == 1 and (driver != "GPKG" or full.all())
-    return table, kinds[0] if one else "Unknown" if kinds else "Polygon", not full.all()
+    mixed = kinds or (driver == "GPKG" and len(full))
+    return table, kinds[0] if one else "Unknown" if mixed else "Polygon", not full.all()
 
 
-def _as_gdal_takes(pyarrow, table):
-    """A table without metadata, of types that GDAL writes."""
+def _as_gdal_takes(pyarrow, table, driver):
+    """A table without metadata, of types that GDAL writes; values that it would change as text."""
     of = pyarrow.types
     arrays = []
     for column in table.columns:
         kind = column.type
         if of.is_dictionary(kind):
             column = column.cast(kind.value_type)
-        elif of.is_uint64(kind):
-            largest = max(column.to_pylist(), default=0, key=lambda value: value or 0) or 0
-            column = column.cast(pyarrow.int64() if largest < 2**63 else pyarrow.string())
+        elif of.is_int64(kind) or of.is_uint64(kind):
+            column = _integers(pyarrow, column, driver)
         elif of.is_float16(kind):
-            column = column.cast(pyarrow.float32())
-        elif of.is_string_view(kind) or of.is_decimal(kind):
+            wider = pyarrow.array(column.to_numpy().astype(np.float32), from_pandas=True)
+            column = pyarrow.chunked_array([wider])  # PyArrow 14 has no cast
+        elif str(kind) == "string_view" or of.is_decimal(kind):
             column = column.cast(pyarrow.string())
         elif of.is_duration(kind):
             column = pyarrow.chunked_array(
                 [[None if v is None else str(v) for v in column.to_pylist()]], pyarrow.string()
             )
+        elif of.is_temporal(kind):
+            column = _times(pyarrow, column)
         arrays.append(column)
     return pyarrow.table(arrays, names=table.column_names)
+
+
+def _integers(pyarrow, column, driver):
+    """Integers of 64 bits; as text where GDAL has no field for all of them: one of a Shapefile has 18 characters."""
+    least, most = (-(10**17) + 1, 10**18 - 1) if driver == "ESRI Shapefile" else (-(2**63), 2**63 - 1)
+    values = column.drop_null().to_numpy()
+    within = len(values) == 0 or (least <= int(values.min()) and int(values.max()) <= most)
+    return column.cast(pyarrow.int64() if within else pyarrow.string())
+
+
+def _times(pyarrow, column):
+    """Dates and times, in UTC if they have a zone; as text if finer than milliseconds or not of the years 1 to 9999."""
+    from pyarrow import compute
+
+    kind, zone = column.type, getattr(column.type, "tz", None)
+    plain = column.cast(pyarrow.timestamp(kind.unit)) if zone else column  # the time in UTC
+    try:
+        if pyarrow.types.is_time(kind):
+            plain.cast(pyarrow.time32("ms"))
+            return column
+        plain.cast(pyarrow.timestamp("ms"))
+        years = compute.min_max(compute.year(plain)).as_py()
+        if years["min"] is None or (years["min"] >= 1 and years["max"] <= 9999):
+            return column.cast(pyarrow.timestamp(kind.unit, "UTC")) if zone else column
+    except pyarrow.ArrowInvalid:  # a time that is not a whole number of milliseconds
+        if pyarrow.types.is_time(kind):
+            return column.cast(pyarrow.string())
+    moments = plain.to_numpy()
+    return pyarrow.chunked_array(
+        [pyarrow.array(np.datetime_as_string(moments, timezone="UTC" if zone else "naive"), mask=np.isnat(moments))]
+    )
+
+
+def _check_text(pyarrow, table, driver, given):
+    """Raise `InvalidInput` for text that GDAL would cut."""
+    from pyarrow import compute
+
+    for name, column in zip(table.column_names, table.columns):
+        if not (pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)):
+            continue
+        cut, what = compute.match_substring(column, "\0"), "text without NUL characters"
+        if driver == "ESRI Shapefile" and not compute.any(cut).as_py():
+            cut, what = compute.greater(compute.binary_length(column), 254), "text of at most 254 bytes"
+        if compute.any(cut).as_py():
+            text = column.filter(cut)[0].as_py()
+            raise InvalidInput(
+                f"The output '{given}' holds {what}. Got {short(text)} in column '{name}' instead: write .parquet."
+            )
 
 
 # GeoJSON ----------------------------------------------------------------------------------------------------------
@@ -232,6 +297,8 @@ def _as_gdal_takes(pyarrow, table):
 
 def _geojson(table, system, given):
     """The lines of a file of GeoJSON features, as bytes."""
+    import pyarrow
+
     shapely = require_shapely()
     shapes = shapely.from_wkb(table[GEOMETRY].to_numpy())
     if system is None:
@@ -245,7 +312,7 @@ def _geojson(table, system, given):
             )
     way = LonLat(system, caller=f"Writing '{given}'")
     geometries = way.all([shapely.geometry.mapping(shape) for shape in shapes.tolist()])
-    values = table.drop_columns([GEOMETRY]).to_pylist()
+    values = _as_gdal_takes(pyarrow, table.drop_columns([GEOMETRY]), "GeoJSON").to_pylist()
     yield b'{"type": "FeatureCollection", "features": [\n'
     for i, (properties, geometry) in enumerate(zip(values, geometries)):
         feature = {"type": "Feature", "properties": properties, "geometry": geometry}

@@ -7,6 +7,7 @@ import numpy as np
 from clgeom.plotting.figures import (
     LEVEL_LINES,
     LINE,
+    colour_bar,
     dress,
     fill_rings,
     legend_below,
@@ -46,7 +47,7 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
     if values is not None:
         _draw_raster(ax, values, transform, unit)
     colours = {label: LEVEL_LINES[k % len(LEVEL_LINES)] for k, label in enumerate(outlines)}
-    for label, shapes in outlines.items():
+    for label, shapes in reversed(outlines.items()):  # the first level on top
         for rings in (polygon for shape in shapes for polygon in shape):
             rings = [np.asarray(ring, np.float64) for ring in rings]
             if values is None:
@@ -99,7 +100,7 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
 
     axes = figure.subplots(2, 3).ravel()
     image = axes[0].imshow(np.ma.masked_invalid(values), cmap=VALUES)
-    figure.colorbar(image, ax=axes[0], shrink=0.8, label=_quantity(unit))
+    colour_bar(axes[0], image, _quantity(unit), 0.8)
     axes[0].contour(mask, levels=[0.5], colors=LINE, linewidths=0.6)
     dress(axes[0], title, ("column", "row"))
     axes[0].grid(False)
@@ -134,7 +135,7 @@ def _draw_raster(ax, values, transform, unit):
     if e > 0 and transform is None:
         ax.invert_yaxis()  # axes are columns and rows: row 0 is on top
     shrink = 0.95 * min(np.ptp(y) / np.ptp(x), 1) if np.ptp(x) else 0.95
-    ax.figure.colorbar(image, ax=ax, shrink=max(shrink, 0.3), label=_quantity(unit))
+    colour_bar(ax, image, _quantity(unit), max(shrink, 0.3))
 
 
 def _quantity(unit):

@@ -16,6 +16,8 @@ FORMATS = (".png", ".svg", ".pdf")
 MANY = 200_000
 #: Most points that are counted for a density. Of more points an even sample is taken, which looks the same.
 ENOUGH = 10_000_000
+#: From this ratio of the sides on, axes have scales of their own: with equal ones the picture would be a line.
+SLENDER = 50
 
 LINE = FILL = RED
 CORNER = DARK_RED
@@ -75,14 +77,21 @@ def drawable(points):
 
 
 def frame(ax, corners, side):
-    """Set the limits of axes round corners, with a margin; `side` is its share of the extent on the left and right."""
+    """Set the limits of axes round corners with a margin: left and right this share `side` of the extent.
+
+    The scales of both axes are equal, but for slender shapes.
+    """
     low, high = (corners.min(axis=0), corners.max(axis=0)) if len(corners) else (np.zeros(2), np.ones(2))
     largest = np.abs(corners).max(initial=0)
     # at least the spacing of float64 there
     reach = max((high - low).max() or largest * 0.05 or 1.0, largest * 1e-13)
-    ax.set_xlim(low[0] - side * reach, high[0] + side * reach)
-    ax.set_ylim(low[1] - 0.06 * reach, high[1] + 0.06 * reach)
-    ax.set_aspect("equal")
+    slender = 0 < SLENDER * (high - low).min() < (high - low).max()
+    across, up = high - low if slender else (reach, reach)
+    ax.set_xlim(low[0] - side * across, high[0] + side * across)
+    ax.set_ylim(low[1] - 0.06 * up, high[1] + 0.06 * up)
+    ax.set_aspect("auto" if slender else "equal")
+    if largest < 1e8 and reach > largest * 1e-9:  # such numbers are read best in full
+        ax.ticklabel_format(useOffset=False, style="plain")
     return low, high
 
 
@@ -97,22 +106,43 @@ def draw_points(ax, points, low, high):
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
     longest = 700
-    bins = [max(int(longest * side / max(width, height)), 1) for side in (width, height)]
+    sides = (width, height) if ax.get_aspect() != "auto" else (1, 1)
+    bins = [max(int(longest * side / max(sides)), 1) for side in sides]
     counts = np.histogram2d(*points[:: -(-len(points) // ENOUGH)].T, bins=bins, range=np.column_stack([low, high]))[0].T
     shades = LinearSegmentedColormap.from_list("clgeom", ["#d5dee6", "#8fa6b8", "#3f5a70"])
     norm, extent = LogNorm(1, max(counts.max(), 2)), (low[0], high[0], low[1], high[1])
-    place = {"origin": "lower", "extent": extent, "aspect": "equal", "interpolation": "nearest"}
+    place = {"origin": "lower", "extent": extent, "aspect": ax.get_aspect(), "interpolation": "nearest"}
     ax.imshow(np.ma.masked_equal(counts, 0), cmap=shades, norm=norm, zorder=1, **place)
 
 
-def axis_names(columns) -> tuple[str, str]:
-    """Return the names of the axes for columns of these names, with degrees for longitude and latitude."""
-    from clgeom.io.lonlat import named_lonlat
+def plain(text) -> str:
+    """Text of a file as Matplotlib shows it letter by letter: two "$" would begin and end a formula."""
+    return str(text).replace("$", r"\$")
 
-    if columns is None:
-        return "x", "y"
-    names = tuple(f"{name}".strip() or letter for name, letter in zip(columns, "xy"))
-    return tuple(f"{name} (degrees)" for name in names) if named_lonlat(*columns) else names
+
+def axis_names(columns, crs=None) -> tuple[str, str]:
+    """Return the names of the axes for columns of these names, with units for coordinates of a known system."""
+    from clgeom.geodesy import axes_of_crs
+    from clgeom.io.lonlat import named_lonlat
+    from clgeom.runtime.interop.columns import KNOWN_PAIRS
+
+    names = None
+    if columns is not None:
+        names = tuple(plain(f"{name}".strip()) or letter for name, letter in zip(columns, "xy"))
+    if names is not None and named_lonlat(*columns):
+        x, y = (f"{name} (degrees)" for name in names)
+        return x, y
+    if crs is not None and (names is None or tuple(map(str.lower, names)) in KNOWN_PAIRS):
+        return axes_of_crs(crs)
+    return names or ("x", "y")
+
+
+def colour_bar(ax, image, label, shrink):
+    """Draw the scale of an image beside axes, in the style of their ticks."""
+    bar = ax.figure.colorbar(image, ax=ax, shrink=shrink)
+    bar.set_label(label, fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=INK, length=3)
+    bar.outline.set_visible(False)
 
 
 def legend_below(ax, handles=None, columns=4):

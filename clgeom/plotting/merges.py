@@ -81,13 +81,14 @@ class _Trace:
     def opening(self, stages):
         n = len(self.points)
         words = (
-            f"{n:,} points in lexicographic order. Each is a hood by itself. In {stages} stages of six phases, "
-            f"neighbouring hoods merge two by two into the {self.side} hood of all."
+            f"{count_of(n, 'point')} in lexicographic order. Each is a hood by itself. In {count_of(stages, 'stage')} "
+            f"of six phases, neighbouring hoods merge two by two into the {self.side} hood of all."
         )
-        return self.scene("Start", f"{n:,} points", words)
+        return self.scene("Start", count_of(n, "point"), words)
 
     def ending(self, hood, stages):
-        words = f"After {stages} stages one hood is left: {len(hood):,} of {len(self.points):,} points are its corners."
+        all_points, few = count_of(len(self.points), "point"), "is its corner" if len(hood) == 1 else "are its corners"
+        words = f"After {count_of(stages, 'stage')} one hood is left: {len(hood):,} of {all_points} {few}."
         corners = self.points[hood]
         scene = self.scene("End", f"The {self.side} hood", words).lines([corners], MERGED).dots(corners, MERGED_CORNER)
         return scene

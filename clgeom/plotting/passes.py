@@ -40,7 +40,7 @@ def pass_scenes(stages, gaps) -> list[Scene]:
     stages = [np.asarray(keys) for keys in stages]
     check_drawable(stages[0])
     made = _Passes(stages)
-    scenes = [made.array("Start", f"{len(stages[0]):,} keys", "The keys as they came", stages[0])]
+    scenes = [made.array("Start", count_of(len(stages[0]), "key"), "The keys as they came", stages[0])]
     for before, after, gap in zip(stages, stages[1:], gaps):
         scenes += made.passed(before, after, gap)
     end = "Sorted" if (np.diff(made.ranks(stages[-1])) >= 0).all() else "Not sorted: a variant that sorts partly"
@@ -68,7 +68,7 @@ class _Passes:
         return HIGHEST * (self.ranks(keys) + 1) / max(len(self.values), 1)
 
     def scene(self, section, title, words, **more):
-        return Scene(section, title, words, self.limits, ("index in the array", ""), **more)
+        return Scene(section, title, words, self.limits, ("index in the array", ""), indices=True, **more)
 
     def array(self, section, title, words, keys):
         """The scene of one array."""
@@ -111,7 +111,7 @@ class _Passes:
             words = f"The keys of {which} are sorted. Those of h-subsequence {part[0]} are at {places}."
             done |= chosen
             now = np.where(done, after, before)
-            title = which[0].upper() + which[1:]
+            title = f"The {which}"
             scenes.append(self._between(section, title, words, before, now, to, everything[chosen], gap))
         return scenes
 
@@ -125,6 +125,7 @@ class _Passes:
             self._values(scene, level, keys, chosen)
             if gap > 1 and self.n <= MOST_NUMBERS:
                 scene.texts([(i, level) for i in chosen], chosen % gap, NUMBER, shift=(0, 11))
+                scene.axes = ("index in the array; below each bar the number of its h-subsequence", "")
         start, end = WAYS
         ways = [np.array([(i, start), (to[i], end)]) for i in chosen.tolist()]
         moves = to[chosen] != chosen

@@ -20,10 +20,10 @@ import numpy as np
 from clgeom.io.atomic import check_output, replacing
 from clgeom.markup import INK, QUIET, path_points, text
 from clgeom.optional import require_matplotlib
-from clgeom.plotting.figures import dress, legend_below, new_figure
+from clgeom.plotting.figures import FORMATS, dress, legend_below, new_figure
 
-SCENE_FORMATS = (".gif", ".html", ".png")
-#: Width and height of a scene on a page, and the margins for the axes: left, right, top, bottom.
+SCENE_FORMATS = (".gif", ".html", *FORMATS)
+#: Size of a scene on a page, and of the margins for the axes: left, right, top, bottom.
 WIDTH, HEIGHT, MARGINS = 960, 470, (52, 14, 14, 40)
 #: Seconds that an animation shows a step, and the last one.
 SECONDS, LAST_SECONDS = 1.4, 5.0
@@ -68,6 +68,8 @@ class Scene:
     table : tuple of (headings, rows), optional
     still : bool
         Whether the step is a panel of a picture.
+    indices : bool
+        Whether x is an index, so that its axis has whole numbers only.
     """
 
     section: str
@@ -77,6 +79,7 @@ class Scene:
     axes: tuple[str, str]
     table: tuple = ()
     still: bool = False
+    indices: bool = False
     marks: list = field(default_factory=list)
 
     def lines(self, lines, look):
@@ -209,7 +212,7 @@ def _svg_axes(scene, place):
         parts.append(
             f'<text x="{middle:.0f}" y="{HEIGHT - 6}" text-anchor="middle" {style}>{text(scene.axes[0])}</text>'
         )
-        for value, shown in ticks(x0, x1):
+        for value, shown in ticks(x0, x1, least=1 if scene.indices else 0):
             x = place([(value, y0)])[0, 0]
             parts.append(f'<path d="M{x:.1f},{bottom:.1f}v4" stroke="#b8c4ce"/>')
             parts.append(f'<text x="{x:.1f}" y="{bottom + 16:.1f}" text-anchor="middle" {style}>{shown}</text>')
@@ -226,10 +229,11 @@ def _svg_axes(scene, place):
     return "".join(parts)
 
 
-def ticks(low, high) -> list[tuple[float, str]]:
-    """Four to ten round numbers from `low` to `high`, with their texts."""
+def ticks(low, high, least=0) -> list[tuple[float, str]]:
+    """Four to ten round numbers between two, with their texts; fewer where they must be `least` apart."""
     step = 10.0 ** np.floor(np.log10((high - low) / 4))
     step *= next(k for k in (5, 2, 1) if (high - low) / (k * step) >= 4 or k == 1)
+    step = max(step, least)
     numbers = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0  # no -0
     return [(float(number), f"{number:.6g}") for number in numbers[:11]]
 
@@ -276,6 +280,8 @@ def draw_scene(scene, ax) -> None:
     dress(ax, f"{scene.section}: {scene.title}", scene.axes)
     if not scene.axes[1]:
         ax.set_yticks([])
+    if scene.indices:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     named = [look for look in scene.looks if look in handles]
     for look in named:
         handles[look].set_label(look.label)
@@ -284,7 +290,7 @@ def draw_scene(scene, ax) -> None:
 
 
 def save_scenes(scenes, path, *, title, words="", progress=None) -> None:
-    """Write scenes into a file: .html as a page to step through, .gif as an animation, .png as panels.
+    """Write scenes into a file: .html as a page to step through, .gif as an animation, a picture as panels.
 
     Parameters
     ----------

@@ -59,6 +59,14 @@ class RadioMap:
         rows, columns = self.values.shape
         return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {low:.1f} to {high:.1f} dBm)"
 
+    def plot(self, ax: Any = None, *, title: str = "Received power") -> Any:
+        """Draw the map with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions. Returns the axes."""
+        from clgeom.geodesy import axes_of_crs
+        from clgeom.plotting.coverage import plot_coverage
+
+        axes = axes_of_crs(self.crs)
+        return plot_coverage({}, ax, values=self.values, transform=self.transform, title=title, axes=axes)
+
 
 def distance_map(
     shape: Shape, position: Sequence[FloatLike], *, pixel: FloatLike = 1.0, dtype: DTypeLike = np.float32
@@ -255,6 +263,7 @@ def coverage_map(
     ((64, 64), 'float32', ((16.0, 16.0), (48.0, 48.0)))
     """
     shape, origin = _shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
+    pixel = _positive(pixel, "pixel", "coverage_map")
     one_of(model, tuple(MODELS), "model", caller="coverage_map")
     if transmitters is None:
         transmitters = ((shape[0] / 2, shape[1] / 2),)

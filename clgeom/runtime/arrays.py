@@ -160,7 +160,14 @@ def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray
     if array.size == 0 and array.ndim == 1:
         array = np.empty((0, 2), np.float64 if array.dtype == object else array.dtype)  # objects: geometries, say
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.")
+        hint = ""
+        if array.ndim == 2 and array.shape[1] == 3:
+            hint = f" clgeom computes in the plane: {name}[:, :2] has its two columns."
+        elif array.ndim == 2 and array.shape[0] == 2:
+            hint = f" {name}.T has that shape."
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.{hint}"
+        )
     return np.require(_as_coordinates(array, caller=caller, name=name), requirements=["C", "A"])
 
 
@@ -232,6 +239,12 @@ def _as_coordinates(array, *, caller, name):
 def as_given(points, *, caller: str, name: str = "points"):
     """The caller's points as an array: arrays of numbers as they are, other objects by what they hold."""
     return as_given_with_sizes(points, caller=caller, name=name)[0]
+
+
+def fetched_points(points, *, caller: str, name: str = "points"):
+    """The caller's points as an array of shape (n, 2) on the host."""
+    given = as_given(points, caller=caller, name=name)
+    return canonical_points(fetched(given) if is_device_array(given) else given, caller=caller)
 
 
 def one_or_more_as_given(points, *, caller: str, name: str = "points"):

@@ -18,6 +18,11 @@ __all__ = ["here"]
 # Help -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("group", ("dp", "trace"))
+def test_group_without_a_command_shows_its_help(group):
+    assert done(group).strip() == done(group, "--help").strip()
+
+
 def test_help_lists_the_commands():
     text = done("--help")
     for name in ("devices", "selftest", "demo", "hull"):

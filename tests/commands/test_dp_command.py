@@ -53,6 +53,10 @@ def test_edit_distance(sequences):
     steps = open("steps.txt").read().splitlines()
     assert steps[0] == "match 1 A 1 A" and len(steps) == 8
     assert json.loads(done("dp", "lcs", "a.fasta", "b.fa", "--edit", "--json"))["operations"]["match"] == 7
+    write("c.fa", ">c\nCGTACGGT\n")
+    done("dp", "lcs", "a.fasta", "c.fa", "--edit", "-o", "aligned.fasta")
+    rows = [(record.description, record.sequence) for record in read_fasta("aligned.fasta")]
+    assert rows == [("one first of two", b"ACGTACGG-"), ("c", b"-CGTACGGT")]
 
 
 def test_lcs_is_refused(sequences):
@@ -64,6 +68,8 @@ def test_lcs_is_refused(sequences):
     )
     assert "malformed in line 2: '1' is no letter" in refused("dp", "lcs", "bad.fasta", "b.fa")
     assert "is no FASTA file: line 1 must begin with '>'" in refused("dp", "lcs", "a.fasta", "plain.txt")
+    write("reads.fastq", "@r1\nACGT\n+\nIIII\n")
+    assert "looks like FASTQ, which is not read" in refused("dp", "lcs", "reads.fastq", "b.fa")
     assert "has no sequence" in refused("dp", "lcs", "a.fasta", "empty.fa")
     assert "cannot be read: No such file" in refused("dp", "lcs", "a.fasta", "none.fa")
     assert "must end in one of .fa, .fasta, .txt" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "x.csv")

@@ -130,6 +130,9 @@ def test_several_tiles(here):
         assert shapely.Polygon(hull["coordinates"]).equals(expected)
     tile("other.laz", crs="EPSG:25833")
     assert "one coordinate reference system" in refused("hull", "one.laz", "other.laz")
+    for file in ("other.laz", tile_without_system()):  # --crs replaces that of every file
+        done("hull", "one.laz", file, "--crs", "EPSG:3035", "-o", "both.gpkg")
+        assert geopandas.read_file("both.gpkg").crs.to_epsg() == 3035
 
 
 def test_scales_that_differ_between_the_axes(here):
@@ -167,7 +170,13 @@ def test_maps_in_maps_out(here):
     found = geopandas.read_file("hulls.fgb").sort_values("kind")
     assert found.crs.to_epsg() == 3035 and found.geometry.iloc[0].equals(shapely.box(0, 0, 2.5, 1))
     assert "Did you mean 'kind'?" in refused("hull", "squares.gpkg", "--by", "kinds")
+    geopandas.GeoDataFrame({"kind": ["a", None, "b"]}, geometry=squares).to_file("gap.gpkg")
+    for noise, kept in (None, ["a", "b"]), ("b", ["a"]):
+        facts = json.loads(done("hull", "gap.gpkg", "--by", "kind", "--json", *(("--noise", noise) if noise else ())))
+        assert [hull["group"] for hull in facts["hulls"]] == kept and facts["left_out"] == 5 * (3 - len(kept))
+    assert "left out   5 points" in done("hull", "gap.gpkg", "--by", "kind")
     assert "is for maps" in refused("hull", tile_without_system(), "--layer", "a")
+    assert "has no layer 'square'. Did you mean 'squares'?" in refused("hull", "squares.gpkg", "--layer", "square")
 
 
 def test_sort_and_region_read_the_same_files(here):
@@ -192,6 +201,8 @@ def test_standard_input(here):
     assert "malformed in line 2" in refused("hull", "-", input=b"x,y\n0,b\n")
     assert "value      7" in done("dp", "knapsack", "-", "--capacity", "2", input=b"value,weight\n3,1\n4,1\n9,3\n")
     assert "1 .. 3" in done("sort", "-", input=b"3\n1\n2\n")
+    assert "length     3" in done("dp", "lcs", "-", "-", "--record", "1", "2", input=b">a\nACGT\n>b\nAGT\n")
+    assert "'-' is no FASTA file: line 1" in refused("dp", "lcs", "-", "-", input=b"ACGT\n")
 
 
 @pytest.mark.parametrize(

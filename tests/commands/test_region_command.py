@@ -128,22 +128,28 @@ def test_geotiff():
 
 
 @needs("pyogrio", "pyproj")
-@pytest.mark.parametrize("ending", ("gpkg", "kml", "geojson"))
+@pytest.mark.parametrize("ending", ("gpkg", "kml", "geojson", "fgb"))
 def test_files_open_in_geopandas(ending):
     import pyogrio
 
     np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000), crs="EPSG:32632")
     done("hill.npz", "--level", 60, "--level", 80, "--holes", 0, "-o", f"hill.{ending}")
     meta, _, shapes, columns = pyogrio.raw.read(f"hill.{ending}")
-    assert meta["crs"] == ("EPSG:32632" if ending == "gpkg" else "EPSG:4326")
+    assert meta["crs"] == ("EPSG:32632" if ending in ("gpkg", "fgb") else "EPSG:4326")
     assert all(shapely.from_wkb(shape).is_valid for shape in shapes) and len(shapes) == 2
     assert sorted(columns[list(meta["fields"]).index("dbm")]) == [60, 80]
     geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed")
     frame = geopandas.read_file(f"hill.{ending}")
     assert len(frame) == 2 and frame.geometry.is_valid.all()
+    pytest.importorskip("pyarrow")
+    done("hill.npz", "--level", 60, "--level", 80, "--holes", 0, "-o", "hill.parquet")
+    same = geopandas.read_parquet("hill.parquet")
+    assert same.crs.to_epsg() == 32632 and sorted(same.dbm) == [60, 80]
+    assert sorted(same.area_km2) == pytest.approx(sorted(frame.area_km2), rel=1e-12)
 
 
 def test_points():
+    pyproj = pytest.importorskip("pyproj")
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.normal(11.5, 0.1, 300), rng.normal(48.1, 0.1, 300), rng.uniform(-120, -50, 300)])
     np.savetxt("points.csv", rows, delimiter=",", header="lon,lat,dbm", comments="")
@@ -152,6 +158,10 @@ def test_points():
     (feature,) = features("points.geojson")
     shape = shapely.geometry.shape(feature["geometry"])
     assert all(shape.covers(shapely.Point(x, y)) for x, y, _ in rows)
+    (drawn,) = json.loads(done("points.csv", "--segments", 8, "--json"))["regions"]
+    km2 = abs(pyproj.Geod(ellps="WGS84").geometry_area_perimeter(shape)[0]) / 1e6
+    assert drawn["area_km2"] == feature["properties"]["area_km2"] == pytest.approx(km2, rel=1e-3)
+    assert f" {drawn['area_km2']:,.6g} km2" in text
     facts = json.loads(done("points.csv", "--value", "dbm", "--level", -80, "--level", -60, "--json"))
     assert [one["points"] for one in facts["regions"]] == [int((rows[:, 2] >= level).sum()) for level in (-80, -60)]
     levels = ("--value", "dbm", "--level", -80, "--level", -60)
@@ -237,15 +247,15 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         ),
         (("hill.npy", "--level", 1, "--least", -1), "must be 0 or more"),
         (("hill.npy", "--level", 1, "--least", 1e9), "in a part that is large enough"),
-        (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .geojson"),
+        (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .fgb"),
         (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),
         (("hill.npy", "--level", 1, "--plot", "out.bmp"), "must end in one of .pdf, .png, .svg"),
         (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz files"),
         (("hill.npy", "--level", 1, "--band", 2), "The array in 'hill.npy' has the maps 1 to 1. Got 2 instead."),
         (("unplaced.npz", "--level", 1, "--band", 0), "has the maps 1 to 1. Got 0 instead."),
         (("points.csv", "--band", 2), "The option --band is for rasters. Got the points of 'points.csv' instead."),
-        (("hill.npy", "--level", 1, "-o", ""), "The output '' must end in one of .geojson"),
-        (("points.csv", "-o", ""), "The output '' must end in one of .geojson"),
+        (("hill.npy", "--level", 1, "-o", ""), "The output '' must end in one of .fgb"),
+        (("points.csv", "-o", ""), "The output '' must end in one of .fgb"),
         (("hill.npy", "--level", 1, "--plot", ""), "The output '' must end in one of"),
         (("hill.npy", "--level", 1, "--crs", "EPSG:1"), "must be a coordinate reference system"),
         (("far.npz", "--level", 1, "-o", "out.geojson"), "name it (--crs EPSG:32632)"),
@@ -370,8 +380,8 @@ def test_terrain():
         "valley.png",
         *(("-o", "valley.geojson") if importlib.util.find_spec("pyproj") else ()),
     )
-    text = done("valley.npz", "--level", 300, "--direction", "<=", "--unit", "m", "--least", 1e-5, *files)
-    assert "<= 300 m" in text
+    text = done("valley.npz", "--level", 300, "--direction", "<=", "--unit", "$m_$", "--least", 1e-5, *files)
+    assert "<= 300 $m_$" in text
 
 
 def test_munich(monkeypatch):

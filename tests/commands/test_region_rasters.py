@@ -171,7 +171,7 @@ def test_rasters_that_are_odd_or_broken():
     assert "a way from 'yard' to longitude and latitude" in refused("hill.tif", "--level", 60, "-o", "hill.geojson")
     for count in (0, 3, 8, 50, 400, len(whole) // 2, len(whole) - 9):
         Path("cut.tif").write_bytes(whole[:count])
-        assert "'cut.tif' is not a raster: " in refused("cut.tif", "--level", 60)
+        assert "'cut.tif' is not a raster, or it is damaged: " in refused("cut.tif", "--level", 60)
     for transform in ((0, 0, 1, 0, 0, 1), (float("nan"), 0, 1, 0, -1, 1), (1, 0, 1e300, 0, -1, 1e300)):
         assert "The transform must" in refused(tiff("odd.tif", hill(), transform=transform), "--level", 60)
     assert "must hold numbers. Got complex64" in refused(tiff("c.tif", hill().astype(np.complex64)), "--level", 60)
@@ -197,7 +197,7 @@ def test_files_whose_bytes_are_no_text_or_no_numbers(monkeypatch):
         hooks = sys.excepthook, sys.unraisablehook
         Path("read.img").write_bytes(whole.replace(b"LlayerStackCount", b"\xb2layerStackCount", 1))
         assert done("read.img", "--level", 60)
-        assert "'hill.img' is not a raster: " in refused("hill.img", "--level", 60)
+        assert "'hill.img' is not a raster, or it is damaged: " in refused("hill.img", "--level", 60)
         assert not printed and (sys.excepthook, sys.unraisablehook) == hooks
     values = hill().astype(np.float32)
     values.view(np.uint32)[0, :3] = 0x7F800001  # signalling NaN

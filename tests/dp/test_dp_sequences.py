@@ -8,7 +8,7 @@ from reference import dp_problems as reference
 
 from clgeom.dp import problems
 from clgeom.dp.paths import bits
-from clgeom.errors import DeviceLimit
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
@@ -37,6 +37,26 @@ def test_edit_distance(a, b):
     made, cost = reference.apply_edits(a, b, ways[0].operations)
     assert "".join(made) == b and cost == ways[0].distance == best
     assert problems.edit_distance(a, b, operations=False).distance == best
+    for kind in (str, str.encode):
+        rows = ways[0].aligned(kind(a), kind(b))
+        assert [row.replace(kind("-"), kind("")) for row in rows] == [kind(a), kind(b)] and len(
+            set(map(len, rows))
+        ) == 1
+        assert sum(x != y for x, y in zip(*rows)) == best
+
+
+def test_alignment_of_other_sequences_is_refused():
+    edits = problems.edit_distance("cat", "cart")
+    for wrong, words in (
+        (("cart", "cat"), "'a' parameter of aligned must be the sequence of edit_distance, of 3 symbols. Got 4"),
+        (("cat", b"cart"), "'b' parameter of aligned must be of the type of 'a', str. Got bytes"),
+        (([1, 2, 3], "cart"), "'a' parameter of aligned must be text or bytes. Got list"),
+        (("cat", "cart", "--"), "'gap' parameter of aligned must be one ASCII character. Got '--'"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            edits.aligned(*wrong)
+    with pytest.raises(InvalidInput, match="needs operations=True"):
+        problems.edit_distance("cat", "cart", operations=False).aligned("cat", "cart")
 
 
 def both_tables(a, b):

@@ -75,11 +75,51 @@ def test_hull_by_column_of_numpy_files(cities):
         assert [hull["group"] for hull in shown["hulls"]] == groups
 
 
+def test_hull_by_draws_all_hulls(cities):
+    matplotlib = pytest.importorskip("matplotlib")
+    (cities / "dollar.csv").write_text("x$1,y_$,a$b_$\n0,0,k\n1,0,k\n0,1,k\n4,4,l$\n5,5,m$\n")
+    for file, by, columns in (("cities.csv", "country", ()), ("dollar.csv", "a$b_$", ("--columns", "x$1,y_$"))):
+        result = run(file, "--by", by, "--plot", "out.png", *columns)
+        assert result.exit_code == 0 and "wrote      out.png" in result.stdout, result.output
+        assert matplotlib.image.imread(cities / "out.png").shape[1] > 500
+    refused(cities, "cities.csv", "--by", "zone", "--plot", "out.bmp")
+
+
+@pytest.mark.parametrize(
+    "by, noise, left", [("zone", "3", [20]), ("country", "Peru", ["Cote, x"]), ("zone", "-1", [3, 20])]
+)
+def test_noise_is_in_no_hull(cities, by, noise, left):
+    table = [
+        line.split(",") for line in (cities / "cities.csv").read_text().replace('"Cote, x"', "Cote").split("\n")[2:9]
+    ]
+    count = sum(row[3 if by == "country" else 4] == noise for row in table)
+    result = run("cities.csv", "--by", by, "--noise", noise, "-o", "out.geojson")
+    assert result.exit_code == 0 and f"left out   {count} point" in result.stdout
+    made = json.loads((cities / "out.geojson").read_text())
+    assert [feature["properties"][by] for feature in made["features"]] == left
+    assert sum(feature["properties"]["points"] for feature in made["features"]) == 7 - count
+    shown = json.loads(run("cities.csv", "--by", by, "--noise", noise, "--json").stdout)
+    assert [hull["group"] for hull in shown["hulls"]] == left and shown["left_out"] == count
+
+
+@pytest.mark.parametrize("ending", ["gpkg", "fgb", "shp", "parquet", "geojson", "csv"])
+def test_files_of_no_hulls(cities, ending):
+    pytest.importorskip("pyogrio")
+    geopandas = pytest.importorskip("geopandas")
+    (cities / "noise.csv").write_text("lon,lat,kind\n0,0,-1\n1,1,-1\n")
+    result = run("noise.csv", "--by", "kind", "--noise", "-1", "-o", f"out.{ending}")
+    assert result.exit_code == 0 and "left out   2 points" in result.stdout, result.output
+    if ending != "csv":
+        read = geopandas.read_parquet if ending == "parquet" else geopandas.read_file
+        assert len(read(f"out.{ending}")) == 0
+
+
 def test_hull_by_refuses(cities):
     assert "has no column 'nation'. It has: name, lon" in refused(cities, "cities.csv", "--by", "nation")
     assert "must end in one of .csv, .fgb, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.wkt")
     assert "is the input file" in refused(cities, "cities.csv", "--by", "zone", "-o", "cities.csv")
-    assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--plot", "out.png")
+    assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--trace", "out.gif")
+    assert "--noise names a group of --by" in refused(cities, "cities.csv", "--noise", "3")
     (cities / "gap.csv").write_text("x,y,g\n0,0,a\n1,1,\n")
     message = refused(cities, "gap.csv", "--by", "g", "-o", "out.geojson")
     assert "malformed in line 3: the group in 'g' is missing" in message

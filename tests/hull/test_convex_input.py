@@ -105,6 +105,16 @@ def test_convex_hull_of_nothing(session, empty):
 TYPES = "be float32, float64, int32, or a type that fits one of them"
 
 
+def test_shape_of_rows_or_of_space_has_a_hint(session):
+    for shape, hint in (
+        ((3, 3), "the plane: points[:, :2] has its"),
+        ((2, 9), "points.T has that"),
+        ((4, 4), "instead."),
+    ):
+        with pytest.raises(InvalidInput, match=re.escape(hint)):
+            convex_hull(np.zeros(shape), device=session)
+
+
 @pytest.mark.parametrize(
     "bad, expected_words, got",
     [

@@ -29,6 +29,11 @@ def numpy_forms():
     yield "a list of dates", DATES, DATES
     yield "a list of decimals", [decimal.Decimal(v) for v in (3, 1, 2)] * 3, [3, 1, 2] * 3
     yield "a range", range(9), list(range(9))
+    wide = [-1, 2**63, 2**63 + 1, 2**63, None, -1, 2**64 - 1]  # NumPy makes floats of such
+    yield "a list of integers beyond 64 bits", [0 if v is None else v for v in wide], [v or 0 for v in wide]
+    yield "objects beyond 64 bits", np.array(wide, object), wide
+    for whole in (int, np.int64):
+        yield "integers among floats", [0.5, whole(2**53), whole(2**53 + 1)], [0.5, 2**53, 2**53 + 1]
     yield "objects", np.array(TEXT, object), TEXT
     yield "objects with NaN", np.array([nan if v is None else v for v in TEXT], object), TEXT
     whole = [v or "" for v in TEXT]
@@ -59,13 +64,14 @@ def column_forms():
     yield "pandas int64 index", pandas.Index([3, -1, 2] * 3), [3, -1, 2] * 3
     yield "pandas Float64", pandas.array(FLOATS, "Float64"), FLOATS
     yield "pandas boolean", pandas.array(BOOLS, "boolean"), BOOLS
-    yield "pandas dates", pandas.Series(DATES), DATES
+    yield "pandas dates", pandas.Series(DATES).astype("datetime64[us]"), DATES
     zoned = pandas.to_datetime(pandas.Series(DATES)).dt.tz_localize("UTC")
     yield "pandas zoned dates", zoned, [None if v is pandas.NaT else v for v in zoned]
     yield "pandas categories", pandas.Categorical(TEXT), TEXT
     yield "Arrow text", pyarrow.array(TEXT), TEXT
     yield "Arrow chunks", pyarrow.chunked_array([TEXT[:2], [], TEXT[2:]]), TEXT
-    for kind in (pyarrow.large_string(), pyarrow.string_view()):
+    views = [pyarrow.string_view(), pyarrow.binary_view()] if hasattr(pyarrow, "string_view") else []  # not PyArrow 14
+    for kind in (pyarrow.large_string(), *views[:1]):
         yield f"Arrow {kind}", pyarrow.array(TEXT, kind), TEXT
     yield "Arrow dictionary", pyarrow.array(TEXT).dictionary_encode(), TEXT
     parts = [pyarrow.array(part).dictionary_encode() for part in (TEXT[:4], TEXT[4:])]
@@ -85,6 +91,13 @@ def column_forms():
     yield "Polars categories", polars.Series(TEXT, dtype=polars.Categorical), TEXT
     yield "Polars integers", polars.Series(NUMBERS), NUMBERS
     yield "Polars dates", polars.Series(DATES), DATES
+    wide = [2**100, -1, None, 2**100]
+    yield "Polars integers of 128 bits", polars.Series(wide, dtype=polars.Int128), wide
+    objects = [decimal.Decimal(3), decimal.Decimal(1), None, decimal.Decimal(3)]
+    yield "Polars objects", polars.Series(objects, dtype=polars.Object), objects
+    codes = [b"b", None, b"a", b"b"]
+    for kind in (pyarrow.binary(), *views[1:]):
+        yield f"Arrow {kind}", pyarrow.array(codes, kind), codes
 
 
 def expected_of(values):
@@ -128,6 +141,11 @@ def test_labels_keep_type_and_name():
         assert batch.label_column.dtype == labels.dtype and len(batch) == 2
     for dtype in ("Int64", "int8[pyarrow]", "Float32"):
         assert convex_hulls_by_label(points, pandas.Series([5, 3, 5], dtype=dtype)).label_column.dtype == dtype
+    for values in (["hi", "lo", "mid"], [3, 1, 2]):
+        ordered = pyarrow.DictionaryArray.from_arrays([2, 0, 2], pyarrow.array(values), ordered=True)
+        assert convex_hulls_by_label(points, ordered).labels.tolist() == [values[0], values[2]]
+    sparse = convex_hulls_by_label(points, pandas.Series([5, 0, 0], dtype="Sparse[int64]"))
+    assert sparse.to_pandas().index.dtype == np.int64 and sparse.labels.tolist() == [0, 5]
     zoned = pyarrow.array([1, 2, 1], pyarrow.timestamp("s", "Europe/Berlin"))
     assert convex_hulls_by_label(points, zoned).label_column.type == zoned.type
 
@@ -198,6 +216,65 @@ def noises():
         yield -1, make(ints), [None if value == -1 else value for value in ints]
 
 
+def dates_as_noise():
+    """(noise, labels, which label it is, if any): labels of days and of nanoseconds, masked ones too."""
+    pandas = pytest.importorskip("pandas")
+    days = np.array(["2026-03-01", "2026-03-02", "2026-03-03"], "M8[D]")
+    for noise in ("2026-03-02", days[1], datetime.date(2026, 3, 2), pandas.Timestamp("2026-03-02")):
+        yield noise, days, 1
+    yield np.datetime64("2026-03-02T12:00"), days, None
+    moments = np.array([1000, 1001, 1999], "M8[ns]")
+    for labels in (moments, pandas.Series(moments)):
+        yield pandas.Timestamp(1001), labels, 1
+        yield np.datetime64(1, "us"), labels, 0
+    spans = np.array([1, 2, 3], "m8[s]")
+    for noise, place in (
+        (datetime.timedelta(0, 2), 1),
+        (datetime.timedelta(0, 2.5), None),
+        (pandas.Timedelta("3s"), 2),
+    ):
+        yield noise, spans, place
+    singles = np.array([0.1, 2, 3], np.float32)
+    for noise, labels, place in ((days[1], days, 1), (pandas.Timestamp(1001), moments, 1), (0.1, singles, 0)):
+        yield noise, np.ma.MaskedArray(labels, [False, False, True]), place
+
+
+def test_noise_is_one_label_and_no_other():
+    points = np.zeros((3, 2), np.float32)
+    for noise, labels, place in dates_as_noise():
+        batch = convex_hulls_by_label(points, labels, noise=noise)
+        kept = [i for i in range(3) if i != place and not np.ma.getmaskarray(labels)[i]]
+        assert batch.labels.tolist() == np.asarray(labels)[kept].tolist(), (noise, labels)
+    for noise, labels, left in (
+        (2**53 + 1, [2.0**53, 1.0, 2.0], 0),
+        (10**400, [1.0, 2.0, 3.0], 0),
+        (10**400, [1, 2, 3], 0),
+        (1e300, np.array([1, np.inf, 2], np.float16), 0),
+        (np.inf, np.array([1, np.inf, 2], np.float16), 1),
+        (2, [True, False, True], 0),
+    ):
+        assert convex_hulls_by_label(points, labels, noise=noise).left_out == left, (noise, labels)
+
+
+def test_noise_of_dates_that_are_categories():
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Categorical(pandas.to_datetime(["2026-03-01", "2026-03-02", "2026-03-02"]))
+    for day, left in ((1, 1), (2, 2), (3, 0)):
+        for noise in (
+            datetime.datetime(2026, 3, day),
+            np.datetime64(f"2026-03-0{day}"),
+            pandas.Timestamp(2026, 3, day),
+        ):
+            assert convex_hulls_by_label(np.zeros((3, 2)), labels, noise=noise).left_out == left
+
+
+def test_noise_that_is_null_is_no_label():
+    pandas = pytest.importorskip("pandas")
+    for null in (pandas.NA, pandas.NaT, float("nan"), np.datetime64("NaT"), np.ma.masked):
+        for labels in ([1, 2, 3], ["a", "b", "c"], np.array([1, 2, 3], "M8[D]"), pandas.array([1, 2, 3], "Int64")):
+            assert convex_hulls_by_label(np.zeros((3, 2), np.float32), labels, noise=null).left_out == 0
+
+
 def test_noise_is_left_out_and_counted():
     points = np.random.default_rng(3).random((6, 2))
     for noise, labels, values in noises():
@@ -240,6 +317,23 @@ def test_labels_refused(labels, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("__array__", "Got what is no array (lost) instead."),
+        ("__dlpack_device__", "Odd in the memory of a device: lost"),
+    ],
+)
+def test_labels_that_cannot_be_read(name, message):
+    def lost(self, *args, **options):
+        raise RuntimeError("lost")
+
+    odd = type("Odd", (), {name: lost, "__dlpack__": lost})()
+    with pytest.raises(InvalidInput, match=r"^The 'labels' parameter of convex_hulls_by_label must ") as caught:
+        convex_hulls_by_label(np.zeros((3, 2), np.float32), odd)
+    assert message in str(caught.value) and str(caught.value).count("parameter") == 1
+
+
 def test_columns_refused():
     pandas, pyarrow, polars = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "polars"))
     frame = pandas.DataFrame({"a": [1, 2, 3], "b": [1, 2, 3]})
@@ -262,6 +356,13 @@ def test_columns_refused():
         ([1, 2, 3], "x", "int64"),
         (["a", "b", "c"], -1, "str"),
         (np.array([0, 1, 2], "M8[D]"), "not a day", "datetime64[D]"),
+        (np.array([0, 1, 2], "M8[D]"), 1, "datetime64[D]"),
+        (np.array([0, 1, 2], "M8[D]"), ["1970-01-01"], "datetime64[D]"),
+        (np.array([0, 1, 2], "M8[D]"), ["1970-01-01"] * 2, "datetime64[D]"),
+        (np.array([0, 1, 2], "M8[s]"), datetime.datetime.fromtimestamp(1, datetime.timezone.utc), "datetime64[s]"),
+        (np.array([0, 1, 2], "m8[s]"), 1, "timedelta64[s]"),
+        (["a", "b", "c"], np.array(["a"]), "str"),
+        (["a", "b", "c"], np.array(["a", "b"]), "str"),
         ([1.0, 2.0, 3.0], [1], "float64"),
     ],
 )
@@ -269,3 +370,17 @@ def test_noise_refused(labels, noise, kind):
     message = f"The 'noise' parameter of convex_hulls_by_label must be a label of the kind of 'labels', {kind}."
     with pytest.raises(InvalidInput, match=re.escape(message)):
         convex_hulls_by_label(np.zeros((3, 2), np.float32), labels, noise=noise)
+
+
+def test_noise_without_the_zone_of_the_labels():
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    plain = pandas.Series(pandas.date_range("2026-03-01", periods=3))
+    zoned = plain.dt.tz_localize("Europe/Berlin")
+    for labels in (zoned, pyarrow.array(zoned), pandas.Categorical(zoned)):
+        assert convex_hulls_by_label(np.zeros((3, 2)), labels, noise=zoned[1]).left_out == 1
+        with pytest.raises(InvalidInput, match="the kind of 'labels', dates with a time zone. Got Timestamp"):
+            convex_hulls_by_label(np.zeros((3, 2)), labels, noise=plain[1])
+    for labels in (pyarrow.array(plain), pandas.Categorical(plain)):
+        assert convex_hulls_by_label(np.zeros((3, 2)), labels, noise=plain[1]).left_out == 1
+        with pytest.raises(InvalidInput, match="the kind of 'labels', dates without a time zone. Got Timestamp"):
+            convex_hulls_by_label(np.zeros((3, 2)), labels, noise=zoned[1])

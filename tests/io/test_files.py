@@ -13,6 +13,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.cloud import DIFFER, joined
 from clgeom.io.items import read_items
 from clgeom.io.keys import read_numbers
+from clgeom.io.labels import NO_GROUP
 from clgeom.io.points import read_cloud, read_points
 
 XY = np.array([[7.25, 50.5], [8.0, 51.0], [7.5, 52.125], [7.25, 51.0]])
@@ -95,11 +96,33 @@ def test_parquet_of_other_types(tmp_path):
         read_points(write_arrow(tmp_path / "big.parquet", big), columns=("big", "y"))
 
 
+@pytest.mark.parametrize("kind", ("string", "int32", "bool", "dictionary<values=string, indices=int8>"))
+def test_a_null_names_no_group(tmp_path, kind):
+    pa = pytest.importorskip("pyarrow")
+    dictionary = kind.startswith("dictionary")
+    type = pa.dictionary(pa.int8(), pa.string()) if dictionary else pa.type_for_alias(kind)
+    first, second = ("a", "b") if type == pa.string() or dictionary else (True, False) if kind == "bool" else (7, -2)
+    column = pa.array([first, None, second, first, None], type)
+    table = pa.table({"x": np.arange(5.0), "y": np.arange(5.0) ** 2, "k": column})
+    path = write_arrow(tmp_path / "t.parquet", table)
+    groups = read_cloud(path, by="k").groups
+    named = [groups.names[number] if number != NO_GROUP else None for number in groups.numbers]
+    assert named == column.to_pylist() and groups.names == sorted([first, second])
+    other = write_arrow(tmp_path / "u.parquet", table.slice(2))
+    if dictionary:  # a null may be among the values, too
+        column = pa.DictionaryArray.from_arrays(pa.array([1, 0, 2, 1, None]), pa.array([None, first, second]))
+        path = write_arrow(tmp_path / "t.feather", table.set_column(2, "k", column))
+        again = read_cloud(path, by="k").groups
+        assert (again.numbers.tolist(), again.names) == (groups.numbers.tolist(), groups.names)
+    both = joined([read_cloud(path, by="k"), read_cloud(other, by="k")], (path, other)).groups
+    named = [both.names[number] if number != NO_GROUP else None for number in both.numbers]
+    assert named == [*column.to_pylist(), *column.to_pylist()[2:]]
+
+
 @pytest.mark.parametrize(
     "columns, options, message",
     [
         ({"x": [1.0, None], "y": [0.0, 1.0]}, {}, "has a null in row 2 of 'x': a number is missing"),
-        ({"x": [1.0, 2.0], "y": [0.0, 1.0], "k": ["a", None]}, {"by": "k"}, "null in row 2 of 'k': the group is miss"),
         ({"x": ["1", "2"], "y": [0.0, 1.0]}, {}, "The column 'x' of .* must be numbers. Got string"),
         (
             {"x": [1.0], "y": [0.0], "tile": [1]},

@@ -132,6 +132,16 @@ def test_no_hulls(ending, tmp_path):
     assert len(found) == 0 and found.crs == SYSTEM and list(found.columns) == ["label", *MEASURES, "geometry"]
 
 
+@pytest.mark.parametrize("ending", READERS)
+def test_no_regions_and_no_labels(ending, tmp_path):
+    path = tmp_path / f"out{ending}"
+    clgeom.coverage_regions(RASTER, 9, parts=True, crs=SYSTEM).to_file(path)
+    found = READERS[ending](path)
+    assert len(found) == 0 and found.crs == SYSTEM and list(found.columns) == [*COVERAGE, "geometry"]
+    clgeom.convex_hulls_by_label(POINTS[:3], pyarrow.nulls(3)).to_file(path)
+    assert list(READERS[ending](path).columns) == ["label", *MEASURES, "geometry"]
+
+
 @pytest.mark.parametrize("ending", (".gpkg", ".fgb"))
 def test_single_and_multiple_polygons(ending, tmp_path):
     shapes = shapely.from_wkt(["POLYGON ((0 0, 1 0, 0 1, 0 0))", "MULTIPOLYGON (((0 0, 3 0, 0 3, 0 0)))"])
@@ -183,9 +193,82 @@ def test_labels_of_every_kind_are_written(kind, tmp_path):
     json.dumps(batch.__geo_interface__, allow_nan=False)
 
 
+#: Labels that differ by less than GDAL's fields hold, and what is read of them.
+FINE = {
+    "nanoseconds": (
+        np.array([1000, 1001], "M8[ns]"),
+        ["1970-01-01T00:00:00.000001000", "1970-01-01T00:00:00.000001001"],
+    ),
+    "years": (np.array(["-2000-01-01", "99999-01-01"], "M8[s]"), ["-2000-01-01T00:00:00", "99999-01-01T00:00:00"]),
+    "far days": (np.array(["0000-12-31", "2026-01-01"], "M8[D]"), ["0000-12-31", "2026-01-01"]),
+    "zoned": (
+        pyarrow.array([10**9, 10**9 + 1], pyarrow.timestamp("us", "Europe/Berlin")),
+        ["1970-01-01T00:16:40.000000Z", "1970-01-01T00:16:40.000001Z"],
+    ),
+    "times of day": (pyarrow.array([1, 2]).cast(pyarrow.time64("us")), ["00:00:00.000001", "00:00:00.000002"]),
+    "integers beyond 64 bits": (np.array([-1, 2**63 + 1], object), ["-1", "9223372036854775809"]),
+}
+
+
+@pytest.mark.parametrize("kind", FINE)
+def test_labels_that_gdal_would_change_are_written_as_text(kind, tmp_path):
+    labels, text = FINE[kind]
+    batch = clgeom.convex_hulls_by_label(np.array([(0, 0), (1, 0), (0, 1)] * 2), labels.take(np.repeat([0, 1], 3)))
+    for ending in (".gpkg", ".fgb", ".shp"):
+        batch.to_file(tmp_path / f"a{ending}")
+        assert sorted(geopandas.read_file(tmp_path / f"a{ending}")["label"]) == sorted(text)
+    batch.to_file(tmp_path / "a.geojson")  # its text holds all digits
+    features = json.loads((tmp_path / "a.geojson").read_text())["features"]
+    assert len({feature["properties"]["label"] for feature in features}) == 2
+
+
+def test_times_with_a_zone_are_written_in_utc(tmp_path):
+    labels = pandas.date_range("2026-03-29", periods=3, tz="Europe/Berlin")  # the clock changes between them
+    clgeom.convex_hulls_by_label(POINTS[:3], labels).to_file(tmp_path / "a.gpkg")
+    found = geopandas.read_file(tmp_path / "a.gpkg")["label"]
+    assert str(found.dt.tz) == "UTC" and found.tolist() == labels.tolist()
+
+
+def test_integers_of_shapefiles(tmp_path):
+    labels = np.array([2**62 - 1, 2**62])
+    clgeom.convex_hulls_by_label(np.array([(0, 0), (1, 0), (0, 1)] * 2), np.repeat(labels, 3)).to_file(
+        tmp_path / "a.shp"
+    )
+    assert geopandas.read_file(tmp_path / "a.shp")["label"].tolist() == list(map(str, labels.tolist()))
+
+
+def test_text_that_formats_cannot_hold(tmp_path):
+    points = np.array([(0, 0), (1, 0), (0, 1)] * 2)
+    for text, endings, message in (
+        ("a\0b", (".gpkg", ".fgb", ".shp"), "holds text without NUL characters. Got 'a\\x00b' in column 'label'"),
+        ("ü" * 128, (".shp",), "holds text of at most 254 bytes. Got 'üüü"),
+        ("b\ud800", (".gpkg", ".parquet", ".geojson"), "The column 'label' must hold text of Unicode. Got 'b\\ud800'"),
+    ):
+        batch = clgeom.convex_hulls_by_label(points, ["a"] * 3 + [text] * 3)
+        assert batch.to_pandas().index.tolist() == ["a", text]
+        for ending in endings:
+            with pytest.raises(InvalidInput, match=re.escape(message)):
+                batch.to_file(tmp_path / f"a{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_points_to_a_geopackage(tmp_path, recwarn):
+    clgeom.convex_hull(np.empty((0, 2))).to_file(tmp_path / "a.gpkg")
+    assert geopandas.read_file(tmp_path / "a.gpkg").geometry.is_empty.tolist() == [True] and not recwarn.list
+
+
 def test_names_of_labels():
     points = POINTS[:4]
-    for name, column in (("tile", "tile"), ("Area", "label"), ("fid", "label"), ("", "label"), (3, "label")):
+    for name, column in (
+        ("tile", "tile"),
+        ("Area", "label"),
+        ("fid", "label"),
+        ("", "label"),
+        (3, "label"),
+        ("a\0b", "label"),
+        ("\ud800", "label"),
+        (" fid", "label"),
+    ):
         batch = clgeom.convex_hulls_by_label(points, pandas.Series([0, 0, 1, 1], name=name))
         assert batch.to_arrow().column_names[0] == batch.to_pandas().index.name == column
 
@@ -283,6 +366,9 @@ def test_outputs_refused(tmp_path):
     hull = clgeom.convex_hull(POINTS)
     with pytest.raises(InvalidInput, match="'layer' parameter is for GeoPackages. Got '.*a.fgb' instead"):
         hull.to_file(tmp_path / "a.fgb", layer="x")
+    for layer in (5, "a\0b"):
+        with pytest.raises(InvalidInput, match="The 'layer' parameter must be a name. Got "):
+            hull.to_file(tmp_path / "a.gpkg", layer=layer)
     for name, message in (
         ("a.tif", "must end in one of .fgb, .geojson, .gpkg, .json, .parquet, .shp."),
         ("no/a.gpkg", "there is no folder"),

@@ -5,7 +5,9 @@ import pytest
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.plotting import coverage, figures, gaps, hoods, hulls, regions
+from clgeom.plotting import batches, coverage, figures, gaps, hoods, hulls, regions
+from clgeom.radio import coverage_map
+from clgeom.region.coverage.bands import nested
 from clgeom.region.coverage.drawn import axes_of, image, outlines
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -24,6 +26,8 @@ def plot_of(name, ax=None):
     """Axes with a figure of this kind."""
     if name == "hull":
         return hulls.plot_hull(SQUARE, ax, count=9, points=SQUARE)
+    if name == "hulls":
+        return batches.plot_hulls(SQUARE, [0, 3, 4], ax, labels=["a", "b"], points=SQUARE)
     if name == "region":
         return regions.plot_region([SQUARE], ax, count=9)
     if name == "hoods":
@@ -32,7 +36,7 @@ def plot_of(name, ax=None):
     return coverage.plot_coverage(outlines(made), ax, values=values if name == "raster" else None)
 
 
-KINDS = ("hull", "region", "hoods", "coverage", "raster")
+KINDS = ("hull", "hulls", "region", "hoods", "coverage", "raster")
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -83,6 +87,57 @@ def test_legends_are_over_no_data(monkeypatch):
     assert {ax.get_xlabel() for ax in figure.axes[:6]} == {"column"} and figure.axes[6].get_ylabel() == "value (m)"
 
 
+def test_hulls_of_groups_are_told_apart(monkeypatch):
+    corners, offsets = np.vstack([SQUARE, SQUARE[:2] + 3, SQUARE[:1] + 9]), [0, 4, 6, 7]
+    figure = saved(
+        monkeypatch, batches, "save_hulls_plot", corners, offsets, "a.png", labels=["a", 2, "c"], points=SQUARE
+    )
+    (ax,) = figure.axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "2", "c"]
+    assert is_outside(ax.get_legend(), ax) and ax.get_title(loc="left") == "3 convex hulls"
+    edges = next(collection for collection in ax.collections if len(collection.get_paths()) == 3).get_edgecolors()
+    assert len(set(map(tuple, edges.tolist()))) == 3
+    batch = clgeom.convex_hulls(np.random.default_rng(1).random((400, 2)), np.arange(0, 401, 4))
+    ax = batch.plot(points=SQUARE)
+    assert ax.get_title(loc="left") == "100 convex hulls" and ax.get_legend() is None
+    with pytest.raises(InvalidInput, match="shape"):
+        batch.plot(points=np.ones((6, 3)))
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("call", (clgeom.convex_hull, lambda frame: clgeom.adaptive_region(frame, 4)))
+def test_axes_of_results_with_a_system_have_units(call):
+    geopandas = pytest.importorskip("geopandas")
+    rows = geopandas.GeoSeries.from_xy(*SQUARE.T, crs="EPSG:32632")
+    ax = call(rows).plot(points=rows.get_coordinates())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("easting (m)", "northing (m)") and len(ax.collections) == 1
+    matplotlib.pyplot.close(ax.figure)
+
+
+def test_a_level_has_one_colour_in_all_figures_of_a_map():
+    made = raster()[1]
+    assert list(outlines(made)) == list(outlines(list(made)[::-1])) == list(outlines(nested(made)))
+    assert list(outlines(made)) == [">= -64 dBm", ">= -70 dBm"]
+
+
+def test_a_radio_map_is_drawn_where_it_is():
+    pytest.importorskip("pyproj")
+    made = coverage_map((20, 30), pixel=10, origin=(691_000, 5_335_500), crs="EPSG:32632")
+    ax = made.plot()
+    assert ax.get_title(loc="left") == "Received power" and ax.get_xlabel() == "easting (m)"
+    assert ax.get_xlim() == (691_000, 691_300) and ax.get_ylim() == (5_335_300, 5_335_500)
+    assert ax.get_legend() is None and ax.figure.axes[1].get_ylabel() == "received power (dBm)"
+    matplotlib.pyplot.close(ax.figure)
+
+
+def test_coordinates_of_maps_are_written_in_full(monkeypatch):
+    at = np.array([691_000, 5_335_000])
+    figure = saved(monkeypatch, hulls, "save_hull_plot", SQUARE * 1000 + at, "a.png")
+    (ax,) = figure.axes
+    assert all(axis.get_offset_text().get_text() == "" for axis in (ax.xaxis, ax.yaxis))
+    assert "5335000" in [text.get_text() for text in ax.get_yticklabels()]
+
+
 def test_gaps_have_units(monkeypatch):
     figure = saved(monkeypatch, gaps, "save_gaps_plot", ["5", "1"], [1, 2], [1e-3, 2e-3], "a.png", title="T")
     above, below = figure.axes
@@ -107,16 +162,46 @@ def test_names_of_axes():
     assert figures.axis_names(None) == ("x", "y")
     assert figures.axis_names(("lon", "lat")) == ("lon (degrees)", "lat (degrees)")
     assert figures.axis_names(("easting", "northing")) == ("easting", "northing")
+    assert figures.axis_names(("X", "Z"), "EPSG:32632") == ("X", "Z")
+    ax = hulls.plot_hull(SQUARE, axes=figures.axis_names(("a$b_$", "US$")))
+    ax.figure.draw_without_rendering()  # a formula of "b_" is malformed
     made = raster()[1]
     assert axes_of(made.grid) == ("column", "row")
     assert axes_of(raster((20, 0, 0, 0, -20, 0))[1].grid) == ("x", "y")
     pytest.importorskip("pyproj")
+    assert figures.axis_names(("X", "Y"), "EPSG:32632") == ("easting (m)", "northing (m)")
     assert axes_of(raster((20, 0, 0, 0, -20, 0), "EPSG:32632")[1].grid) == ("easting (m)", "northing (m)")
     there = raster((0.1, 0, 0, 0, -0.1, 0), "EPSG:4326")[1]
     assert axes_of(there.grid) == ("longitude (degrees)", "latitude (degrees)")
     assert there.plot().get_xlabel() == "longitude (degrees)"
     feet = raster((20, 0, 0, 0, -20, 0), "EPSG:2264")[1]
     assert axes_of(feet.grid) == ("easting (US survey foot)", "northing (US survey foot)")
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("count", (9, figures.MANY + 9))
+def test_slender_shapes_fill_the_picture(count):
+    points = np.random.default_rng(1).random((count, 2)) * (1, 1e7)
+    ax = clgeom.convex_hull(points).plot(points=points, title="tall")
+    assert ax.get_aspect() == "auto" and ax.get_title(loc="left") == "tall"
+    width, height = np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())
+    assert width < 1.3 and 0.5e7 < height < 1.3e7
+    if ax.images:  # a density
+        assert min(ax.images[0].get_array().shape) > 600
+    assert plot_of("hull").get_aspect() == 1
+    matplotlib.pyplot.close("all")
+
+
+def test_batch_draws_every_hull(session):
+    groups = [(0, 0), (2, 0), (0, 2), (5, 5), (6, 6), (9, 9)]
+    batch = clgeom.convex_hulls(np.array(groups, float), [0, 3, 5, 6, 6], device=session)
+    ax = batch.plot(points=groups)
+    areas, lines, spots = ax.collections[-3:]
+    assert [len(path.vertices) for path in areas.get_paths()] == [4]
+    assert lines.get_segments()[0].tolist() == [[5, 5], [6, 6]] and spots.get_offsets().tolist() == [[9, 9]]
+    assert ax.get_title(loc="left") == "4 convex hulls: 6 vertices"
+    nothing = clgeom.convex_hulls(np.empty((0, 2)), [0], device=session).plot()
+    assert nothing.get_title(loc="left") == "0 convex hulls: 0 vertices"
     matplotlib.pyplot.close("all")
 
 

@@ -116,6 +116,17 @@ def test_scenes_of_partial_and_fused_sorts(session):
     assert len(passes.pass_scenes(nothing.stages, [])) == 2
 
 
+def test_words_and_axes_of_small_traces(session):
+    _, _, scenes = hood_scenes(session, 1)
+    assert scenes[0].title == "1 point" and scenes[0].words.startswith("1 point in lexicographic order.")
+    assert scenes[-1].words == "After 0 stages one hood is left: 1 of 1 point is its corner."
+    result = clgeom.shellsort([3.0, 1.0, 2.0], gaps=[2, 1], variant="A", trace=True, device=session)
+    first, whole, part, *_ = passes.pass_scenes(result.stages, [phase.gaps for phase in result.phases])
+    assert (first.title, part.title) == ("3 keys", "The h-subsequence 0")
+    assert whole.axes[0].endswith("the number of its h-subsequence") and "below" not in first.axes[0]
+    assert re.findall(r'y="446.0" [^>]*>([^<]*)<', svg_of(first)) == ["0", "1", "2"]  # indices, not halves of them
+
+
 def test_too_much_is_not_drawn():
     with pytest.raises(InvalidInput, match="at most 512 points. There are 513"):
         merges.merge_scenes(np.zeros((513, 2)), [], [])
@@ -165,15 +176,20 @@ def test_ticks_are_round_and_inside(low, high):
     assert not any(shown.startswith("-0") and float(shown) == 0 for _, shown in found)
 
 
-@pytest.mark.parametrize("suffix", (".gif", ".png"))
+@pytest.mark.parametrize("suffix", (".gif", ".pdf", ".png", ".svg"))
 def test_scenes_as_animation_and_panels(tmp_path, suffix):
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("matplotlib")
     done = []
     scenes = [picture(still=k > 0) for k in range(3)]
     save_scenes(scenes, tmp_path / f"a{suffix}", title="T", progress=lambda *count: done.append(count))
-    with image.open(tmp_path / f"a{suffix}") as drawn:
-        assert drawn.format == suffix[1:].upper()
+    if suffix == ".svg":
+        assert ET.parse(tmp_path / "a.svg").getroot().tag == f"{SVG}svg"
+    elif suffix == ".pdf":
+        assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    else:
+        with image.open(tmp_path / f"a{suffix}") as drawn:
+            assert drawn.format == suffix[1:].upper()
         assert done == ([(1, 3), (2, 3), (3, 3)] if suffix == ".gif" else [])
     assert [path.name for path in tmp_path.iterdir()] == [f"a{suffix}"]
 
@@ -200,7 +216,7 @@ def test_page_is_whole_and_needs_no_network():
 
 
 def test_page_is_refused_before_it_is_written(tmp_path):
-    with pytest.raises(InvalidInput, match="must end in one of .html"):
+    with pytest.raises(InvalidInput, match=r"must end in \.html\."):
         save_page(tmp_path / "page.htm", some_steps(), title="T")
     with pytest.raises(InvalidInput, match="at least one step"):
         save_page(tmp_path / "page.html", [], title="T")
@@ -289,7 +305,7 @@ def test_command_traces_files_as_data(session, command, tmp_path):
     (
         (("hull", "--points", 513), "at most 512 points"),
         (("sort", "--keys", 300), "at most 256 keys"),
-        (("hull", "-o", "a.svg"), "must end in one of .gif, .html, .json, .png"),
+        (("hull", "-o", "a.bmp"), "must end in one of .gif, .html, .json, .pdf, .png, .svg"),
         (("hull", "--points", 0), "--points"),
         (("sort", "--column", "a"), "--column is for a FILE"),
         (("sort", "keys.csv", "--keys", 3), "--keys is for random numbers"),

@@ -321,6 +321,7 @@ def test_maps_are_in_metres(crs):
         (lambda: shadowing((5, 5), sigma=-1), "'sigma' parameter of shadowing must be 0 or more"),
         (lambda: shadowing((5, 5), correlation=0), "'correlation' parameter of shadowing must be positive"),
         (lambda: distance_map((5, 5), (1, 1), pixel=float("nan")), "'pixel' parameter of distance_map"),
+        (lambda: coverage_map((5, 5), pixel=0), "'pixel' parameter of coverage_map"),
         (lambda: coverage_map((5, 5), model="okumura"), "must be one of 'wim', 'wim-los'"),
         (
             lambda: shadowing((5, 5), seed=-1),

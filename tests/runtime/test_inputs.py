@@ -32,6 +32,7 @@ import clgeom
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.runtime.arrays import as_given, canonical_points, host_values
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: Calls whose other arguments are of the type of POINTS, float32.
 OF_POINTS = [name for name in CALLS if re.match(r"convex|Convex|heap|orient|upper|lower|adaptive|Hull|Region", name)]
 OF_VALUES = [name for name in CALLS if name not in OF_POINTS]
@@ -95,11 +96,9 @@ def test_objects_of_values(session, name):
         assert call(session, made(make, lambda values: values.ndim == 1)) == expected, kind
 
 
+@pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")
 def test_documentation_lists_every_object():
-    page = Path(__file__).resolve().parents[2] / "docs" / "inputs.rst"
-    if not page.exists():
-        pytest.skip("needs the checkout")
-    listed = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+    listed = re.sub(r"\s+", " ", (DOCS / "reference" / "inputs.rst").read_text(encoding="utf-8"))
     for kind in {**POINTS_OF, **GEOMETRIES_OF, **VALUES_OF}:
         assert kind.split(",")[0] in listed, kind
 
@@ -173,6 +172,23 @@ def test_all_vertices_of_geoarrow(interleaved):
         assert plain(as_given(given, caller="f")) == plain(shapely.get_coordinates(geometries))
 
 
+def test_points_of_laspy_are_scaled():
+    """Not read point by point, which takes a minute for 200,000."""
+    laspy, pyproj = pytest.importorskip("laspy"), pytest.importorskip("pyproj")
+    header = laspy.LasHeader(point_format=6, version="1.4")
+    header.scales, header.offsets = (0.01, 0.25, 0.01), (691_000.0, 5_335_000.0, 0.0)
+    las = laspy.LasData(header)
+    las.X, las.Y, las.Z = np.random.default_rng(1).integers(0, 100_000, (3, 200_000))
+    expected = clgeom.convex_hull(np.column_stack([las.x, las.y]))
+    for given in (las, las.points):
+        found = clgeom.convex_hull(given)
+        assert found.vertices.tolist() == expected.vertices.tolist() and found.crs is None
+        assert found.points.tobytes() == expected.points.tobytes()
+    header.add_crs(pyproj.CRS("EPSG:25832"))
+    las = laspy.LasData(header, las.points)
+    assert clgeom.convex_hulls_by_label(las, las.Z % 3).to_geopandas().crs.to_epsg() == 25832
+
+
 def test_groups_are_of_rows():
     """Labels and offsets are for geometries, of however many points."""
     batch = clgeom.convex_hulls_by_label(gpd.GeoSeries(MIXED), [2, 1, 2, 1, 1])
@@ -185,6 +201,17 @@ def test_groups_are_of_rows():
         clgeom.convex_hulls_by_label(MIXED, [0] * 12)
     with pytest.raises(InvalidInput, match="end with the number of points, 5. Got 12"):
         clgeom.convex_hulls(MIXED, [0, 12])
+
+
+@pytest.mark.parametrize("labels", (["b", "a", "c", "b"], [2, 1, 3, 2], [2.0, 1.0, np.nan, 2.0]))
+def test_labels_of_empty_geometries_are_groups(labels):
+    rows = [SQUARE, shapely.Polygon(), shapely.MultiPoint(), shapely.Polygon()]
+    batch = clgeom.convex_hulls_by_label(rows, labels)
+    distinct = sorted(label for label in set(labels) if label == label)
+    assert batch.labels.tolist() == distinct and batch.left_out == 0
+    assert batch.dimensions.tolist() == [2 if label in ("b", 2) else -1 for label in distinct]
+    batch = clgeom.convex_hulls_by_label(rows[1:], labels[1:], noise=labels[3])
+    assert len(batch) == len(distinct) - 1 and batch.sizes.tolist() == [0] * len(batch)
 
 
 @pytest.mark.parametrize("nowhere", (None, shapely.Point()))
@@ -267,6 +294,14 @@ def test_missing_coordinates_are_nan(name):
     assert plain(hull.vertices) == plain(expected.vertices)
 
 
+def test_rows_that_are_masked_are_left_out():
+    points = np.ma.MaskedArray([(9, 9), (0, 0), (4, 0), (0, 4)], [(True, False)] + [(False, False)] * 3)
+    for rows in (list(points), tuple(points)):
+        assert clgeom.convex_hull(rows).vertices.tolist() == [1, 2, 3]
+        with pytest.raises(InvalidInput, match="must have no masked entries"):
+            clgeom.orient2d(rows, rows, rows)
+
+
 def test_masked_structured_points_are_left_out():
     points = np.ma.array(CLOUD.copy().view([("x", float), ("y", float)]).ravel())
     points[3] = np.ma.masked
@@ -330,6 +365,18 @@ ERRORS = {
     "geometries in rows": (lambda: np.array([[SQUARE, LINE]]), r"shape \(n,\) if it holds geometries. Got \(1, 2\)"),
     "structures in rows": (lambda: np.zeros((2, 2), [("x", int), ("y", int)]), r"shape \(n,\) if it is a structured"),
     "fields": (lambda: np.zeros(2, [("a", int), ("b", int), ("c", int)]), "two columns, .*columns a, b, c"),
+    "masked rows of other lengths": (
+        lambda: [np.ma.array([1, 2]), [1]],
+        "have rows of one length. Got what is no array",
+    ),
+    "fields of several numbers": (
+        lambda: np.zeros(3, [("x", float, 2), ("y", float, 2)]),
+        r"one number in each row of a column. Got float64 of shape \(3, 2\) in column 'x'",
+    ),
+    "an index of several levels": (
+        lambda: pd.MultiIndex.from_arrays([[1.0, 2.0], [3.0, 4.0]]),
+        r"have shape \(n, 2\). Got \(2,\)",
+    ),
     "wide integers": (
         lambda: pa.table({"x": [BIG], "y": [0.5]}),
         rf"within 2\*\*53 .*Got {BIG} at \[0\] of column 'x'",
@@ -424,6 +471,12 @@ def test_geoparquet_knows_its_geometry(tmp_path):
     frame = geo_frame(CLOUD).rename_geometry("place")
     frame.to_parquet(tmp_path / "points.parquet")
     assert plain(as_given(parquet.read_table(tmp_path / "points.parquet"), caller="f")) == plain(CLOUD)
+
+
+@pytest.mark.parametrize("metadata", ("{", "[]", "null", "{}", '{"primary_column": 5}', '{"primary_column": ["x"]}'))
+def test_other_metadata_than_those_of_geoparquet(metadata):
+    table = pa.table({"x": CLOUD[:, 0], "y": CLOUD[:, 1]}).replace_schema_metadata({"geo": metadata})
+    assert plain(as_given(table, caller="f")) == plain(CLOUD)
 
 
 def test_two_columns_are_taken_in_their_order():

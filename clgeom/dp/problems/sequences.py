@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import ArrayLike, DeviceLike
 
+Letters = TypeVar("Letters", str, bytes)
 METHODS = ("auto", "bits", "equation")
 OPERATIONS = ("match", "change", "delete", "insert")
 MATCH, CHANGE, DELETE, INSERT = range(4)
@@ -105,6 +106,55 @@ class Edits:
 
     distance: int
     operations: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def aligned(self, a: Letters, b: Letters, gap: str = "-") -> tuple[Letters, Letters]:
+        """Both sequences with gaps, such that symbols that match or are changed have the same index.
+
+        Parameters
+        ----------
+        a, b : str or bytes
+            The sequences given to `edit_distance`, in this order, both of one type.
+        gap : str
+            What stands where the other sequence has a symbol of its own.
+
+        Returns
+        -------
+        tuple of 2 str or bytes
+
+        Raises
+        ------
+        InvalidInput
+            There are no `operations`, or `a` and `b` have other lengths, other types, or `gap` is not one ASCII
+            character.
+
+        Examples
+        --------
+        >>> from clgeom.dp.problems import edit_distance
+        >>> edit_distance("ACGTTCA", "ACTTCAG").aligned("ACGTTCA", "ACTTCAG")
+        ('ACGTTCA-', 'AC-TTCAG')
+        """
+        if self.operations is None:
+            raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
+        if not (isinstance(gap, str) and len(gap) == 1 and gap.isascii()):
+            raise arguments.wrong("aligned", "gap", "one ASCII character", repr(gap))
+        rows = tuple(_with_gaps(self.operations, *row, gap) for row in ((a, "a", "insert"), (b, "b", "delete")))
+        if type(rows[0]) is not type(rows[1]):
+            raise arguments.wrong("aligned", "b", f"of the type of 'a', {type(a).__name__}", type(b).__name__)
+        return rows
+
+
+def _with_gaps(operations, sequence, name, absent, gap):
+    """A sequence with a gap at each operation that takes none of its symbols."""
+    if not isinstance(sequence, (str, bytes)):
+        raise arguments.wrong("aligned", name, "text or bytes", type(sequence).__name__)
+    own = len(operations) - operations.count(absent)
+    if len(sequence) != own:
+        raise arguments.wrong(
+            "aligned", name, f"the sequence of edit_distance, of {own:,} symbols", f"{len(sequence):,}"
+        )
+    symbols = iter(sequence if isinstance(sequence, str) else map(chr, sequence))
+    row = "".join(gap if operation == absent else next(symbols) for operation in operations)
+    return row if isinstance(sequence, str) else row.encode("latin-1")
 
 
 def lcs(

@@ -240,7 +240,8 @@ def _grouped(labels, points, sizes, call):
             f"Got {len(keys)} instead."
         )
     if sizes is not None:
-        keys = np.repeat(fetched(keys) if is_device_array(keys) else keys, sizes)
+        of_rows = fetched(keys) if is_device_array(keys) else keys
+        keys = np.repeat(of_rows, sizes)
     if is_device_array(keys) and is_device_array(points) and n:
         order, offsets, distinct = _grouped_on_device(keys, call)
     else:
@@ -248,8 +249,13 @@ def _grouped(labels, points, sizes, call):
         if n and not (host[1:] >= host[:-1]).all():  # NaN is in no order
             order = argsort(host, device=call.session)
             host = np.take(host, order)
-        begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
-        offsets, distinct = np.append(begins, n), host[begins]
+        if sizes is None:
+            begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
+            distinct = host[begins]
+        else:  # a label of empty geometries has no points
+            distinct = np.unique(of_rows)
+            begins = np.searchsorted(host, distinct)
+        offsets = np.append(begins, n)
     absent = labels.is_absent(distinct)
     if absent.any():
         counts = np.diff(offsets)

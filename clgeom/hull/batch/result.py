@@ -12,12 +12,13 @@ from typing import Any, Generic, overload
 import numpy as np
 
 from clgeom.exchange import Exchange, json_values, label_columns
+from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull, _two_product
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import as_device_points, as_device_values, is_device_array
+from clgeom.runtime.arrays import as_device_points, as_device_values, fetched_points, is_device_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.launch import as_array, new_array, run
@@ -183,6 +184,27 @@ class HullBatch(Exchange, Generic[ArrayT]):
                 "properties": more | measures | more,
                 "geometry": hull.__geo_interface__,
             }
+
+    def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
+        """Draw the hulls with Matplotlib. Returns the axes.
+
+        Up to ten labelled hulls have a colour each, and a legend of their labels.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        points : optional
+            Points to be drawn, too, shape (n, 2).
+        **options
+            labels : a text for each hull; title : str; axes : the names of both axes.
+        """
+        from clgeom.plotting.batches import plot_hulls
+
+        host = self._host
+        points = None if points is None else fetched_points(points, caller="plot")
+        style = {"labels": self.labels, "axes": axes_of_crs(self.crs), **options}
+        return plot_hulls(host.points, host.offsets, ax, points=points, **style)
 
     def to_shapely(self) -> NDArray[np.object_]:
         """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""

@@ -282,7 +282,8 @@ def require_order(points, *, caller, drop=False):
         before, got = points.to_host()[first - 1 : first + 1].tolist()
         raise InvalidInput(
             f"The 'points' parameter of {caller} must be in lexicographic order, by x and where that is equal by y. "
-            f"Got {tuple(got)} at index {first} after {tuple(before)} instead."
+            f"Got {tuple(got)} at index {first} after {tuple(before)} instead. numpy.lexsort(points.T[::-1]) has the "
+            f"order."
         )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import Exchange, column_of_counts
+from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
 from clgeom.markup import card, rings_svg
@@ -255,7 +256,7 @@ class Region(Exchange):
         """Draw the region with Matplotlib. Returns the axes."""
         from clgeom.plotting.regions import plot_region
 
-        return plot_region(self.parts, ax=ax, count=self.n, **options)
+        return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
 
 
 class CrossRegion(Exchange):
@@ -351,7 +352,7 @@ class CrossRegion(Exchange):
         """Draw the region with Matplotlib. Returns the axes."""
         from clgeom.plotting.regions import plot_region
 
-        return plot_region(self.parts, ax=ax, count=self.n, **options)
+        return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
 
 
 def _geometry(part):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
-from clgeom.optional import is_installed
 from clgeom.region.coverage.rasters import known_values
 
 
@@ -33,9 +32,12 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
 
 
 def outlines(regions, unit="dBm") -> dict:
-    """Return a dictionary from the label of each level to the polygons of its regions, without empty regions."""
+    """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
+
+    The levels come from the most demanding one on, so that a level has the same colour in all figures of a map.
+    """
     found = {}
-    for region in regions:
+    for region in sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level):
         if region:
             upto = getattr(region, "upto", None)
             label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}"
@@ -45,17 +47,11 @@ def outlines(regions, unit="dBm") -> dict:
 
 def axes_of(grid) -> tuple[str, str]:
     """Return the names of the axes of a map, with their unit if its reference system is known."""
-    from clgeom.geodesy import as_crs
+    from clgeom.geodesy import axes_of_crs
 
     if tuple(grid.transform) == (1, 0, 0, 0, 1, 0):
         return "column", "row"
-    if grid.crs is None or not is_installed("pyproj"):
-        return "x", "y"
-    system = as_crs(grid.crs, caller="plot")
-    if system.is_geographic:
-        return "longitude (degrees)", "latitude (degrees)"
-    unit = system.axis_info[0].unit_name
-    return tuple(f"{name} ({'m' if unit == 'metre' else unit})" for name in ("easting", "northing"))
+    return axes_of_crs(grid.crs)
 
 
 def image(raster) -> dict:

@@ -128,8 +128,11 @@ def _table_points(table, parameter):
 
 def _geometry_column(schema):
     """The geometry column by the metadata of GeoParquet, or the only one by those of GeoArrow."""
-    primary = json.loads((schema.metadata or {}).get(b"geo", b"{}")).get("primary_column")
-    if primary in schema.names:
+    try:
+        primary = json.loads((schema.metadata or {}).get(b"geo", b"{}"))["primary_column"]
+    except (ValueError, TypeError, KeyError):  # no metadata of GeoParquet
+        primary = None
+    if schema.names.count(primary) == 1:
         return schema.names.index(primary)
     marked = [i for i, field in enumerate(schema) if _extension(field).startswith(("geoarrow.", "ogc."))]
     return marked[0] if len(marked) == 1 else None

@@ -83,6 +83,10 @@ def interleaved(x: Column, y: Column, parameter: Parameter) -> np.ndarray:
         for dtype in column.types():
             if dtype.kind not in "iuf":
                 raise parameter.wrong("have columns of numbers", f"{dtype} in column '{shown(column.name)}'")
+        for values, _ in column.pieces:
+            if values.ndim != 1:
+                got = f"{values.dtype} of shape {values.shape} in column '{shown(column.name)}'"
+                raise parameter.wrong("have one number in each row of a column", got)
     dtype = np.result_type(*x.types(), *y.types())
     if (x.has_missing or y.has_missing) and dtype.kind != "f":
         dtype = np.dtype(np.float64)

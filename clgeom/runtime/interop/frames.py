@@ -1,4 +1,4 @@
-"""Conversion of frames and series of pandas, GeoPandas and Polars."""
+"""Conversion of frames and series of pandas, GeoPandas and Polars, and of points of laspy."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def pandas_points(value, parameter: Parameter):
     array = _pandas_array(value)
     if _is_arrow(array):
         return arrow_points(_as_arrow(array), parameter)
-    if str(value.dtype) in ("geometry", "object"):
+    if str(array.dtype) in ("geometry", "object"):
         objects = np.asarray(array, dtype=object)
-        if str(value.dtype) == "geometry" or holds_geometries(objects):
+        if str(array.dtype) == "geometry" or holds_geometries(objects):
             return vertices_of(objects, parameter)
     return None
 
@@ -48,7 +48,7 @@ def pandas_values(value, parameter: Parameter):
 
 def _pandas_array(value):
     """The array of a series or an index; an extension array unchanged."""
-    return getattr(value, "array", value)
+    return value.to_numpy() if is_instance(value, "pandas", "MultiIndex") else getattr(value, "array", value)
 
 
 def _is_arrow(array):
@@ -169,3 +169,16 @@ def _polars_series_points(series, parameter):
     if kind == pl.Binary or isinstance(kind, (pl.List, pl.Array)):
         return arrow_points(series.to_arrow(), parameter)
     raise parameter.wrong("hold points: arrays of two numbers, structs of x and y, or well-known binary", f"{kind}")
+
+
+# laspy ----------------------------------------------------------------------------------------------------------
+
+
+def is_laspy(value) -> bool:
+    """Whether this is a LAS file in memory, or its points."""
+    return is_instance(value, "laspy", "LasData", "ScaleAwarePointRecord")
+
+
+def laspy_points(value):
+    """The scaled coordinates, float64. ``numpy.asarray`` would make an object of each point."""
+    return np.column_stack([value.x, value.y]), None

@@ -6,7 +6,7 @@ object                                   module
 structured arrays                        ``columns``
 Shapely's geometries, arrays of them     ``geometries``
 PyArrow, Arrow's PyCapsule interface     ``arrow``
-pandas, GeoPandas, Polars                ``frames``
+pandas, GeoPandas, Polars, laspy         ``frames``
 DLPack, CUDA's array interface           ``memory``
 =======================================  ==================
 
@@ -46,6 +46,8 @@ def points_and_sizes(value, *, caller: str, name: str):
         return geometries.vertices_of(value, parameter) if holds else (value, None)
     if isinstance(value, (list, tuple)):
         first = next((one for one in value if one is not None), None)
+        if isinstance(first, np.ma.MaskedArray):
+            return _masked_rows(value, parameter), None
         return geometries.vertices_of(_objects(value), parameter) if geometries.is_geometry(first) else (value, None)
     if geometries.is_geometry(value):
         return geometries.vertices_of(value, parameter)
@@ -54,6 +56,8 @@ def points_and_sizes(value, *, caller: str, name: str):
         found = frames.pandas_points(value, parameter)
     elif frames.is_polars(value):
         found = frames.polars_points(value, parameter)
+    elif frames.is_laspy(value):
+        found = frames.laspy_points(value)
     elif arrow.is_arrow(value):
         found = arrow.arrow_points(value, parameter)
     elif arrow.is_capsule(value):
@@ -80,6 +84,14 @@ def values_of(value, *, caller: str, name: str):
 def _in_memory(value, parameter):
     found = memory.host_copy(value, parameter)
     return value if found is None else found
+
+
+def _masked_rows(rows, parameter):
+    """Rows as one masked array: ``numpy.asarray`` would take them without their masks."""
+    try:
+        return np.ma.array(rows)
+    except ValueError as error:
+        raise parameter.wrong("have rows of one length", f"what is no array ({error})") from error
 
 
 def _objects(values):
