@@ -167,13 +167,14 @@ def _hulls_by(files, cloud, counts, reading, crs, output, device, as_json, optio
     session, groups = as_session(device), cloud.groups
     with saying_where(files, counts):
         batch, work = terminal.worked(convex_hulls_by_label, cloud.points, groups.numbers, device=session, **options)
-    batch = scaled_batch(batch, cloud)
+    batch = named_batch(scaled_batch(batch, cloud), groups)
+    names = batch.labels.tolist()
     if output and is_map(output):
-        named_batch(batch, groups).to_file(output, crs=crs)
+        batch.to_file(output, crs=crs)
     elif output:
-        write_hulls(batch, groups.names, groups.title, output, crs=crs)
+        write_hulls(batch, names, groups.title, output, crs=crs)
     if as_json:
-        facts = {"points": len(cloud.points), "by": groups.title, "hulls": _hulls_as_json(batch, groups.names)}
+        facts = {"points": len(cloud.points), "by": groups.title, "hulls": _hulls_as_json(batch, names)}
         facts |= {
             "device": session.profile.name,
             "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},

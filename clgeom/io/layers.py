@@ -67,20 +67,34 @@ def _opened(path):
     with reading(path):
         for package in ("pyogrio", "PyArrow"):
             require(package, f"Reading '{path}'", "files")
+        import pyarrow
         import pyogrio
 
         if not is_stdin(path):
             with open(path, "rb"):  # the system's own error for a folder, or a file that is not there
                 pass
+        damaged = pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pyarrow.ArrowException
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _plain_streams(pyogrio):
                 warnings.simplefilter("ignore")
                 yield standard_input() if is_stdin(path) else str(path)
         except InvalidInput:
             raise
-        except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, RuntimeError, ValueError) as error:
+        except (*damaged, RuntimeError, ValueError) as error:
             said = shown(" ".join(str(error).split()), 200)
             raise InvalidInput(f"The file '{path}' is no map that GDAL reads, or it is damaged: {said}") from error
+
+
+@contextlib.contextmanager
+def _plain_streams(pyogrio):
+    """Let GDAL read FlatGeobuf by its general code: its own for this format fails at a feature without a geometry."""
+    name = "OGR_FLATGEOBUF_STREAM_BASE_IMPL"
+    before = pyogrio.get_gdal_config_option(name)
+    pyogrio.set_gdal_config_options({name: True})
+    try:
+        yield
+    finally:
+        pyogrio.set_gdal_config_options({name: before})
 
 
 def _layer(path, source, wanted) -> str:

@@ -15,7 +15,7 @@ from clgeom.io.numbers import EXACT
 #: From this size in bytes a block is read by PyArrow: to import it takes as long as to read a few MB.
 LEAST = 1 << 20
 #: An integer of so many digits may be one that float64 does not hold.
-LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
+LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\r\n])[+-]?[0-9]{16,}(?:[,;" \t\r\n]|\Z)')
 QUOTE, NEWLINE = ord('"'), ord("\n")
 #: The beginning of hexadecimal integers, which are no numbers here.
 HEXADECIMAL = re.compile(rb"0[xX]")

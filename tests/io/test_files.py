@@ -95,6 +95,54 @@ def test_parquet_of_other_types(tmp_path):
         read_points(write_arrow(tmp_path / "big.parquet", big), columns=("big", "y"))
 
 
+def test_decimals_are_rounded_once(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from decimal import Decimal
+
+    values = [Decimal(i).scaleb(-3) for i in np.random.default_rng(0).integers(-(10**8), 10**8, 2000).tolist()]
+    path = write_arrow(tmp_path / "t.parquet", pa.table({"v": pa.array(values, pa.decimal128(12, 3))}))
+    assert read_numbers(path).tolist() == [float(value) for value in values]
+    for most, dtype in ((2**53 + 1, np.int64), (2**63 + 1, np.uint64)):
+        table = pa.table({"v": pa.array([Decimal(most), Decimal(1)], pa.decimal128(38, 0))})
+        found = read_numbers(write_arrow(path, table))
+        assert found.dtype == dtype and found.tolist() == [most, 1]
+    write_arrow(path, pa.table({"v": pa.array([Decimal(2**64)], pa.decimal128(38, 0))}))
+    with pytest.raises(InvalidInput, match="'v' of .* must be whole numbers that a type of 64 bits holds"):
+        read_numbers(path)
+
+
+def test_integers_of_several_files_are_not_rounded(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    whole = write_arrow(tmp_path / "whole.parquet", pa.table({"x": [2**53 + 1, 1], "y": [0, 1]}))
+    floats = write_arrow(tmp_path / "floats.parquet", pa.table({"x": [0.5], "y": [0.5]}))
+    with pytest.raises(InvalidInput, match=r"'.*whole.parquet' must be integers within 2\*\*53. Got 9007199254740993"):
+        joined([read_cloud(floats), read_cloud(whole)], [floats, whole])
+
+
+def test_dictionaries_as_groups(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    indices, xy = pa.array([0, 1, 0], pa.int32()), {"x": [0.0, 1.0, 0.0], "y": [0.0, 0.0, 1.0]}
+    for values, names in (
+        (pa.array(["a", None]), None),
+        (pa.array([1, 2], pa.timestamp("s")), ["1970-01-01 00:00:01", "1970-01-01 00:00:02"]),
+    ):
+        table = pa.table({**xy, "k": pa.DictionaryArray.from_arrays(indices, values)})
+        path = write_arrow(tmp_path / "t.feather", table)
+        if names is None:
+            with pytest.raises(InvalidInput, match="null in row 2 of 'k': the group is missing"):
+                read_cloud(path, by="k")
+        else:
+            assert read_cloud(path, by="k").groups.names == names
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_two_columns_of_one_name(tmp_path, name):
+    pa = pytest.importorskip("pyarrow")
+    path = write_arrow(tmp_path / name, pa.table([[1.0], [2.0], [3.0]], names=["x", "y", "x"]))
+    with pytest.raises(InvalidInput, match="has 2 columns named 'x': rename"):
+        read_points(path, columns=("3", "2"))
+
+
 @pytest.mark.parametrize(
     "columns, options, message",
     [
@@ -236,6 +284,72 @@ def test_damaged_las_files(tmp_path, name):
     assert read_cloud(whole, by="classification").points.shape == (0, 2)
 
 
+@pytest.mark.parametrize("name", ["t.las", "t.laz"])
+def test_las_that_counts_more_records_than_it_has(tmp_path, name):
+    path = tmp_path / name
+    write_las(path, n=20)
+    for place in (100, 243):  # the numbers of variable length records, and of extended ones
+        data = bytearray(path.read_bytes())
+        data[place : place + 4] = b"\xff\xff\xff\x7f"
+        (tmp_path / f"more-{name}").write_bytes(data)
+        with pytest.raises(InvalidInput, match=r"it has [\d,]+ bytes, for [\d,]+ records"):
+            read_cloud(tmp_path / f"more-{name}")
+
+
+def test_laz_that_counts_more_chunks_than_it_has(tmp_path):
+    path = tmp_path / "t.laz"
+    las = write_las(path, n=20)
+    data = bytearray(path.read_bytes())
+    start = int.from_bytes(data[96:100], "little")
+    table = int.from_bytes(data[start : start + 8], "little")
+    assert int.from_bytes(data[table + 4 : table + 8], "little") == 1 and len(las.X) == 20
+    data[table + 4 : table + 8] = b"\xff\xff\xff\xff"
+    path.write_bytes(data)
+    with pytest.raises(InvalidInput, match=r"for 4,294,967,295 chunks of points"):
+        read_cloud(path)
+
+
+def test_a_panic_of_lazrs_is_an_error(tmp_path, monkeypatch):
+    import laspy
+
+    class PanicException(BaseException):
+        pass
+
+    def chunk_iterator(self, size):
+        raise PanicException("attempt to calculate the remainder with a divisor of zero")
+
+    write_las(tmp_path / "t.laz")
+    monkeypatch.setattr(laspy.LasReader, "chunk_iterator", chunk_iterator)
+    with pytest.raises(InvalidInput, match="it is damaged or cut short: attempt to calculate"):
+        read_cloud(tmp_path / "t.laz")
+
+
+@pytest.mark.parametrize("scale, offset", [(np.inf, 0.0), (np.nan, 0.0), (1e300, 0.0), (0.1, np.nan), (0.1, np.inf)])
+def test_las_whose_coordinates_are_not_finite(tmp_path, scale, offset):
+    import struct
+
+    path = tmp_path / "t.las"
+    write_las(path, n=5)
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<d", data, 131, scale)
+    struct.pack_into("<d", data, 155, offset)
+    path.write_bytes(data)
+    with pytest.raises(InvalidInput, match="scale and the offset of X in .* must give finite coordinates"):
+        read_cloud(path)
+
+
+def test_las_dimensions_with_several_numbers(tmp_path):
+    laspy = pytest.importorskip("laspy")
+    header = laspy.LasHeader(point_format=6, version="1.4")
+    header.add_extra_dim(laspy.ExtraBytesParams("normal", "3u2"))
+    las = laspy.LasData(header)
+    las.X = las.Y = np.arange(4)
+    las.write(tmp_path / "t.las")
+    for read in (lambda path: read_numbers(path, column="normal"), lambda path: read_cloud(path, by="normal")):
+        with pytest.raises(InvalidInput, match="'normal' of .* has several numbers for each point"):
+            read(tmp_path / "t.las")
+
+
 @given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
 def test_fuzzed_las_files(tmp_path_factory, flips):
     folder = tmp_path_factory.mktemp("las")
@@ -303,6 +417,14 @@ def test_vertices_of_other_geometries(tmp_path, name):
     names = [cloud.groups.names[i] for i in cloud.groups.numbers]
     assert names == ["a"] * 5 + ["c"] * 2 + ["d"] * 2
     assert cloud.notes == ("z and m of the geometries were left out", "2 rows without a geometry were left out")
+
+
+def test_features_without_a_geometry_in_flatgeobuf(tmp_path):
+    geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    frame = geopandas.GeoDataFrame({"k": list("abcd")}, geometry=[*shapely.points(XY[:3]), None], crs="EPSG:25832")
+    frame.to_file(tmp_path / "t.fgb", SPATIAL_INDEX="NO")
+    cloud = read_cloud(tmp_path / "t.fgb", by="k")
+    assert cloud.points.tolist() == XY[:3].tolist() and cloud.notes == ("1 rows without a geometry were left out",)
 
 
 def test_points_with_z_of_a_geopackage(tmp_path):
