@@ -133,7 +133,7 @@ def _reader(path, file):
         from pyarrow import parquet
 
         def read_parquet(names, texts):
-            _check_names(path, schema, names)
+            check_names(path, schema, names)
             file.seek(0)
             return parquet.ParquetFile(file, read_dictionary=texts).read(columns=names)
 
@@ -145,7 +145,7 @@ def _reader(path, file):
 
     def read_arrow(names, texts):
         del texts
-        _check_names(path, schema, names)
+        check_names(path, schema, names)
         file.seek(0)
         positions = [schema.names.index(name) for name in names]
         with ipc(file, options=pa.ipc.IpcReadOptions(included_fields=positions)) as reader:
@@ -156,7 +156,7 @@ def _reader(path, file):
     return schema, read_arrow
 
 
-def _check_names(path, schema, names):
+def check_names(path, schema, names):
     """Raise `InvalidInput` if two columns have one of the names of those to be read."""
     for name in names:
         count = schema.names.count(name)

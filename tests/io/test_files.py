@@ -427,6 +427,47 @@ def test_features_without_a_geometry_in_flatgeobuf(tmp_path):
     assert cloud.points.tolist() == XY[:3].tolist() and cloud.notes == ("1 rows without a geometry were left out",)
 
 
+@pytest.mark.parametrize("ending", ["fgb", "shp", "dbf"])
+def test_maps_cut_short(tmp_path, monkeypatch, ending):
+    shapely = pytest.importorskip("shapely")
+    path = write_map(
+        tmp_path / ("t.fgb" if ending == "fgb" else "t.shp"), shapely.points(np.tile(XY, (20, 1))), id=IDS * 20
+    )
+    cut = path.with_suffix(f".{ending}")
+    data = cut.read_bytes()
+    for size in (len(data) // 2, len(data) - 30):
+        cut.write_bytes(data[:size])
+        for read in (lambda: read_cloud(path), lambda: read_cloud(path, by="id"), lambda: read_numbers(path)):
+            with pytest.raises(InvalidInput, match="is cut short: it has"):
+                read()
+        if ending == "fgb":
+            with pytest.raises(InvalidInput, match="is cut short: it has"):
+                read_cloud(stdin(monkeypatch, data[:size]))
+
+
+@pytest.mark.parametrize("name", ["t.gpkg", "t.geojson", "t.json", "t.shp", "t.fgb"])
+def test_maps_that_name_other_files_are_refused(tmp_path, name):
+    pytest.importorskip("pyogrio")
+    (tmp_path / "other.csv").write_text("x,y\n1,2\n")
+    virtual = (
+        '<OGRVRTDataSource><OGRVRTLayer name="a"><SrcDataSource>{}</SrcDataSource><SrcLayer>other</SrcLayer>'
+        '<GeometryField encoding="PointFromColumns" x="x" y="y"/></OGRVRTLayer></OGRVRTDataSource>'
+    )
+    pipeline = '{{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline ! read {} ! write dummy"}}'
+    for text in (virtual, pipeline):
+        (tmp_path / name).write_text(text.format(tmp_path / "other.csv"))
+        with pytest.raises(InvalidInput, match="it does not begin as one"):
+            read_cloud(tmp_path / name)
+
+
+def test_an_attribute_with_the_name_of_the_geometries(tmp_path):
+    shapely = pytest.importorskip("shapely")
+    path = write_map(tmp_path / "t.geojson", shapely.points(XY), "EPSG:4326", wkb_geometry=IDS)
+    assert read_points(path).tolist() == XY.tolist()
+    with pytest.raises(InvalidInput, match="has 2 columns named 'wkb_geometry'"):
+        read_cloud(path, by="wkb_geometry")
+
+
 def test_points_with_z_of_a_geopackage(tmp_path):
     shapely = pytest.importorskip("shapely")
     path = write_map(tmp_path / "t.gpkg", shapely.points(np.column_stack([XY, XY[:, 0]])))
