@@ -16,7 +16,13 @@ from clgeom.errors import InvalidInput
 @click.option("--edit", is_flag=True, help="Compute the edit distance instead.")
 @click.option("--value", "only", is_flag=True, help="Compute only the length or the distance, which is quicker.")
 @click.option("--record", "names", metavar="A B", nargs=2, help="Sequences of the files, by name or by number from 1.")
-@click.option("-o", "--output", metavar="OUT", help="Write the result: .fasta, or .txt with a line for each step.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(),
+    help="Write the result: .fasta, or .txt with a line for each step.",
+)
 @terminal.device_option
 @terminal.json_option
 def lcs(first, second, edit, only, names, output, device, as_json):

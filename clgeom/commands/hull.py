@@ -25,8 +25,13 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
     type=click.Path(),
     help="Write the hull: .geojson, .gpkg, .fgb, .shp, .parquet, .csv, .wkt, .npy or .npz.",
 )
-@click.option("--plot", "picture", metavar="PNG", help="Draw points and hull: .png, .svg or .pdf.")
-@click.option("--trace", metavar="GIF", help="Draw how sorted blocks of points merge into the hull: .gif or .png.")
+@click.option("--plot", "picture", metavar="PNG", type=click.Path(), help="Draw points and hull: .png, .svg or .pdf.")
+@click.option(
+    "--trace",
+    metavar="GIF",
+    type=click.Path(),
+    help="Draw how sorted blocks of points merge into the hull: .gif or .png.",
+)
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
 @with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
 @click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")

@@ -48,8 +48,8 @@ def choose_columns(path, names, width, wanted, *, by=None):
     )
 
 
-def position_of(path, names, width, column):
-    """Return the position of a column given by name (as written, else in any case) or by number."""
+def position_of(path, names, width, column, what="column"):
+    """Return the position of a column (or of `what` else) given by name, as written, else in any case, or by number."""
     column = str(column).strip()
     for same in (str, str.lower):
         found = [i for i, name in enumerate(names or ()) if same(name.strip()) == same(column)]
@@ -57,13 +57,13 @@ def position_of(path, names, width, column):
             return found[0]
         if found:
             raise InvalidInput(
-                f"The file '{path}' has {len(found)} columns named '{shown(column)}'; give a number from 1."
+                f"The file '{path}' has {len(found)} {what}s named '{shown(column)}'; give a number from 1."
             )
     number = number_from_1(column, width)
     if number is not None:
         return number - 1
     has = f"It has: {listed(names)}." if names else f"It has no header; its columns are 1 to {width}."
-    raise InvalidInput(f"The file '{path}' has no column '{shown(column)}'. {_nearest(column, names or ())}{has}")
+    raise InvalidInput(f"The file '{path}' has no {what} '{shown(column)}'. {_nearest(column, names or ())}{has}")
 
 
 def _nearest(wanted, names) -> str:

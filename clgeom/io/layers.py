@@ -126,7 +126,7 @@ def _layer(path, source, wanted) -> str:
     layers = pyogrio.list_layers(source)
     names = [name for name, _ in layers]
     if wanted is not None:
-        return names[position_of(path, names, len(names), wanted)]
+        return names[position_of(path, names, len(names), wanted, "layer")]
     with_geometry = [name for name, kind in layers if kind is not None]
     if not with_geometry:
         raise InvalidInput(f"The file '{path}' has no layer with geometries.")

@@ -35,6 +35,8 @@ KINDS = np.array(
     ]
 )
 GEOMETRY = "geometry"
+#: Characters of the longest integer that GDAL reads from a Shapefile as one: longer ones are read as float64.
+DIGITS = 18
 
 
 def is_map(path) -> bool:
@@ -168,7 +170,7 @@ def _by_gdal(target, given, driver, table, system, layer):
         warnings.filterwarnings("ignore", "'crs' was not provided")
         try:
             with replacing_files(target) as made:
-                pyogrio.raw.write_arrow(_as_gdal_takes(pyarrow, table), os.fspath(made), **options)
+                pyogrio.raw.write_arrow(_as_gdal_takes(pyarrow, table, driver), os.fspath(made), **options)
                 if driver == "ESRI Shapefile":
                     _check_whole(made, table.num_rows)
         except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
@@ -227,8 +229,10 @@ def _of_one_kind(pyarrow, table, driver, given):
     return table, kinds[0] if one else "Unknown" if kinds else "Polygon", not full.all()
 
 
-def _as_gdal_takes(pyarrow, table):
-    """A table without metadata, of types that GDAL writes."""
+def _as_gdal_takes(pyarrow, table, driver):
+    """A table without metadata, of types that GDAL writes. Integers too long for those of a Shapefile become text."""
+    import pyarrow.compute
+
     of = pyarrow.types
     arrays = []
     for column in table.columns:
@@ -246,6 +250,10 @@ def _as_gdal_takes(pyarrow, table):
             column = pyarrow.chunked_array(
                 [[None if v is None else str(v) for v in column.to_pylist()]], pyarrow.string()
             )
+        if driver == "ESRI Shapefile" and of.is_int64(column.type):
+            least, most = pyarrow.compute.min_max(column).as_py().values()
+            if len(str(least)) > DIGITS or len(str(most)) > DIGITS:
+                column = column.cast(pyarrow.string())
         arrays.append(column)
     return pyarrow.table(arrays, names=table.column_names)
 

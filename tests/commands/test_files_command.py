@@ -261,6 +261,8 @@ def test_completion_completes(here):
     assert "plain,hull" in completed("clgeom", "h")
     assert {"plain,--columns", "plain,--collinear"} <= set(completed("clgeom", "hull", "--col"))
     assert completed("clgeom", "hull", "ti") == ["file,ti"]
+    for words in ("trace hull", "trace sort", "trace hull -o", "sort a.csv -o", "hull a.csv --plot", "region -o"):
+        assert completed("clgeom", *words.split(), "ti") == ["file,ti"], words
     assert "is not one of 'bash', 'zsh', 'fish'" in refused("completion", "tcsh")
 
 

@@ -269,6 +269,13 @@ def test_shapefiles_cut_short_by_a_full_disk(tmp_path, monkeypatch, ending):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("labels", [(2**62 + 1, 5), (10**18 - 1, -(10**17) + 1), (-(10**17), 0), (10**18, 0)])
+def test_long_integers_keep_their_digits_in_shapefiles(tmp_path, labels):
+    clgeom.convex_hulls_by_label(POINTS, list(labels) * 30).to_file(tmp_path / "t.shp", crs=SYSTEM)
+    found = geopandas.read_file(tmp_path / "t.shp")["label"].tolist()
+    assert sorted(map(str, found)) == sorted(map(str, labels))
+
+
 def test_shapefiles_lose_what_was_of_older_ones(tmp_path):
     path, hull = tmp_path / "out.shp", clgeom.convex_hull(POINTS)
     hull.to_file(path, crs=SYSTEM)
