@@ -149,7 +149,9 @@ def _reader(path, file):
         file.seek(0)
         positions = [schema.names.index(name) for name in names]
         with ipc(file, options=pa.ipc.IpcReadOptions(included_fields=positions)) as reader:
-            return reader.read_all()
+            table = reader.read_all()
+        table.validate(full=True)  # else a damaged file has indices and texts beyond its buffers
+        return table
 
     with ipc(file) as reader:
         schema = reader.schema

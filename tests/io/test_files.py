@@ -135,6 +135,14 @@ def test_dictionaries_as_groups(tmp_path):
             assert read_cloud(path, by="k").groups.names == names
 
 
+def test_damaged_dictionaries(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 77], pa.int32()), pa.array(["a", "b"]), safe=False)
+    path = write_arrow(tmp_path / "t.arrow", pa.table({"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0, 2.0], "k": coded}))
+    with pytest.raises(InvalidInput, match="is no Parquet or Arrow file, or it is damaged"):
+        read_cloud(path, by="k")
+
+
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
 def test_two_columns_of_one_name(tmp_path, name):
     pa = pytest.importorskip("pyarrow")
@@ -466,6 +474,19 @@ def test_an_attribute_with_the_name_of_the_geometries(tmp_path):
     assert read_points(path).tolist() == XY.tolist()
     with pytest.raises(InvalidInput, match="has 2 columns named 'wkb_geometry'"):
         read_cloud(path, by="wkb_geometry")
+
+
+def test_m_is_left_out_with_a_note(tmp_path):
+    pa, shapely = pytest.importorskip("pyarrow"), pytest.importorskip("shapely")
+    if shapely.geos_version < (3, 12):
+        pytest.skip("GEOS does not tell of m")
+    point, line = np.array([1.0, 2.0, 9.0]), np.array([3.0, 4.0, 9.0, 5.0, 6.0, 8.0])
+    wkb = [b"\1\xd1\7\0\0" + point.tobytes(), b"\1\xd2\7\0\0\2\0\0\0" + line.tobytes()]
+    field = pa.field("g", pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"})
+    path = write_arrow(tmp_path / "t.feather", pa.table([pa.array(wkb)], schema=pa.schema([field])))
+    cloud = read_cloud(path)
+    assert cloud.points.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert cloud.notes == ("z and m of the geometries were left out",)
 
 
 def test_points_with_z_of_a_geopackage(tmp_path):
