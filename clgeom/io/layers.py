@@ -18,6 +18,8 @@ from clgeom.runtime.messages import listed, shown
 #: First bytes of a file by its ending.
 STARTS = {".gpkg": b"SQLite format 3\0", ".fgb": b"fgb", ".shp": b"\0\0\x27\x0a"}
 JSON = (".geojson", ".json")
+#: What GDAL makes of whole numbers beyond 64 bits in JSON.
+LIMITS = (-(2**63), 2**63 - 1)
 
 
 def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
@@ -51,7 +53,6 @@ def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
         used = [name for name in dict.fromkeys((by, value)) if name is not None]
         meta, table = _read(path, source, layer, used, geometry=True)
         geometry = meta["geometry_name"] or "wkb_geometry"
-        check_names(path, table.schema, [geometry])
         return cloud_of_geometries(path, table, geometry, by=by, value=value, crs=meta["crs"])
 
 
@@ -146,10 +147,15 @@ def _read(path, source, layer, names, *, geometry):
     import pyogrio
 
     meta, table = pyogrio.raw.read_arrow(source, layer=layer, columns=names, read_geometry=geometry)
+    check_names(path, table.schema, table.column_names)
     has_header = source.startswith(STARTS[".fgb"]) if is_stdin(path) else suffix_of(path) in (".fgb", ".shp")
     count = pyogrio.read_info(source, layer=layer)["features"] if has_header else 0
     if count > table.num_rows:
         raise InvalidInput(
             f"The file '{path}' is cut short: it has {table.num_rows:,} features, and its header says {count:,}."
         )
+    for name in names if suffix_of(path) in JSON else ():
+        column = table[name]
+        if column.type == "int64" and np.isin(column.drop_null().to_numpy(), LIMITS).any():
+            raise InvalidInput(f"The file '{path}' has a whole number beyond 64 bits in '{shown(name)}'.")
     return meta, table

@@ -306,6 +306,19 @@ def test_m_is_left_out_with_a_note(tmp_path):
     assert cloud.notes == ("z and m of the geometries were left out",)
 
 
+@pytest.mark.parametrize("number", [2**63 + 5, -(2**63) - 5])
+def test_whole_numbers_beyond_64_bits_in_geojson(tmp_path, number):
+    pytest.importorskip("pyogrio")
+    path = tmp_path / "t.geojson"
+    path.write_text(
+        f'{{"type":"Feature","properties":{{"k":{number}}},"geometry":{{"type":"Point","coordinates":[1,2]}}}}'
+    )
+    for read in (lambda: read_cloud(path, by="k"), lambda: read_numbers(path)):
+        with pytest.raises(InvalidInput, match="has a whole number beyond 64 bits in 'k'"):
+            read()
+    assert read_points(path).tolist() == [[1, 2]]
+
+
 def test_points_with_z_of_a_geopackage(tmp_path):
     shapely = pytest.importorskip("shapely")
     path = write_map(tmp_path / "t.gpkg", shapely.points(np.column_stack([XY, XY[:, 0]])))
