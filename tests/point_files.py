@@ -1,5 +1,8 @@
 """Files of points, as tests of readers and writers make them."""
 
+import io
+import sys
+
 import pytest
 
 SQUARE = [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
@@ -15,3 +18,9 @@ def make(tmp_path):
         return path
 
     return make
+
+
+def stdin(monkeypatch, data):
+    """Make bytes the standard input; returns its name as a file."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    return "-"

@@ -8,7 +8,7 @@ from clgeom.commands import terminal
 
 
 @click.command()
-@click.option("-o", "--output", metavar="PNG", help="File of the picture; default: clgeom-demo.png.")
+@click.option("-o", "--output", metavar="PNG", type=click.Path(), help="File of the picture; default: clgeom-demo.png.")
 @terminal.device_option
 def demo(output, device):
     """Compute and draw the convex hull of the cities of the world."""

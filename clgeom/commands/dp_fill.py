@@ -26,7 +26,9 @@ from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
     help="Stop at a read of an unfilled cell, an index out of range, a division by zero, or an integer overflow; or "
     "check nothing. Default: as in SPEC, else check a small table before the fill.",
 )
-@click.option("-o", "--output", metavar="OUT", help="Write the kept part of the table: .npy or .csv.")
+@click.option(
+    "-o", "--output", metavar="OUT", type=click.Path(), help="Write the kept part of the table: .npy or .csv."
+)
 @terminal.device_option
 @terminal.json_option
 def fill_command(spec, keep, check, output, device, as_json):

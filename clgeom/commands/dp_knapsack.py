@@ -14,7 +14,7 @@ from clgeom.errors import InvalidInput
 @terminal.columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")
 @click.option("--repeat", is_flag=True, help="Allow each item any number of times.")
 @click.option("--value", "only", is_flag=True, help="Compute only the value, which needs less memory.")
-@click.option("-o", "--output", metavar="OUT", help="Write the chosen rows: .csv.")
+@click.option("-o", "--output", metavar="OUT", type=click.Path(), help="Write the chosen rows: .csv.")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(values="column of values", weights="column of weights")

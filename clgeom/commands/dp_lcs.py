@@ -21,7 +21,7 @@ OUTPUT_HELP = (
 @click.option("--edit", is_flag=True, help="Compute the edit distance instead.")
 @click.option("--value", "only", is_flag=True, help="Compute only the length or the distance, which is quicker.")
 @click.option("--record", "names", metavar="A B", nargs=2, help="Sequences of the files, by name or by number from 1.")
-@click.option("-o", "--output", metavar="OUT", help=OUTPUT_HELP)
+@click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP)
 @terminal.device_option
 @terminal.json_option
 def lcs(first, second, edit, only, names, output, device, as_json):

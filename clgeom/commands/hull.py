@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from clgeom.commands import terminal
@@ -28,8 +26,13 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
     type=click.Path(),
     help="Write the hull: .geojson, .gpkg, .fgb, .shp, .parquet, .csv, .wkt, .npy or .npz.",
 )
-@click.option("--plot", "picture", metavar="PNG", help="Draw points and hulls: .png, .svg or .pdf.")
-@click.option("--trace", metavar="GIF", help="Draw how sorted blocks of points merge into the hull: .gif or .png.")
+@click.option("--plot", "picture", metavar="PNG", type=click.Path(), help="Draw points and hulls: .png, .svg or .pdf.")
+@click.option(
+    "--trace",
+    metavar="GIF",
+    type=click.Path(),
+    help="Draw how sorted blocks of points merge into the hull: .gif or .png.",
+)
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
 @with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
 @click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")
@@ -177,22 +180,22 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
     options["noise"] = NO_GROUP
     with saying_where(files, counts):
         batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, device=session, **options)
-    batch = scaled_batch(batch, cloud)
-    groups = replace(groups, names=[groups.names[number] for number in batch.labels])  # without that of the noise
+    batch = named_batch(scaled_batch(batch, cloud), groups)
+    names = batch.labels.tolist()
     if picture:  # first, because it may be refused
         from clgeom.plotting.batches import save_hulls_plot
         from clgeom.plotting.figures import axis_names, plain
 
-        about = {"labels": groups.names, "axes": axis_names(cloud.names, crs)}
+        about = {"labels": names, "axes": axis_names(cloud.names, crs)}
         about["title"] = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
         save_hulls_plot(batch.points, batch.offsets, picture, points=cloud.coordinates, **about)
     if output and is_map(output):
-        named_batch(batch, groups).to_file(output, crs=crs)
+        batch.to_file(output, crs=crs)
     elif output:
-        write_hulls(batch, groups.names, groups.title, output, crs=crs)
+        write_hulls(batch, names, groups.title, output, crs=crs)
     if as_json:
         facts = {"points": len(cloud.points), "by": groups.title, "left_out": batch.left_out}
-        facts["hulls"] = _hulls_as_json(batch, groups.names)
+        facts["hulls"] = _hulls_as_json(batch, names)
         facts |= {
             "device": session.profile.name,
             "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},

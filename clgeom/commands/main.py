@@ -90,15 +90,28 @@ def _run(command) -> int:
     except MemoryError:
         return _complain("There is not enough memory for this.", FAILED)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("clgeom: stopped", err=True)
-        return STOPPED
+        return _stopped()
     except Exception as error:
+        if _follows_interrupt(error):
+            return _stopped()
         if os.environ.get("CLGEOM_DEBUG"):
             import traceback
 
             traceback.print_exc()
         what = f"{type(error).__name__}: {shown(str(error), 300)}"
         return _complain(f"unexpected {what} (this is a bug; CLGEOM_DEBUG=1 shows the traceback)", BUG)
+
+
+def _stopped() -> int:
+    click.echo("clgeom: stopped", err=True)
+    return STOPPED
+
+
+def _follows_interrupt(error) -> bool:
+    """Return whether an error was raised while an interrupt was handled, as a library may when it cleans up."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _complain(message, code=WRONG_INPUT) -> int:

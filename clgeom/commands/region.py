@@ -49,9 +49,27 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 @click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
 @with_default("--unit", "dBm", "Unit of the levels.")
-@click.option("-o", "--output", metavar="OUT", help="Write the regions: .geojson, .gpkg, .fgb, .parquet, .kml or .wkt.")
-@click.option("--plot", "picture", metavar="PNG", help="Draw the raster and the shapes of -o: .png, .svg or .pdf.")
-@click.option("--compare", "comparison", metavar="PNG", help="Draw regions of rising resolution of the first level.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(),
+    help="Write the regions: .geojson, .gpkg, .fgb, .parquet, .kml or .wkt.",
+)
+@click.option(
+    "--plot",
+    "picture",
+    metavar="PNG",
+    type=click.Path(),
+    help="Draw the raster and the shapes of -o: .png, .svg or .pdf.",
+)
+@click.option(
+    "--compare",
+    "comparison",
+    metavar="PNG",
+    type=click.Path(),
+    help="Draw regions of rising resolution of the first level.",
+)
 @click.option("--metrics", is_flag=True, help="Print superfluous and missed area, and those of the convex hull.")
 @click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")
 @terminal.device_option

@@ -36,8 +36,8 @@ def scaled_batch(batch, cloud):
 
 
 def named_batch(batch, groups):
-    """Return the hulls with the names of their groups as labels."""
-    names = np.array(groups.names, object)
+    """Return the hulls with the names of their groups as labels. A group without points has no hull."""
+    names = np.array(groups.names, object)[batch.labels]
     named = replace(batch, labels=names, label_column=names, label_name=groups.title)
     named.__dict__["dimensions"] = batch.dimensions
     return named

@@ -29,8 +29,10 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 @click.option("--column", metavar="NAME|N", help="Column of a table, by name or by number from 1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @click.option("--layer", metavar="NAME", help="Layer of a map.")
-@click.option("-o", "--output", metavar="OUT", help="Write the sorted numbers: .npy, .csv or .txt.")
-@click.option("--plot", "picture", metavar="PNG", help="Draw passes and time of each gap: .png, .svg or .pdf.")
+@click.option("-o", "--output", metavar="OUT", type=click.Path(), help="Write the sorted numbers: .npy, .csv or .txt.")
+@click.option(
+    "--plot", "picture", metavar="PNG", type=click.Path(), help="Draw passes and time of each gap: .png, .svg or .pdf."
+)
 @click.option("--stats", is_flag=True, help="Print reads, writes, passes and time of each phase.")
 @terminal.device_option
 @terminal.json_option

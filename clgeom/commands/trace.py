@@ -27,7 +27,9 @@ def trace():
 
 def output_option(default):
     """Return the option ``-o`` of a trace."""
-    return click.option("-o", "--output", metavar="OUT", default=default, show_default=True, help=OUTPUT_HELP)
+    return click.option(
+        "-o", "--output", metavar="OUT", type=click.Path(), default=default, show_default=True, help=OUTPUT_HELP
+    )
 
 
 def seed_option():
@@ -65,7 +67,7 @@ HULL_WORDS = (
 
 
 @trace.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=click.Path())
 @with_default("--points", 64, "Number of points, without FILE.", click.IntRange(1))
 @with_default("--shape", "hills", "Where the points are, without FILE.", click.Choice(tuple(CLOUDS)))
 @seed_option()
@@ -154,7 +156,7 @@ SORT_WORDS = (
 
 
 @trace.command("sort")
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=click.Path())
 @with_default("--keys", 40, "Number of keys, without FILE.", click.IntRange(1))
 @with_default("--shape", "random", "Order of the keys, without FILE.", click.Choice(tuple(KEYS)))
 @seed_option()

@@ -212,13 +212,14 @@ def side_by_side(path, names, columns):
     for name, column in zip(names, columns):
         if column.dtype.kind not in "iuf":
             raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.dtype} instead.")
-    dtype = np.result_type(x, y)
     for name, column in zip(names, columns):
-        if dtype.kind == "f" and column.dtype.kind in "iu" and len(column):
-            outside = (column > 2**53) | (column < -(2**53))
-            if outside.any():
-                raise InvalidInput(
-                    f"The column '{shown(name)}' of '{path}' must be integers within 2**53. "
-                    f"Got {column[outside][0]} instead."
-                )
+        check_exact(path, column, np.result_type(x, y), f"The column '{shown(name)}' of")
     return np.column_stack([x, y])
+
+
+def check_exact(path, values, dtype, what="The points in") -> None:
+    """Raise `InvalidInput` if values of a file are integers that float64 may round, and become `dtype`, a float."""
+    if np.dtype(dtype).kind == "f" and values.dtype.kind in "iu":
+        outside = (values > 2**53) | (values < -(2**53))
+        if outside.any():
+            raise InvalidInput(f"{what} '{path}' must be integers within 2**53. Got {values[outside][0]} instead.")

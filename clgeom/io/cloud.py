@@ -8,6 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import same_crs
+from clgeom.io.arrays import check_exact
 from clgeom.io.labels import Groups, joined_groups
 
 #: Note for tiles that differ in scale or offset.
@@ -59,7 +60,8 @@ def joined(clouds, paths, crs=None) -> Cloud:
     Raises
     ------
     InvalidInput
-        The files name different reference systems, and there is no `crs`.
+        The files name different reference systems, and there is no `crs`, or integers of one would be rounded to
+        float64.
     """
     if crs is not None:
         clouds = [replace(cloud, crs=crs) for cloud in clouds]
@@ -76,6 +78,9 @@ def joined(clouds, paths, crs=None) -> Cloud:
     if any((cloud.scale, cloud.offset) != (first.scale, first.offset) for cloud in clouds):
         clouds = [replace(cloud, points=cloud.coordinates, scale=None, offset=None) for cloud in clouds]
         notes += (DIFFER,)
+    dtype = np.result_type(*(cloud.points.dtype for cloud in clouds))
+    for cloud, path in zip(clouds, paths):
+        check_exact(path, cloud.points, dtype)
     return replace(
         clouds[0],
         points=np.concatenate([cloud.points for cloud in clouds]),

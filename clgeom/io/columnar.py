@@ -133,24 +133,37 @@ def _reader(path, file):
         from pyarrow import parquet
 
         def read_parquet(names, texts):
+            check_names(path, schema, names)
             file.seek(0)
             return parquet.ParquetFile(file, read_dictionary=texts).read(columns=names)
 
-        return parquet.read_schema(file), read_parquet
+        schema = parquet.read_schema(file)
+        return schema, read_parquet
     if start == b"FEA1\0\0" or start[:4] == b"FEA1":
         raise InvalidInput(f"The file '{path}' is of the first version of Feather: write it again by a newer PyArrow.")
     ipc = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
 
     def read_arrow(names, texts):
         del texts
+        check_names(path, schema, names)
         file.seek(0)
         positions = [schema.names.index(name) for name in names]
         with ipc(file, options=pa.ipc.IpcReadOptions(included_fields=positions)) as reader:
-            return reader.read_all()
+            table = reader.read_all()
+        table.validate(full=True)  # else a damaged file has indices and texts beyond its buffers
+        return table
 
     with ipc(file) as reader:
         schema = reader.schema
     return schema, read_arrow
+
+
+def check_names(path, schema, names):
+    """Raise `InvalidInput` if two columns have one of the names of those to be read."""
+    for name in names:
+        count = schema.names.count(name)
+        if count > 1:
+            raise InvalidInput(f"The file '{path}' has {count} columns named '{shown(name)}': rename all but one.")
 
 
 def _geometry_of(schema):
@@ -221,11 +234,11 @@ def _is_plain(type) -> bool:
 
 
 def numbers_of(path, column, name) -> np.ndarray:
-    """Return a column of numbers; decimals become float64."""
+    """Return a column of numbers; decimals become integers if their type is of whole numbers, else float64."""
     import pyarrow as pa
 
     if pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64(), safe=False)
+        column = _from_decimals(path, column, name)
     if not _is_plain(column.type):
         raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.type} instead.")
     if column.null_count:
@@ -234,23 +247,33 @@ def numbers_of(path, column, name) -> np.ndarray:
     return column.to_numpy()
 
 
+def _from_decimals(path, column, name):
+    """Return a column of decimals as int64 or uint64 if they have no fractions, else as float64."""
+    import pyarrow as pa
+
+    if column.type.scale > 0:
+        return column.cast(pa.string()).cast(pa.float64())  # by way of text: Arrow's own cast rounds twice
+    for type in (pa.int64(), pa.uint64()):
+        with contextlib.suppress(pa.ArrowInvalid):
+            return column.cast(type)
+    raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be whole numbers that a type of 64 bits holds.")
+
+
 def groups_of(path, column, name) -> Groups:
     """Return the groups that a column of texts, integers, booleans or dates names; a null names none."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type) and any(chunk.dictionary.null_count for chunk in column.chunks):
-        column = column.cast(column.type.value_type)
+    types, type = pa.types, column.type
+    has_null = types.is_dictionary(type) and any(chunk.dictionary.null_count for chunk in column.chunks)
+    if types.is_dictionary(type) and (has_null or not _is_text(type.value_type)):
+        column, type = column.cast(type.value_type), type.value_type
     if column.null_count:
         valid = column.is_valid()
         groups = groups_of(path, column.filter(valid), name)
         numbers = np.full(len(column), NO_GROUP)
         numbers[valid.to_numpy()] = groups.numbers
         return Groups(numbers, groups.names, name)
-    types, type = pa.types, column.type
-    if types.is_dictionary(type):
-        if not _is_text(type.value_type):
-            column, type = column.cast(type.value_type), type.value_type
-    elif types.is_temporal(type) or types.is_decimal(type):
+    if types.is_temporal(type) or types.is_decimal(type):
         column, type = column.cast(pa.string()), pa.string()
     if types.is_dictionary(type) or _is_text(type):
         texts = Texts()

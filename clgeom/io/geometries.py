@@ -117,5 +117,6 @@ def _by_shapely(path, column):
         raise InvalidInput(f"The file '{path}' has a damaged geometry: {' '.join(str(error).split())}") from error
     points, rows = shapely.get_coordinates(shapes, return_index=True)
     empty = int((shapely.is_empty(shapes) | shapely.is_missing(shapes)).sum())
-    notes = (Z_LEFT_OUT,) if shapely.has_z(shapes).any() else ()
+    has_m = shapely.has_m if hasattr(shapely, "has_m") and shapely.geos_version >= (3, 12) else np.zeros_like
+    notes = (Z_LEFT_OUT,) if shapely.has_z(shapes).any() or has_m(shapes).any() else ()
     return points, rows, (*notes, _empty_words(empty)) if empty else notes

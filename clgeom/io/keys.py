@@ -91,15 +91,23 @@ def _of_table(path, column, progress) -> np.ndarray:
 
 
 def _together(parts):
-    """Return numbers of blocks as one array, of the narrowest type; None if a type does not hold all."""
+    """Return numbers of blocks as one array, of the narrowest type; None if a type does not hold all.
+
+    A zero among integers may be written -0, which is another float64.
+    """
+    parts = [part for part in parts if len(part)]
     kinds = {part.dtype.kind for part in parts}
     if not parts or len(kinds) == 1:
         return np.concatenate(parts) if parts else None
     if kinds == {"i", "u"} and all(part.min() >= 0 for part in parts):
         return np.concatenate([part.astype(np.uint64) for part in parts])
-    if kinds == {"i", "f"} and all((np.abs(part) < EXACT).all() for part in parts if part.dtype.kind == "i"):
+    if kinds == {"i", "f"} and all(_is_exact(part) for part in parts if part.dtype.kind == "i"):
         return np.concatenate([part.astype(np.float64) for part in parts])
     return None
+
+
+def _is_exact(integers) -> bool:
+    return bool(((integers != 0) & (-EXACT < integers) & (integers < EXACT)).all())
 
 
 def _of_texts(path, choose, progress) -> np.ndarray:

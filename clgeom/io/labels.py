@@ -73,7 +73,7 @@ class Texts:
 
 def groups_of_values(path, values, title) -> Groups:
     """Return the groups of an array of integers or text."""
-    if values.dtype.kind == "f" and (values == np.rint(values)).all() and (abs(values) < 2.0**53).all():
+    if values.dtype.kind == "f" and (values == np.rint(values)).all() and (abs(values.astype(float)) < 2**53).all():
         values = values.astype(np.int64)  # whole numbers in an array of floats
     if values.dtype.kind not in "iuUb":
         raise InvalidInput(f"The groups in '{path}' must be integers or text. Got {values.dtype} instead.")

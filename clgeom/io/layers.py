@@ -9,11 +9,17 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io.cloud import Cloud
-from clgeom.io.columnar import cloud_of_geometries, numbers_of
+from clgeom.io.columnar import check_names, cloud_of_geometries, numbers_of
 from clgeom.io.columns import position_of
-from clgeom.io.files import is_stdin, reading, standard_input
+from clgeom.io.files import is_stdin, opened, reading, standard_input, suffix_of
 from clgeom.optional import require
 from clgeom.runtime.messages import listed, shown
+
+#: First bytes of a file by its ending.
+STARTS = {".gpkg": b"SQLite format 3\0", ".fgb": b"fgb", ".shp": b"\0\0\x27\x0a"}
+JSON = (".geojson", ".json")
+#: What GDAL makes of whole numbers beyond 64 bits in JSON.
+LIMITS = (-(2**63), 2**63 - 1)
 
 
 def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
@@ -45,7 +51,7 @@ def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
             None if name is None else names[position_of(path, names, len(names), name)] for name in (by, value)
         )
         used = [name for name in dict.fromkeys((by, value)) if name is not None]
-        meta, table = _read(source, layer, used, geometry=True)
+        meta, table = _read(path, source, layer, used, geometry=True)
         geometry = meta["geometry_name"] or "wkb_geometry"
         return cloud_of_geometries(path, table, geometry, by=by, value=value, crs=meta["crs"])
 
@@ -58,7 +64,7 @@ def read_attribute(path, name=None, *, layer=None) -> np.ndarray:
         if name is None and len(names) != 1:
             raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
         name = names[position_of(path, names, len(names), "1" if name is None else name)]
-        return numbers_of(path, _read(source, layer, [name], geometry=False)[1][name], name)
+        return numbers_of(path, _read(path, source, layer, [name], geometry=False)[1][name], name)
 
 
 @contextlib.contextmanager
@@ -67,20 +73,51 @@ def _opened(path):
     with reading(path):
         for package in ("pyogrio", "PyArrow"):
             require(package, f"Reading '{path}'", "files")
+        import pyarrow
         import pyogrio
 
-        if not is_stdin(path):
-            with open(path, "rb"):  # the system's own error for a folder, or a file that is not there
-                pass
+        _check_start(path)
+        damaged = pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, pyarrow.ArrowException
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _plain_streams(pyogrio):
                 warnings.simplefilter("ignore")
                 yield standard_input() if is_stdin(path) else str(path)
         except InvalidInput:
             raise
-        except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, RuntimeError, ValueError) as error:
+        except (*damaged, RuntimeError, ValueError) as error:
             said = shown(" ".join(str(error).split()), 200)
             raise InvalidInput(f"The file '{path}' is no map that GDAL reads, or it is damaged: {said}") from error
+
+
+def _check_start(path):
+    """Raise `InvalidInput` unless a file begins as its ending says, and a Shapefile is as long as its header says.
+
+    GDAL reads what it finds, such as a virtual layer that names other files, and says little of files cut short.
+    """
+    with opened(path) as (file, total, _):
+        start = file.read(1000)
+    suffix = suffix_of(path)
+    if suffix in JSON:
+        is_one = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"")
+        is_one = is_one and b"gdal_streamed_alg" not in start
+    else:
+        is_one = start.startswith(STARTS.get(suffix, b""))
+    if not is_one:
+        raise InvalidInput(f"The file '{path}' is no map that GDAL reads, or it is damaged: it does not begin as one.")
+    if suffix == ".shp" and 2 * int.from_bytes(start[24:28], "big") > total:
+        raise InvalidInput(f"The file '{path}' is cut short: it has {total:,} bytes, and its header says more.")
+
+
+@contextlib.contextmanager
+def _plain_streams(pyogrio):
+    """Let GDAL read FlatGeobuf by its general code: its own for this format fails at a feature without a geometry."""
+    name = "OGR_FLATGEOBUF_STREAM_BASE_IMPL"
+    before = pyogrio.get_gdal_config_option(name)
+    pyogrio.set_gdal_config_options({name: True})
+    try:
+        yield
+    finally:
+        pyogrio.set_gdal_config_options({name: before})
 
 
 def _layer(path, source, wanted) -> str:
@@ -105,7 +142,20 @@ def _attributes(source, layer) -> list[str]:
     return pyogrio.read_info(source, layer=layer)["fields"].tolist()
 
 
-def _read(source, layer, names, *, geometry):
+def _read(path, source, layer, names, *, geometry):
+    """Return (facts, table) of a layer; `InvalidInput` if a file has fewer features than its header says."""
     import pyogrio
 
-    return pyogrio.raw.read_arrow(source, layer=layer, columns=names, read_geometry=geometry)
+    meta, table = pyogrio.raw.read_arrow(source, layer=layer, columns=names, read_geometry=geometry)
+    check_names(path, table.schema, table.column_names)
+    has_header = source.startswith(STARTS[".fgb"]) if is_stdin(path) else suffix_of(path) in (".fgb", ".shp")
+    count = pyogrio.read_info(source, layer=layer)["features"] if has_header else 0
+    if count > table.num_rows:
+        raise InvalidInput(
+            f"The file '{path}' is cut short: it has {table.num_rows:,} features, and its header says {count:,}."
+        )
+    for name in names if suffix_of(path) in JSON else ():
+        column = table[name]
+        if column.type == "int64" and np.isin(column.drop_null().to_numpy(), LIMITS).any():
+            raise InvalidInput(f"The file '{path}' has a whole number beyond 64 bits in '{shown(name)}'.")
+    return meta, table

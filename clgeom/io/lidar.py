@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import struct
 import warnings
 
@@ -66,12 +67,12 @@ def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Clo
         read = _read(path, file, (*pair, *(name for name in (by, value) if name)), progress)
         points, others = read[0], read[1:]
         crs = crs_of_header(header)
-        (x_scale, x_offset), (y_scale, y_offset) = (_scale_of(header, name) for name in pair)
+        (x_scale, x_offset), (y_scale, y_offset) = (_scale_of(path, header, name) for name in pair)
     scale, offset, notes = (x_scale, y_scale), (x_offset, y_offset), ()
     if by:
         others[0] = groups_of_values(path, others[0], by)
     if value:
-        others[-1] = _scaled(header, value, others[-1])
+        others[-1] = _scaled(path, header, value, others[-1])
     if scale == (1, 1) and offset == (0, 0):
         scale = offset = None
     elif not min(scale) > 0:
@@ -88,7 +89,7 @@ def read_dimension(path, name=None) -> np.ndarray:
         if name is None:
             raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
         name = names[position_of(path, names, len(names), name)]
-        return _scaled(header, name, _read(path, file, (name, name), None)[0][:, 0])
+        return _scaled(path, header, name, _read(path, file, (name, name), None)[0][:, 0])
 
 
 @contextlib.contextmanager
@@ -101,13 +102,17 @@ def _opened(path, *names):
         if suffix_of(path) == ".laz" and not laspy.LazBackend.detect_available():
             require("lazrs", f"Reading '{path}'", "files")
         with opened(path) as (file, _, _):
+            _check_records(path, file)
             try:
                 with laspy.open(file, decompression_selection=_selection(names), closefd=False) as reader:
                     _check_size(path, reader.header, file)
                     yield reader
             except ClgeomError:
                 raise
-            except (laspy.errors.LaspyException, *DAMAGED) as error:
+            except BaseException as error:
+                is_panic = type(error).__name__ == "PanicException"  # of lazrs, which is in Rust; no Exception
+                if not (is_panic or isinstance(error, (laspy.errors.LaspyException, *DAMAGED))):
+                    raise
                 said = shown(" ".join(str(error).split()), 200)
                 raise InvalidInput(
                     f"The file '{path}' is no LAS file, or it is damaged or cut short: {said}."
@@ -127,15 +132,50 @@ def _selection(names):
     return found
 
 
-def _check_size(path, header, file):
-    """Raise `InvalidInput` if a file that is not compressed has fewer points than its header says."""
-    if header.are_points_compressed:
+def _check_records(path, file):
+    """Raise `InvalidInput` if a file is too small for the variable length records that its header counts.
+
+    laspy would read each of them, also beyond the end of the file.
+    """
+    header = file.read(375)
+    size = file.seek(0, 2)
+    file.seek(0)
+    if header[:4] != b"LASF" or len(header) < 227:
         return
+    (records,) = struct.unpack_from("<I", header, 100)
+    (extended,) = struct.unpack_from("<I", header, 243) if header[25] >= 4 and len(header) == 375 else (0,)
+    if records * 54 + extended * 60 > size:
+        raise InvalidInput(
+            f"The file '{path}' is damaged or cut short: it has {size:,} bytes, for {records + extended:,} records "
+            "besides its points."
+        )
+
+
+def _check_size(path, header, file):
+    """Raise `InvalidInput` if a file has fewer points than its header says, or fewer bytes than chunks of points."""
     here = file.tell()
-    has = (file.seek(0, 2) - header.offset_to_point_data) // header.point_format.size
+    size = file.seek(0, 2)
+    chunks = _chunk_count(file, header.offset_to_point_data) if header.are_points_compressed else 0
     file.seek(here)
-    if has < header.point_count:
+    if chunks > size:  # lazrs would ask for memory for all of them, and end the process where there is none
+        raise InvalidInput(f"The file '{path}' is damaged: it has {size:,} bytes, for {chunks:,} chunks of points.")
+    has = (size - header.offset_to_point_data) // header.point_format.size
+    if has < header.point_count and not header.are_points_compressed:
         raise _cut_short(path, max(has, 0), header.point_count)
+
+
+def _chunk_count(file, start) -> int:
+    """Return the number of chunks that a LAZ file says it has; 0 where it does not say."""
+    file.seek(start)
+    (place,) = struct.unpack("<q", file.read(8))
+    if place == -1:  # written in one pass: the place of the table is at the end
+        file.seek(-8, 2)
+        (place,) = struct.unpack("<q", file.read(8))
+    if place < 0:
+        return 0
+    file.seek(place)
+    table = file.read(8)
+    return struct.unpack("<II", table)[1] if len(table) == 8 else 0
 
 
 def _cut_short(path, has, count) -> InvalidInput:
@@ -151,6 +191,9 @@ def _read(path, file, names, progress):
     )
     for chunk in file.chunk_iterator(AT_ONCE) if count else ():
         x, y, *others = (np.asarray(chunk[name]) for name in names)
+        for name, values in zip(names, (x, y, *others)):
+            if values.ndim > 1:
+                raise InvalidInput(f"The dimension '{shown(name)}' of '{path}' has several numbers for each point.")
         if start == 0:
             arrays = [np.empty((count, 2), np.result_type(x, y)), *(np.empty(count, other.dtype) for other in others)]
         stop = start + len(chunk)
@@ -166,17 +209,23 @@ def _read(path, file, names, progress):
     return arrays
 
 
-def _scale_of(header, name):
+def _scale_of(path, header, name):
     """Return (scale, offset) of a dimension: those of the header for X, Y and Z."""
     if name not in AXES:
         return 1.0, 0.0
     axis = AXES.index(name)
-    return float(header.scales[axis]), float(header.offsets[axis])
+    scale, offset = float(header.scales[axis]), float(header.offsets[axis])
+    if not math.isfinite(2.0**31 * abs(scale) + abs(offset)):
+        raise InvalidInput(
+            f"The scale and the offset of {name} in '{path}' must give finite coordinates. Got {scale!r} and "
+            f"{offset!r} instead."
+        )
+    return scale, offset
 
 
-def _scaled(header, name, values):
+def _scaled(path, header, name, values):
     """Return a dimension in its unit: X, Y and Z as float64, any other as it is."""
-    scale, offset = _scale_of(header, name)
+    scale, offset = _scale_of(path, header, name)
     return values * scale + offset if name in AXES else values
 
 

@@ -15,7 +15,7 @@ from clgeom.io.numbers import EXACT
 #: Least size in bytes of a block that PyArrow reads. Importing PyArrow takes as long as reading a few MB.
 LEAST = 1 << 20
 #: Integers of 16 digits or more, which float64 may not hold.
-LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\n])[+-]?[0-9]{16,}(?:[,;" \t\n]|\Z)')
+LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\r\n])[+-]?[0-9]{16,}(?:[,;" \t\r\n]|\Z)')
 QUOTE, NEWLINE = ord('"'), ord("\n")
 #: Beginnings of hexadecimal integers, which are not numbers here.
 HEXADECIMAL = re.compile(rb"0[xX]")

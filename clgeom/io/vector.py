@@ -5,8 +5,10 @@ PyArrow, Shapely, pyogrio and pyproj are imported when they are needed.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import struct
 import warnings
 from pathlib import Path
 
@@ -181,10 +183,31 @@ def _by_gdal(target, given, driver, table, system, layer):
         try:
             with replacing_files(target) as made:
                 pyogrio.raw.write_arrow(table, os.fspath(made), **options)
+                if driver == "ESRI Shapefile":
+                    _check_whole(made, table.num_rows)
         except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
             if isinstance(error, InvalidInput):
                 raise
             raise InvalidInput(f"The output '{given}' cannot be written: {f'{error}'.rstrip('.')}.") from error
+
+
+def _check_whole(path, count):
+    """Raise OSError unless the files of a Shapefile are as long as their headers say: GDAL does not say of a full disk.
+
+    A record of the .shx takes 8 bytes. The .dbf says how many records it has, and how long its header and each are.
+    """
+    for ending in (".shp", ".shx", ".dbf"):
+        file = path.with_suffix(ending)
+        with open(file, "rb") as opened:
+            header = opened.read(28)
+        size = file.stat().st_size
+        if ending == ".dbf":
+            records, start, each = struct.unpack_from("<IHH", header.ljust(28, b"\0"), 4)
+            whole = records == count and size >= start + count * each
+        else:
+            whole = size == 2 * int.from_bytes(header[24:28], "big") and (ending == ".shp" or size == 100 + 8 * count)
+        if not whole:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _of_one_kind(pyarrow, table, driver, given):

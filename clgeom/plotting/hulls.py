@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.io.atomic import check_output
 from clgeom.plotting.figures import (
     CORNER,
     FILL,
+    FORMATS,
     INK,
     LINE,
     QUIET,
     draw_points,
     drawable,
     dress,
+    figure_size,
     finite,
     frame,
     new_axes,
+    new_figure,
+    save,
 )
 from clgeom.runtime.messages import counted
 
@@ -62,6 +67,17 @@ def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=
     of = "" if count is None else f" of {counted(count, 'point', 'points')}"
     dress(ax, f"Convex hull: {counted(len(corners), 'vertex', 'vertices')}{of}" if title is None else title, axes)
     return ax
+
+
+def save_hull_plot(corners, path, **options) -> None:
+    """Draw a hull into a new figure and write it to a .png, .svg or .pdf file, whole or not at all.
+
+    The parameters of `plot_hull`.
+    """
+    check_output(path, FORMATS)
+    figure = new_figure(figure_size(drawable(corners)))
+    plot_hull(corners, figure.add_subplot(), **options)
+    save(figure, path)
 
 
 def _label(ax, corners, labels, low, high):

@@ -193,6 +193,18 @@ def test_a_bug_shows_its_traceback_on_request(here, monkeypatch):
     assert "clgeom: error: unexpected ZeroDivisionError: division by zero" in result.stderr.splitlines()[-1]
 
 
+def test_an_interrupt_that_a_library_replaces_by_its_own_error(here, monkeypatch):
+    def stop(*arguments, **options):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            [][0]  # as Matplotlib does when it finishes an animation without frames
+
+    monkeypatch.setattr("clgeom.plotting.scenes.save_scenes", stop)
+    result = run("trace", "hull", "--points", "8", "-o", "t.gif")
+    assert (result.exit_code, result.stderr) == (130, "clgeom: stopped\n")
+
+
 @pytest.mark.parametrize("error, said", [(KeyboardInterrupt, "clgeom: stopped\n"), (BrokenPipeError, "")])
 def test_stopped_from_outside(here, monkeypatch, error, said):
     def fail(*args, **kwargs):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +67,23 @@ def hull_of(las, which=slice(None)):
     ints = shapely.MultiPoint(np.column_stack([las.X, las.Y])[which]).convex_hull
     (x, y, _), (dx, dy, _) = las.header.scales, las.header.offsets
     return shapely.transform(ints, lambda xy: xy * (x, y) + (dx, dy)), ints.area * x * y
+
+
+@pytest.mark.parametrize("ending", ["csv", "gpkg", "geojson"])
+def test_groups_without_points_take_no_other_groups_hull(here, ending):
+    corners = shapely.points([[0, 0], [1, 0], [0, 1], [0, 0], [10, 0], [11, 0], [10, 1]])
+    corners[3] = None
+    frame = geopandas.GeoDataFrame({"k": list("aaamzzz")}, geometry=corners, crs="EPSG:4326")
+    frame.to_file("points.gpkg")
+    done("hull", "points.gpkg", "--by", "k", "-o", f"hulls.{ending}")
+    if ending == "csv":
+        rows = [line.split(",") for line in Path("hulls.csv").read_text().splitlines()[1:]]
+        assert {(name, float(x) >= 10) for name, _, x, _ in rows} == {("a", False), ("z", True)}
+    else:
+        found = geopandas.read_file(f"hulls.{ending}")
+        assert found["k"].tolist() == ["a", "z"] and found.geometry.bounds["minx"].tolist() == [0, 10]
+    facts = json.loads(done("hull", "points.gpkg", "--by", "k", "--json"))
+    assert [(hull["group"], hull["coordinates"][0]) for hull in facts["hulls"]] == [("a", [0, 0]), ("z", [10, 0])]
 
 
 @pytest.mark.parametrize("ending", ["gpkg", "fgb", "parquet", "shp"])
@@ -254,6 +272,8 @@ def test_completion_completes(here):
     assert "plain,hull" in completed("clgeom", "h")
     assert {"plain,--columns", "plain,--collinear"} <= set(completed("clgeom", "hull", "--col"))
     assert completed("clgeom", "hull", "ti") == ["file,ti"]
+    for words in ("trace hull", "trace sort", "trace hull -o", "sort a.csv -o", "hull a.csv --plot", "region -o"):
+        assert completed("clgeom", *words.split(), "ti") == ["file,ti"], words
     assert "is not one of 'bash', 'zsh', 'fish'" in refused("completion", "tcsh")
 
 

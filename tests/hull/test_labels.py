@@ -320,7 +320,7 @@ def test_labels_refused(labels, message):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("__array__", "Got what is no array (lost) instead."),
+        ("__array__", "Got an object that is not an array (lost) instead."),
         ("__dlpack_device__", "Odd in the memory of a device: lost"),
     ],
 )

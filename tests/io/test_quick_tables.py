@@ -146,6 +146,27 @@ def test_large_tables_are_read_by_pyarrow(tmp_path, monkeypatch):
     np.testing.assert_array_equal(read_numbers(path, column="x"), xy[:, 0])
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("row", ["0.5,9007199254740993", "9007199254740993,0.5"])
+def test_long_integers_are_not_rounded_by_pyarrow(tmp_path, monkeypatch, newline, row):
+    monkeypatch.setattr(quick, "LEAST", 1)
+    path = tmp_path / "t.csv"
+    path.write_bytes(newline.join(["x,y", "1.5,2.5", row, ""]).encode())
+    with pytest.raises(InvalidInput, match=r"line 3: '9007199254740993' is beyond the integers that float64 holds"):
+        read_points(path)
+
+
+def test_blocks_of_other_numbers_keep_the_sign_of_zero(tmp_path, monkeypatch):
+    monkeypatch.setattr(quick, "LEAST", 1)
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 4)
+    path = tmp_path / "t.csv"
+    path.write_text("1.5\n2.5\n-0\n3\n#####\n#####\n")
+    found = read_numbers(path)
+    assert found.tolist() == [1.5, 2.5, 0, 3] and np.signbit(found[2])
+    path.write_text("1\n2\n#####\n#####\n18446744073709551615\n")
+    assert read_numbers(path).tolist() == [1, 2, 2**64 - 1]
+
+
 def test_errors_in_large_tables_name_the_line(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "BLOCK_BYTES", 1 << 16)
     monkeypatch.setattr(quick, "LEAST", 1 << 12)

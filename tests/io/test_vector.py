@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -333,6 +334,29 @@ def test_files_are_written_whole_or_not_at_all(ending, tmp_path, monkeypatch):
     hull.to_file(path)
     assert path.read_bytes() != b"before" and stat.S_IMODE(path.stat().st_mode) == 0o640
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("ending", [".shp", ".shx", ".dbf"])
+def test_shapefiles_cut_short_by_a_full_disk(tmp_path, monkeypatch, ending):
+    write = pyogrio.raw.write_arrow
+
+    def write_in_part(table, path, **options):
+        write(table, path, **options)
+        file = Path(path).with_suffix(ending)
+        file.write_bytes(file.read_bytes()[:-10])
+
+    monkeypatch.setattr(pyogrio.raw, "write_arrow", write_in_part)
+    batch = clgeom.convex_hulls(POINTS, [0, 20, 60])
+    with pytest.raises(InvalidInput, match="No space left on device"):
+        batch.to_file(tmp_path / "t.shp")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("labels", [(2**62 + 1, 5), (10**18 - 1, -(10**17) + 1), (-(10**17), 0), (10**18, 0)])
+def test_long_integers_keep_their_digits_in_shapefiles(tmp_path, labels):
+    clgeom.convex_hulls_by_label(POINTS, list(labels) * 30).to_file(tmp_path / "t.shp", crs=SYSTEM)
+    found = geopandas.read_file(tmp_path / "t.shp")["label"].tolist()
+    assert sorted(map(str, found)) == sorted(map(str, labels))
 
 
 def test_shapefiles_lose_what_was_of_older_ones(tmp_path):
