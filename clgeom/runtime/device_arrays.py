@@ -67,15 +67,10 @@ def fetched(array) -> np.ndarray:
 
 def complete(session, array) -> None:
     """Let what the session's queue runs next come after all that fills the array: its own queue, and its events."""
-    import pyopencl as cl
+    from clgeom.runtime.launch import follow
 
     with failures(session.device, "fill the array that was given"):
-        events = list(array.events)
-        if array.queue is not None and array.queue != session.queue:
-            events.append(cl.enqueue_marker(array.queue))
-            array.queue.flush()
-        if events:
-            cl.enqueue_barrier(session.queue, wait_for=events)
+        follow(session, array.queue, array.events)
 
 
 def buffer_of(array):

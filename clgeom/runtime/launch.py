@@ -290,6 +290,18 @@ def precede(session, queue) -> None:
             cl.enqueue_barrier(queue, wait_for=[marker])
 
 
+def follow(session, queue, events=()) -> None:
+    """Let what the session's queue runs next come after another queue's commands, if one is given, and after events."""
+    import pyopencl as cl
+
+    events = list(events)
+    if queue is not None and queue != session.queue:
+        events.append(cl.enqueue_marker(queue))
+        queue.flush()  # else the session's queue might wait for commands that never begin
+    if events:
+        cl.enqueue_barrier(session.queue, wait_for=events)
+
+
 def settle(queue) -> None:
     """Wait for the queue after an error, so that nothing still runs when the caller goes on."""
     import pyopencl as cl

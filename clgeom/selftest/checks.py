@@ -262,6 +262,26 @@ def _radix(session):
     return "sort, argsort and segments of 40,009 keys"
 
 
+@checks("sorting/radix: radix_digits radix_onesweep", "primitives: clear_words")
+def _chained(session):
+    from clgeom.runtime.launch import run
+    from clgeom.sorting.keys import as_device_bits
+    from clgeom.sorting.radix.moves import means_of
+    from clgeom.sorting.radix.passes import radix_plan
+
+    keys, means = np.random.default_rng(7).normal(size=40_009).astype(np.float32), means_of(session)
+    buffer = as_device_bits(session, keys, caller="selftest")
+    for silent in (0, 2):  # as if every second group stalled
+        chained = replace(means, scan="chain", looks=16, silent=silent)
+        plan, sorted_keys, order = radix_plan(
+            session.profile, "keys[0]", len(keys), keys.dtype, payload="index", means=chained
+        )
+        result = run(session, plan, keys=buffer)
+        _same(result.read(sorted_keys).view(np.float32), np.sort(keys), "keys")
+        _same(result.read(order), np.argsort(keys, kind="stable"), "order")
+    return "chained scans of 40,009 keys, also with groups that stall"
+
+
 @checks(
     "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
     "shell_auto_subsequences shell_auto_windows shell_check shell_exchange",
