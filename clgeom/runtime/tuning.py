@@ -13,6 +13,18 @@ from dataclasses import replace
 
 from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy
 
+
+def _onesweep_of_nvidia(profile, dtype, n):
+    """Return the shape of a pass.
+
+    H200, 1e8 keys, ms of a pass: uint32, 256 x 24 0.49, 256 x 32 0.48, 256 x 40 0.49, 512 x 20 0.49; uint64, 256 x 32
+    0.67, 256 x 40 0.64, 512 x 20 0.64. All passes of argsort, uint64: 256 x 32 6.8, 256 x 40 6.5, 512 x 20 6.3 ms.
+    """
+    if dtype is not None and dtype.itemsize > 4:
+        return Policy("group", wg_size=512, items_per_thread=20)
+    return Policy("group", wg_size=256, items_per_thread=32)
+
+
 TABLE: dict[str, dict[str, Policy]] = {
     "primitives/extremes_partial": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),
@@ -221,9 +233,8 @@ TABLE: dict[str, dict[str, Policy]] = {
         ),  # items of 4 bytes, see sorting/radix/moves.py
     },
     "sorting/radix/radix_digits": {"any": Policy("group", wg_size=512, items_per_thread=8, groups_per_unit=8)},
-    # H200, 1e8 uint32 keys, ms of a pass: 24 items 0.45, 32 0.42, 40 0.44; 384 work-items with 28 0.44
     "sorting/radix/radix_onesweep": {
-        "nvidia": Policy("group", wg_size=256, items_per_thread=32),
+        "nvidia": _onesweep_of_nvidia,
         "any": Policy("group", wg_size=256, items_per_thread=16),
     },
     "sorting/radix/radix_segments": {

@@ -9,12 +9,15 @@ from hypothesis import given
 from sort_keys import DISTRIBUTIONS, bits_of, keys_of
 
 from clgeom import argsort, sort, sort_by_key
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
-from clgeom.sorting.keys import KEY_TYPES, KeyOrder
+from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 from clgeom.sorting.radix import chained
 from clgeom.sorting.radix import sort as radix
 from clgeom.sorting.radix.moves import Means, digit_windows, means_of
+from clgeom.sorting.radix.passes import radix_plan
 
 #: Few items of a work-item and few work-items, so that few keys are many tiles.
 SMALL = {
@@ -91,43 +94,50 @@ def launches(session, keys, **options):
     return [phase.name.removeprefix("radix_") for phase in phases]
 
 
-def test_digits_that_are_constant_are_left_out_of_many_keys(session, chain):
+def test_digits_that_are_constant_are_left_out_of_many_keys(session, chain, monkeypatch):
     chain(surveyed_from=4000)
-    counted, passed = ["clear_words", "digits"], ["onesweep"]
+    monkeypatch.setattr(radix, "SAMPLE", 1000)
+    survey, count, sweep = ["survey"], ["clear_words", "digits"], ["onesweep"]
     keys = keys_of("random", 5000, np.uint32)
+    constant = keys.copy()
+    constant[:1000] &= np.uint32(0xFFFFFF)  # the sample does not tell
+    ordered = keys.copy()
+    ordered[:1000].sort()
     with override(SMALL):
-        assert launches(session, keys) == counted + 4 * passed
-        assert launches(session, keys & np.uint32(0xFF00FF00)) == counted + 2 * passed
-        assert launches(session, keys & np.uint32(0x0FF00000)) == 2 * counted + passed  # digits cut elsewhere
-        assert launches(session, np.sort(keys)) == counted + passed  # copied
-        assert launches(session, keys[:3000]) == counted + 4 * passed  # few: not waited for
-        for mask in (0xFF00FF00, 0x0FF00000, 0):
-            check(session, keys & np.uint32(mask))
+        assert launches(session, keys) == survey + count + 4 * sweep
+        assert launches(session, constant) == launches(session, ordered) == 2 * survey + count + 4 * sweep
+        assert launches(session, keys & np.uint32(0xFF00FF00)) == 2 * survey + count + 2 * sweep
+        assert launches(session, keys & np.uint32(0x0FF00000)) == 2 * survey + count + sweep
+        assert launches(session, np.sort(keys)) == 2 * survey + count + sweep  # copied
+        assert launches(session, keys[:3000]) == count + 4 * sweep  # few: not waited for
+        for these in (
+            constant,
+            ordered,
+            keys & np.uint32(0xFF00FF00),
+            keys & np.uint32(0x0FF00000),
+            keys * np.uint32(0),
+        ):
+            check(session, these)
         check(session, np.sort(keys), descending=True)
 
 
 def test_counts_of_digits(session):
-    from clgeom.runtime.launch import run
-    from clgeom.runtime.plan import Scratch
-    from clgeom.sorting.keys import as_device_bits
-    from clgeom.sorting.radix.passes import surveyed
-
-    keys, order = keys_of("narrow", 3001, np.int32), KeyOrder(np.int32)
-    windows = digit_windows(0xFF0F)
-    groups, _ = chained.survey_groups(session.profile, len(keys), order)
-    found = Scratch("found", np.uint64, 3 * groups)
-    plan, counted = chained.count_plan(session.profile, "keys[0]", len(keys), order, windows, 32, found=found)
-    result = run(session, plan, keys=as_device_bits(session, keys, caller="test"))
-    rows = result.read(counted.chain, count=len(windows) * 256, start=len(windows)).reshape(-1, 256)
+    keys, order, windows = keys_of("narrow", 3001, np.int32), KeyOrder(np.int32), digit_windows(0xFF0F)
+    plan, _, _ = radix_plan(
+        session.profile, "keys[0]", len(keys), keys.dtype, windows=windows, means=Means(scan="chain")
+    )
+    clear, count = plan[:2]
+    result = run(session, Plan(clear, count), keys=as_device_bits(session, keys, caller="test"))
+    rows = result.read(clear.args[0], count=len(windows) * 256, start=len(windows)).reshape(-1, 256)
     for (shift, bits), row in zip(windows, rows):
         digits = order.digits(keys) >> np.uint32(shift) & np.uint32((1 << bits) - 1)
         assert row.tolist() == np.bincount(digits, minlength=256).tolist()
-    varying = int(np.bitwise_or.reduce(order.digits(keys) ^ order.digits(keys)[0]))
-    assert surveyed(result, found) == (varying, False, True)
 
 
 def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(session):
-    assert chained.count_plan(session.profile, "keys", 1 << 30, KeyOrder(np.uint32), ((0, 8),), 32) is None
+    for n, first in ((chained.MOST_CHAINED, "clear_words"), (chained.MOST_CHAINED + 1, "radix_count")):
+        plan, _, _ = radix_plan(session.profile, "keys[0]", n, np.uint32, means=Means(scan="chain"))
+        assert plan[0].kernel.endswith(first)
 
 
 def test_no_device_is_chained_unmeasured(session):

@@ -86,7 +86,6 @@ def radix_plan(
     windows=None,
     special=True,
     means=None,
-    counted=None,
     prefix="radix",
 ):
     """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
@@ -113,8 +112,6 @@ def radix_plan(
         False when it is known that no float key is -0.0 or NaN, so that digits can be turned back into keys.
     means : Means, optional
         See `means_of`; by default those that every device has. Never changes the result.
-    counted : Counted, optional
-        Counts of the digits of these windows, if a plan of `count_plan` made them.
     prefix : str
         Prefix of the names of scratch memory; plans that run together need different ones.
 
@@ -157,7 +154,7 @@ def radix_plan(
         source = target
     steps = None
     if means.scan == "chain":
-        steps = chained_steps(profile, keys, n, order, windows, moves, means, counted, prefix)
+        steps = chained_steps(profile, keys, n, order, windows, moves, means, prefix)
     if steps is None:
         steps = [step for move in moves for step in _launches(profile, n, move, means, prefix)]
     return Plan(*steps), keys_out if keep_keys else None, payload_out

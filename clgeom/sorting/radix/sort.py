@@ -25,13 +25,14 @@ from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDAr
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.chained import count_plan, survey_groups
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
-#: From so many keys on, a survey of the keys, which the host waits for, costs less than passes that change nothing.
+#: From so many keys on, a survey of some keys, which the host waits for, costs less than a pass that changes nothing.
 SURVEYED_FROM = 1 << 20
+#: Keys of the sample, the first ones.
+SAMPLE = 1 << 16
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
 
@@ -293,46 +294,34 @@ def _run(call, moved, buffers):
             device, keys, n, order, significant=call.significant, segments=segments, longest=longest, **moved
         )
         return run(session, plan, **buffers)
-    means = means_of(session)
-    if segments is None and means.scan == "chain":
-        return _run_chained(call, keys, means, moved, buffers)
+    means, windows = means_of(session), digit_windows(int(call.significant))
+    if segments is None and means.scan == "chain" and not _is_surveyed(call, keys, windows, buffers):
+        make = _keys_plan if overridden() else _remembered_plan
+        return run(session, make(device, keys, n, order, windows, True, means, tuple(moved.items())), **buffers)
     plan, found = survey_plan(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
     windows = digit_windows(varying)
     if segments is None:
-        plan = _keys_plan(device, keys, n, order, windows if descents else (), special, means, None, moved)
+        plan = _keys_plan(device, keys, n, order, windows if descents else (), special, means, tuple(moved.items()))
     else:
         plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
     return run(session, plan, **buffers)
 
 
-def _run_chained(call, keys, means, moved, buffers):
-    """Run all launches of a call by chained scans. Digits of many keys are counted first, and constant ones left out.
+def _is_surveyed(call, keys, windows, buffers) -> bool:
+    """Whether to survey all keys before chained passes: if these are many, and a sample does not tell all there is.
 
-    To wait for the counts takes longer than to sort few keys by digits that are constant.
+    If bits of every digit vary in the sample, and it is not in order, then no pass can be left out.
     """
-    session, device, n, order = call.session, call.session.profile, call.n, call.order
-    make = _keys_plan if overridden() else _remembered_plan
-    windows, special, counted = digit_windows(int(call.significant)), True, None
-    if n >= SURVEYED_FROM and call.key_bits is None:
-        groups, _ = survey_groups(device, n, order)
-        found = Scratch("radix_survey", np.uint64, 3 * groups)
-        widest_bits = max(order.bits, 8 * (call.payload_type.itemsize if call.payload_type else 0))
-        made = count_plan(device, keys, n, order, windows, widest_bits, found=found)
-        if made is not None:
-            plan, counted = made
-            result = run(session, plan, **buffers)
-            varying, special, descents = surveyed(result, found)
-            buffers[counted.chain.name] = result[counted.chain]
-            windows = tuple(w for w in windows if varying >> w[0] & (1 << w[1]) - 1) if descents else ()
-            fewer = digit_windows(varying)
-            if len(fewer) < len(windows):  # other digits, not counted yet
-                windows, counted = fewer, None
-    return run(session, make(device, keys, n, order, windows, special, means, counted, tuple(moved.items())), **buffers)
+    if call.n < SURVEYED_FROM:
+        return False
+    plan, found = survey_plan(call.session.profile, keys, SAMPLE, call.order, call.significant)
+    varying, _, descents = surveyed(run(call.session, plan, **buffers), found)
+    return not descents or len(digit_windows(varying)) < len(windows)
 
 
-def _keys_plan(device, keys, n, order, windows, special, means, counted, moved):
+def _keys_plan(device, keys, n, order, windows, special, means, moved):
     """Plan that sorts all keys by these digits."""
     moved = dict(moved)
     plan, _, _ = radix_plan(
@@ -344,7 +333,6 @@ def _keys_plan(device, keys, n, order, windows, special, means, counted, moved):
         windows=windows,
         special=special,
         means=means,
-        counted=counted,
         keep_keys=moved["keys_out"] is not None,
         **moved,
     )

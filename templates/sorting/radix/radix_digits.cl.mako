@@ -1,28 +1,21 @@
-<%page args="key_bits=32, key_float=0, passes=4, copies=8, survey=0, radix_bits=8, variant='group', wg_size=256, items_per_thread=8"/>\
+<%page args="key_bits=32, key_float=0, passes=4, copies=8, radix_bits=8, variant='group', wg_size=256, items_per_thread=8"/>\
 // radix_digits: how often each digit of every pass occurs, in one read of the keys (before the passes of radix_onesweep).
 //
 //   keys    | share of group 0 | share of group 1 | .. |
 //   chain   [ .. | pass 0: digit 0, 1 .. | pass 1: .. ]        counts, from entry `passes` on; 0 before
 //   tables  [ pass 0: digit 0: copy 0 .. | digit 1: .. | .. ]  of a group, in local memory
 //
-// shifts, masks: those of pass p in byte p. Copies, so that a frequent digit is not one hot spot. With `survey` also what
-// radix_survey finds. Reads n keys.
+// shifts, masks: those of pass p in byte p. Copies, so that a frequent digit is not one hot spot. Reads n keys.
 #include "portable.h"
 #define CLGEOM_KEY_BITS ${key_bits}
 #define CLGEOM_KEY_FLOAT ${key_float}
 #include "keys/key_order.h"
 #include "keys/radix_digit.h"
-% if survey:
-#include "keys/survey.h"
-% endif
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define RADIX (1u << ${radix_bits})
 #define PASSES ${passes}u
 #define COPIES ${copies}u
-% if survey:
-#include "group/reduce.h"
-% endif
 
 inline void clear_tables(local uint *tables, uint lid)
 {
@@ -54,45 +47,21 @@ inline void add_tables(local const uint *tables, global uint *counts, uint lid)
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void radix_digits(global const key_t *keys, const uint n, const uint share, const key_t flip, const ulong shifts,
-                  const ulong masks, global uint *chain${", global ulong *found" if survey else ""})
+                  const ulong masks, global uint *chain)
 {
     const uint lid = get_local_id(0), copy = lid % COPIES;
     const uint begin = min((ulong)get_group_id(0) * share, (ulong)n), end = begin + min(share, n - begin);
     local uint tables[PASSES * RADIX * COPIES];
     clear_tables(tables, lid);
-% if survey:
-    const key_t first = ordered_key(keys[0], flip);
-    key_t varying = 0, special = 0, descents = 0;
-% endif
-    for (uint base = begin; base < end; base += WG_SIZE * ITEMS) {
-        key_t mine[ITEMS]${", earlier[ITEMS]" if survey else ""};     // all loads are under way before the first is waited for
-        for (uint k = 0; k < ITEMS; ++k) {
-            const uint i = min(base + k * WG_SIZE + lid, end - 1);
-            mine[k] = keys[i];
-% if survey:
-            earlier[k] = keys[i ? i - 1 : 0];
-% endif
-        }
-        for (uint k = 0; k < ITEMS; ++k) {
-            if (base + k * WG_SIZE + lid < end)
-                count_key(mine[k], flip, shifts, masks, tables, copy);
-% if survey:
-            const key_t own = ordered_key(mine[k], flip);
-            varying |= own ^ first;
-            special |= SPECIAL(mine[k]);
-            descents |= (key_t)(own < ordered_key(earlier[k], flip));
-% endif
-        }
+    uint base = begin;
+    for (; end - base >= WG_SIZE * ITEMS; base += WG_SIZE * ITEMS) {
+        key_t mine[ITEMS];                  // all loads are under way before the first is waited for
+        for (uint k = 0; k < ITEMS; ++k)
+            mine[k] = keys[base + k * WG_SIZE + lid];
+        for (uint k = 0; k < ITEMS; ++k)
+            count_key(mine[k], flip, shifts, masks, tables, copy);
     }
+    for (uint i = base + lid; i < end; i += WG_SIZE)
+        count_key(keys[i], flip, shifts, masks, tables, copy);
     add_tables(tables, chain + PASSES, lid);
-% if survey:
-    local key_t cells[3 * WG_SIZE];
-    cells[lid] = varying;
-    cells[WG_SIZE + lid] = special;
-    cells[2 * WG_SIZE + lid] = descents;
-    GROUP_REDUCE(lid, other,
-                 for (uint word = 0; word < 3; ++word) cells[word * WG_SIZE + lid] |= cells[word * WG_SIZE + other]);
-    if (lid == 0)
-        store_found(found + 3 * get_group_id(0), cells[0], cells[WG_SIZE], cells[2 * WG_SIZE]);
-% endif
 }

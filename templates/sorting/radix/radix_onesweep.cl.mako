@@ -3,10 +3,10 @@
 // order.
 //
 //   keys    | tile 0 | tile 1 | .. |        a group each; a tile's number is that of the group that begins as the next
-//   chain   [ a number for each row | counts of all digits for each row | words of the tiles, twice ]
+//   chain   [ a number for each pass | counts of all digits for each pass | words of the tiles, twice ]
 //   out     | all keys of digit 0: tile 0, tile 1 .. | all of digit 1: .. |
 //
-// radix_digits counted all digits, those of this pass in a row; keys/radix_chain.h finds how many are in the tiles before.
+// radix_digits counted all digits, and keys/radix_chain.h finds how many are in the tiles before.
 // Passes use the halves of the words in turn, and clear the other half for the next pass.
 //
 // load, store, payload: as in radix_scatter. Reads n keys and payloads, writes as many.
@@ -78,7 +78,7 @@ void radix_onesweep(global const key_t *keys,
                     global const payload_t *payload,
 % endif
                     const uint n, const key_t flip, const uint shift, const uint mask, const uint drop,
-                    global uint *chain, const uint row, const uint rows, const uint which, const uint cells_of_half\
+                    global uint *chain, const uint pass, const uint passes, const uint cells_of_half\
 % if store != "none":
 , global stored_t *keys_out\
 % endif
@@ -94,14 +94,14 @@ void radix_onesweep(global const key_t *keys,
     local key_t *tile_keys = (local key_t *)arena;
     local uint starts[RADIX], from_tile[RADIX], cells[2 * RADIX], number, late;
 
-    global const uint *of_digits = chain + rows + row * RADIX;
-    global uint *both = chain + rows * (RADIX + 1);
-    volatile global uint *words = both + which * (ulong)cells_of_half;
-    global uint *next_words = both + (1 - which) * (ulong)cells_of_half;
+    global const uint *of_digits = chain + passes + pass * RADIX;
+    global uint *both = chain + passes * (RADIX + 1);
+    volatile global uint *words = both + (pass & 1) * (ulong)cells_of_half;
+    global uint *next_words = both + (~pass & 1) * (ulong)cells_of_half;
 
     if (lid == 0)
         late = 0;
-    const uint tile = take_number(chain + row, &number, lid), base = tile * TILE, count = min(n - base, (uint)TILE);
+    const uint tile = take_number(chain + pass, &number, lid), base = tile * TILE, count = min(n - base, (uint)TILE);
     key_t mine[ITEMS];
     uint index[ITEMS], to[ITEMS];
     load_keys(keys + base, count, flip, mine, lid);
