@@ -63,6 +63,8 @@ SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as 
 alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
 FILES = """Seconds from the path to an array of points (ours), to the columns of the package's own reader (own), and to
 the same array by it (own + points); rules: ours without PyArrow."""
+LABELS = """Seconds for points with text labels of Arrow: labels to numbers, hulls (which includes that), geometries and
+table, the GeoPackage (which includes that), and the whole from arrays to the file."""
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -84,6 +86,7 @@ PAGES = {
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
     "files-pocl": ("Reading files", FILES, None),
+    "labels-pocl": ("Hulls of labelled points, written to a file", LABELS, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
     "region-points-pocl": ("Adaptive regions of points on a CPU", POINTS, None),
