@@ -312,10 +312,13 @@ def _run(call, moved, buffers):
 def _is_surveyed(call, keys, windows, buffers) -> bool:
     """Whether to survey all keys before chained passes: if these are many, and a sample does not tell all there is.
 
-    If bits of every digit vary in the sample, and it is not in order, then no pass can be left out.
+    If bits of every digit vary in the sample, and it is not in order, then no pass can be left out. Of float64 it is
+    also worth knowing that no key is -0.0 or NaN: passes over ordered keys are quicker (H200, 1e8: 6.4 against 7.2 ms).
     """
     if call.n < SURVEYED_FROM:
         return False
+    if call.order.floating and call.order.bits == 64 and call.caller != "argsort":
+        return True
     plan, found = survey_plan(call.session.profile, keys, SAMPLE, call.order, call.significant)
     varying, _, descents = surveyed(run(call.session, plan, **buffers), found)
     return not descents or len(digit_windows(varying)) < len(windows)
