@@ -67,6 +67,7 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     bound = {}
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
+    shared = _shared(bound)
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
     call, record = current(), loading()
     timed = call is not None and call.timed
@@ -80,7 +81,7 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
             _take_scratch(session, part, bound)  # part by part: the device works at the same time
             first = record is not None and record.is_first(_step(part).key)
             enqueue = _enqueue_first if first else _enqueue
-            events.append(enqueue(session, queue, part, bound, pace, timed))
+            events.append(enqueue(session, queue, part, bound, shared, pace, timed))
         if timed:
             finish(session, queue)
     except BaseException:
@@ -102,11 +103,11 @@ def _step(part):
     return part.step if isinstance(part, Series) else part
 
 
-def _enqueue_first(session, queue, part, bound, pace, timed):
+def _enqueue_first(session, queue, part, bound, shared, pace, timed):
     """Enqueue a part whose kernel is new, and wait; what its first launch waited for counts as loading."""
     finish(session, queue)
     try:
-        events = _enqueue(session, session.profiling_queue, part, bound, pace, True)
+        events = _enqueue(session, session.profiling_queue, part, bound, shared, pace, True)
         finish(session, session.profiling_queue)
     except BaseException:
         settle(session.profiling_queue)
@@ -117,14 +118,19 @@ def _enqueue_first(session, queue, part, bound, pace, timed):
     return events if timed else ()
 
 
-def _enqueue(session, queue, part, bound, pace, timed):
+def _shared(bound) -> frozenset:
+    """The names that stand for shared virtual memory. Scratch memory is never such."""
+    import pyopencl as cl
+
+    return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
+
+
+def _enqueue(session, queue, part, bound, shared, pace, timed):
     """Enqueue a Step or all launches of a Series; returns their events when timed."""
     import pyopencl as cl
 
-    step = _step(part)
-    shared = {name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder)}
-    pointers = ()
-    if shared:  # virtual memory
+    step, pointers = _step(part), ()
+    if shared:
         named = ((at, arg) for at, arg in enumerate(step.args) if not isinstance(arg, np.generic))
         pointers = tuple(at for at, arg in named if _name(arg) in shared)
     kernel, local = kernel_of(session, step.key, pointers), step.policy.wg_size
