@@ -141,4 +141,4 @@ def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(session):
 
 def test_no_device_is_chained_unmeasured(session):
     means = means_of(session)
-    assert (means.scan == "chain") == (session.profile.runtime == "nvidia" and means.digit_match == "ballot")
+    assert means.scan == "reduce" or (session.profile.runtime == "nvidia" and means.digit_match == "ballot")

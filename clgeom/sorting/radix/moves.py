@@ -190,16 +190,26 @@ def means_of(session) -> Means:
     """The means of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
     if select(session.profile, "sorting/radix/radix_scatter").variant == "serial" or session.shuffle != "ptx":
         return Means()
-    match = _ballot_or_local(session)
-    chained = match == "ballot" and session.profile.runtime in CHAINED
-    return Means(match, "chain" if chained else "reduce")
+    return _means_with_ptx(session)
 
 
 @functools.lru_cache(maxsize=64)
-def _ballot_or_local(session) -> str:
-    return "ballot" if compiles(session, render_text(BALLOT_PROBE)) else "local"
+def _means_with_ptx(session) -> Means:
+    if not compiles(session, render_text(BALLOT_PROBE)):
+        return Means()
+    chained = session.profile.runtime in CHAINED and compiles(session, CHAIN_PROBE)
+    return Means("ballot", "chain" if chained else "reduce")
 
 
+#: Words of ``cl_src/keys/radix_chain.h`` are read so; it needs compute capability 7.0.
+CHAIN_PROBE = """
+kernel void probe(global uint *word)
+{
+    uint seen;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
+    word[1] = seen;
+}
+"""
 BALLOT_PROBE = """
 #define WG_SIZE 32
 #define LANES 32
