@@ -144,7 +144,7 @@ def tables(session, options):
     for name, n in PHASES.items():
         if name in wanted:
             for (items, elements), rows in phases(session, options, n, limits).items():
-                yield f"Table {name}: {n:,} keys, at most {items} work-items, at least {elements} elements", rows
+                yield f"Table {name}: {n:,} keys, most work-items {items}, least elements {elements}", rows
     if "V" in wanted:
         yield "Table V: devices", on_devices(options)
 
