@@ -1,11 +1,12 @@
-"""Every Shellsort variant against np.sort, our radix sort and a serial Shellsort compiled by Numba with the same gaps.
+"""Every Shellsort variant against np.sort, our radix sort and a serial Shellsort in C with the same gaps.
 
     python bench/bench_shellsort.py --json bench/results/shellsort-pocl.json
     python bench/bench_shellsort.py --device nvidia --where device --sizes 1e6,1e7,1e8 --slow 1e7
-    python bench/bench_shellsort.py --study                the study's tables: accesses, passes and times for each gap
 
-Medians of whole calls in milliseconds; every result is verified first. "host": NumPy array in and out. "device": keys
-and result stay on the device. Variants that would take too long for a size are left out ("-").
+bench_shellsort_study.py prints the tables of the study. Medians of whole calls in milliseconds; every result is
+verified first. "serial" runs on a CPU's OpenCL device by one work-item, and is the time of its kernels. "host": NumPy
+array in and out. "device": keys and result stay on the device. Variants that would take too long for a size are left
+out ("-").
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+from shellsort_serial import Serial, cpu_session
 
 from clgeom import shellsort, sort
 from clgeom.errors import DeviceLimit
@@ -26,34 +28,10 @@ from clgeom.runtime.device import as_session
 from clgeom.sorting.shellsort.gaps import gaps_for
 from clgeom.sorting.shellsort.sort import VARIANTS
 
-#: The study's sizes, and one more.
-SIZES = "1e2,1e3,1e4,1e5,4e5,1e6,1e7"
+#: The sizes of the study's table I, and one more.
+SIZES = "1e1,1e2,1e3,1e4,1e5,4e5,1e6,1e7"
 #: Largest sizes for the variants that are slow by design; --slow raises those of A to F.
 LIMITS = {"0": 1e4, "A": 1e6, "B": 1e6, "C": 1e6, "D": 1e6, "E": 1e6, "F": 1e6}
-
-
-def serial_shellsort():
-    """Compiled functions (sort all in place, sort at one gap in place); None if Numba is not installed."""
-    try:
-        import numba
-    except ImportError:
-        return None
-
-    @numba.njit
-    def one_gap(keys, gap):
-        for i in range(gap, keys.size):
-            key, hole = keys[i], i
-            while hole >= gap and keys[hole - gap] > key:
-                keys[hole] = keys[hole - gap]
-                hole -= gap
-            keys[hole] = key
-
-    @numba.njit
-    def all_gaps(keys, gaps):
-        for gap in gaps:
-            one_gap(keys, gap)
-
-    return all_gaps, one_gap
 
 
 def make_keys(n, dtype):
@@ -103,11 +81,11 @@ def candidates(keys, session, options):
     verify(sort(given, device=None if on_device else session), keys, "radix")
     found["radix"] = finished(lambda: sort(given, device=None if on_device else session))
     found["np.sort"] = lambda: np.sort(keys)
-    serial = serial_shellsort()
-    if serial and n <= options.serial_limit:
-        gaps = np.array(gaps_for(options.gaps, n))
-        serial[0](keys[:2].copy(), np.array([1]))
-        found["serial"] = lambda: serial[0](keys.copy(), gaps)
+    cpu = cpu_session(session)
+    if cpu and n <= options.serial_limit:
+        found["serial"] = serial = Serial(cpu, keys, gaps_for(options.gaps, n))
+        serial()
+        verify(serial.sorted(), keys, "serial")
     return found
 
 
@@ -120,73 +98,6 @@ def row_of(n, session, options):
         row[f"{name}/auto"] = taken[name] / taken["auto"] if {name, "auto"} <= taken.keys() else None
     row["auto/radix"] = taken["auto"] / taken["radix"] if "auto" in taken else None
     return row
-
-
-# The study's tables -----------------------------------------------------------------------------------------------
-
-
-def study(session, options):
-    """Print tables II to IV: mean reads, writes and passes of an item at each gap, and the time of each gap."""
-    import time
-
-    tables = {}
-    for n, least in ((1000, 5), (10_000, 4)):
-        print(f"\nVariant D, {n:,} keys, at least {least} elements an item: means of an item")
-        result = shellsort(
-            make_keys(n, options.type),
-            variant="D",
-            gaps=options.gaps,
-            min_elements_per_item=least,
-            device=session,
-            stats=True,
-            profile=True,
-        )
-        rows = [
-            {
-                "gap": p.gap,
-                "items/group": p.items_per_group,
-                "groups": p.groups,
-                "elements/item": p.elements_per_item,
-                "reads": p.reads / p.items,
-                "writes": p.writes / p.items,
-                "passes": p.passes,
-            }
-            for p in result.phases
-        ]
-        common.print_table(rows)
-        tables[f"accesses_{n}"] = rows
-    serial = serial_shellsort()
-    for n, variants in ((1_000_000, "BD"), (500_000, "BDE")):
-        print(f"\n{n:,} keys, at most {options.items} items an h-subsequence: ms for each gap")
-        keys = make_keys(n, options.type)
-        rows = {gap: {"gap": gap} for gap in gaps_for(options.gaps, n)}
-        if serial:
-            serial[1](keys[:2].copy(), 1)
-            work = keys.copy()
-            for gap in rows:
-                begin = time.perf_counter()
-                serial[1](work, gap)
-                rows[gap]["serial"] = (time.perf_counter() - begin) * 1e3
-        for variant in (*variants, "auto"):
-            how = {
-                "variant": variant,
-                "gaps": options.gaps,
-                "max_items_per_subsequence": options.items,
-                "min_elements_per_item": options.elements,
-                "device": session,
-                "profile": True,
-            }
-            shellsort(keys, **how)
-            for phase in shellsort(
-                keys, **how
-            ).phases:  # auto sorts with its last gaps in one launch, listed under the first of them
-                rows[phase.gap][variant] = phase.seconds * 1e3
-        rows = list(rows.values())
-        columns = dict.fromkeys(name for row in rows for name in row if name != "gap")
-        rows.append({"gap": "all", **{name: sum(row.get(name) or 0.0 for row in rows) for name in columns}})
-        common.print_table(rows)
-        tables[f"times_{n}"] = rows
-    return [{"table": name, "rows": rows} for name, rows in tables.items()]
 
 
 def main():
@@ -203,19 +114,15 @@ def main():
     parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate is called no more")
     parser.add_argument("--slow", type=float, default=0, help="largest n for variants A to F")
     parser.add_argument("--serial-limit", type=float, default=1e7, help="largest n for the serial Shellsort")
-    parser.add_argument("--study", action="store_true", help="print the study's tables instead")
     parser.add_argument("--json", help="write the table to this file")
     options = parser.parse_args()
 
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
-    if options.study:
-        rows = study(session, options)
-    else:
-        rows = [row_of(int(float(size)), session, options) for size in options.sizes.split(",")]
-        common.print_table(rows)
+    rows = [row_of(int(float(size)), session, options) for size in options.sizes.split(",")]
+    common.print_table(rows)
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, ("numba",))
+        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
 
 
 if __name__ == "__main__":

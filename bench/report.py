@@ -55,6 +55,9 @@ PAIRS = """Billions of cells a second for two sequences of n letters, of four. l
 ``edit_distance``; way: with the way through the table."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
+STUDY = """Milliseconds, of medians of few rounds, in which all variants take turns. serial: by one work-item of a CPU's
+OpenCL device. Tables III and IV are kernels' times at each gap; auto runs its last gaps in one launch, shown at the
+first of them. E is left out where its chunks are larger than the local memory."""
 OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outlined but not covered, and covered but
 not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
 STACK = "Milliseconds; maps on the device, outlines only."
@@ -85,6 +88,8 @@ PAGES = {
     "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
+    "shellsort-study-pocl": ("The tables of the Shellsort study on a CPU", STUDY, None),
+    "shellsort-study-h200": ("The tables of the Shellsort study on a GPU", STUDY, None),
     "files-pocl": ("Reading files", FILES, None),
     "labels-pocl": ("Hulls of labelled points, written to a file", LABELS, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
@@ -140,6 +145,10 @@ def plot(name, rows):
         return draw(RESULTS / f"{name}.json", DOCS / "images")
     if name.startswith("region-published"):
         from bench_region import draw
+
+        return draw(RESULTS / f"{name}.json", DOCS / "images")
+    if name.startswith("shellsort-study"):
+        from bench_shellsort_study import draw
 
         return draw(RESULTS / f"{name}.json", DOCS / "images")
     if name not in chosen:
@@ -250,7 +259,10 @@ def main():
         parts.append(f"{note}\n")
         if record["date"] < CHANGED:
             parts.append(f"*Measured before the kernels were last changed, on {CHANGED}.*\n")
-        parts.append(table(record["rows"], columns))
+        if "rows" in record["rows"][0]:  # several tables
+            parts += [f"{each['table']}.\n\n{table(each['rows'], columns)}" for each in record["rows"]]
+        else:
+            parts.append(table(record["rows"], columns))
         picture = plot(name, record["rows"])
         if picture:
             parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: time over size\n")

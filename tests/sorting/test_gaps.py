@@ -3,12 +3,14 @@
 import itertools
 import math
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 from reference.shellsort import levels
 
 from clgeom.errors import InvalidInput
-from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
+from clgeom.sorting.shellsort.gaps import SEQUENCES, _may_be_sum, displacement, gaps_for, reach
 
 PUBLISHED = {
     "sedgewick86": [
@@ -109,6 +111,25 @@ def test_bounds_match_brute_force(size):
                 assert displacement(gap, larger) is None, (gap, larger)
             else:
                 assert displacement(gap, larger) == max(rows), (gap, larger)
+
+
+@hypothesis.given(
+    gap=st.integers(1, 40), larger=st.sets(st.integers(2, 60), min_size=1, max_size=9), most=st.integers(0, 60)
+)
+def test_displacement_up_to_a_limit(gap, larger, most):
+    """A limit takes away bounds beyond it, and changes none below; sums are told from other numbers."""
+    whole, limited = displacement(gap, larger), displacement(gap, larger, most)
+    assert limited == whole or (limited is None and whole > most)
+    generators, number = sorted(larger)[:8], (most + 1) * gap
+    assert _may_be_sum(number, tuple(generators)) == sums(generators, number + 1)[number]
+
+
+def test_a_search_for_sums_that_is_too_long_excludes_nothing():
+    gaps = tuple(range(1000, 1008))
+    assert not _may_be_sum(1999, gaps) and not sums(gaps, 2000)[1999]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("clgeom.sorting.shellsort.gaps.MOST_SUMS", 1)
+        assert _may_be_sum(1999, gaps)
 
 
 def test_displacement_of_sedgewick_gaps():

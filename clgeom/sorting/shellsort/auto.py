@@ -11,6 +11,8 @@ width holds all elements that can move into its core:
 from __future__ import annotations
 
 import functools
+import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -185,21 +187,31 @@ class _Shape:
     def _window(self, i, rows):
         """(log2 of the width, halo, core rows) of a gap's cheapest windows; None when no halo is proven to fit."""
         gap, widths = self.gaps[i], [bits for bits in range(9) if 1 << bits < 2 * self.gaps[i]]
-        shapes = [(bits, 0, rows) for bits in widths if rows <= self.tile >> bits]
-        # Whole h-subsequences are preferred if they fit and reads are of at least 32 consecutive bytes.
-        if not shapes or (shapes[-1][0] < widths[-1] and self.code_bytes << shapes[-1][0] < 32):
-            # No multiple of `gap` below the smallest earlier gap is a sum of earlier gaps: a lower limit of the bound.
-            useful = i > 0 and self.gaps[i - 1] // gap <= self.tile
-            halo = displacement(gap, self.gaps[:i]) if useful else None
-            if halo is not None:
-                shapes += [(bits, halo, (self.tile >> bits) - 2 * halo) for bits in widths]
 
         def cost(shape):
             """Elements read, including the rest of the 32-byte memory sectors that contain them."""
             bits, _, core = shape
             return ceil_div(gap, 1 << bits) * ceil_div(rows, core) * (1 + 32 / (self.code_bytes << bits))
 
-        return min((shape for shape in shapes if shape[2] > 0), key=cost, default=None)
+        def windows(halo):
+            shapes = ((bits, halo, (self.tile >> bits) - 2 * halo) for bits in widths)
+            return [shape for shape in shapes if shape[2] > 0]
+
+        shapes = [(bits, 0, rows) for bits in widths if rows <= self.tile >> bits]
+        # Whole h-subsequences are preferred if they fit and reads are of at least 32 consecutive bytes.
+        if not shapes or (shapes[-1][0] < widths[-1] and self.code_bytes << shapes[-1][0] < 32):
+            # No multiple of `gap` below the smallest earlier gap is a sum of earlier gaps: a lower limit of the bound.
+            useful = i > 0 and self.gaps[i - 1] // gap <= self.tile
+            # Costs grow with the halo: from some halo on, no windows cost less than whole h-subsequences.
+            whole = min(map(cost, shapes), default=math.inf)
+            most = bisect_left(
+                range(self.tile // 2),
+                True,
+                key=lambda halo: whole <= min(map(cost, windows(halo)), default=math.inf),
+            )
+            halo = displacement(gap, self.gaps[:i], most - 1) if useful and most else None
+            shapes += [] if halo is None else windows(halo)
+        return min(shapes, key=cost, default=None)
 
 
 # Running ----------------------------------------------------------------------------------------------------------

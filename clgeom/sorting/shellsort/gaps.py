@@ -19,6 +19,8 @@ from clgeom.errors import InvalidInput
 
 #: How many of the next larger gaps a bound uses. More gaps can only make it smaller; these give all there is to gain.
 GENERATORS = 8
+#: Most partial sums to try at a time in order to exclude a bound.
+MOST_SUMS = 1 << 16
 
 
 def sedgewick86(limit: int) -> list[int]:
@@ -151,7 +153,7 @@ def _checked(gaps) -> list[int]:
 # What earlier gaps prove ----------------------------------------------------------------------------------------
 
 
-def displacement(gap: int, larger) -> int | None:
+def displacement(gap: int, larger, most: int | None = None) -> int | None:
     """Most rows that an element moves in the pass with `gap`, after passes with all the `larger` gaps.
 
     That is the largest m for which m * gap is no sum of larger gaps; None when there is no largest.
@@ -162,13 +164,35 @@ def displacement(gap: int, larger) -> int | None:
     larger : sequence of int
         The gaps of earlier passes, in any order. Only the ``GENERATORS`` smallest are used: the semigroup of fewer
         gaps is smaller, so the bound holds all the same.
+    most : int, optional
+        The largest bound of use. In place of a larger one the result may be None, which is often found with less work.
     """
     # Multiples of the gap may prove more than the next larger gaps: 2 * gap and 3 * gap leave one row (Pratt).
     multiples = _displacement(1, tuple(sorted(g // gap for g in larger if g % gap == 0)[:GENERATORS]))
     if multiples == 1:
         return 1
-    nearest = _displacement(gap, tuple(sorted(larger)[:GENERATORS]))
-    return min((bound for bound in (multiples, nearest) if bound is not None), default=None)
+    nearest = tuple(sorted(larger)[:GENERATORS])
+    excluded = most is not None and not _may_be_sum((most + 1) * gap, nearest)
+    bounds = (multiples, None if excluded else _displacement(gap, nearest))
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _may_be_sum(number, gaps) -> bool:
+    """Whether a number is a sum of these increasing gaps; also True where that takes too many partial sums."""
+    if len(gaps) < 2:
+        return not gaps or number % gaps[0] == 0
+    rest = np.array([number], np.int64)  # after partial sums of all but the two smallest gaps
+    for gap in reversed(gaps[2:]):
+        multiples = np.arange(0, number + 1, gap, np.int64)
+        if len(rest) * len(multiples) > MOST_SUMS:
+            return True
+        rest = np.subtract.outer(rest, multiples).ravel()
+        rest = rest[rest >= 0]
+    # a * small + b * large is the rest for one b below small, or for none.
+    divisor = math.gcd(*gaps[:2])
+    small, large = (gap // divisor for gap in gaps[:2])
+    rest = rest[rest % divisor == 0] // divisor
+    return bool((rest % small * pow(large, -1, small) % small * large <= rest).any())
 
 
 @functools.lru_cache(maxsize=512)
@@ -204,20 +228,20 @@ def _reach(larger):
 def _least_sums(gaps) -> np.ndarray:
     """For each residue modulo the smallest gap, the least sum of gaps that has it (an Apéry set).
 
-    Sums without an upper bound exist for a residue only if the gaps' greatest common divisor divides it; others keep
-    a value beyond all sums. Adding a gap permutes the residues in cycles, and the least sum along a cycle is a running
-    minimum. Two rounds carry every start to every residue (Böcker and Lipták 2007).
+    Only multiples of the gaps' greatest common divisor are sums; other residues keep a value beyond all sums. With up
+    to 1, 3, 7, .. copies of a gap, least sums follow from those with half as many. Copies that exceed the largest of
+    the least sums change none of them.
     """
     smallest = gaps[0]
     least = np.full(smallest, 1 << 60, np.int64)
     least[0] = 0
+    more = np.empty_like(least)
     for gap in gaps[1:]:
-        cycles = math.gcd(gap, smallest)
-        length = smallest // cycles
-        steps = np.arange(length, dtype=np.int64) * gap
-        residues = (steps % smallest)[None, :] + np.arange(cycles)[:, None]
-        residues %= smallest
-        twice = np.arange(2 * length, dtype=np.int64) * gap
-        around = np.concatenate([least[residues]] * 2, axis=1)
-        least[residues] = (np.minimum.accumulate(around - twice, axis=1) + twice)[:, length:]
+        different, copies = smallest // math.gcd(gap, smallest), 1  # so many copies have a residue of their own each
+        while copies < different and copies * gap < least.max():
+            shift = copies * gap % smallest
+            np.add(least[:-shift], copies * gap, out=more[shift:])
+            np.add(least[-shift:], copies * gap, out=more[:shift])
+            np.minimum(least, more, out=least)
+            copies *= 2
     return least

@@ -1,0 +1,206 @@
+"""The tables of the Shellsort study, on this machine's devices.
+
+    python bench/bench_shellsort_study.py --json bench/results/shellsort-study-pocl.json
+    python bench/bench_shellsort_study.py --device nvidia --json bench/results/shellsort-study-h200.json
+    python bench/bench_shellsort_study.py --tables III --limits 512/1
+
+I       times of whole calls from NumPy, by number of keys
+II      variant D: mean reads, writes and passes of a work-item
+III     times of each gap for a million keys, in each setting: most work-items of an h-subsequence / least elements
+IV      the same for half a million keys
+V       times of whole calls on every device of this machine; the others are of the first, or that of --device
+
+Milliseconds, medians of rounds in which all variants take turns. Every result is verified first. "serial" is the
+study's "Lineal", by one work-item of a CPU's OpenCL device. In III and IV, times are those of the kernels; "auto" runs
+its last gaps in one launch, shown at the first of them. A variant that the setting is too large for is "-".
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+
+import common
+from bench_shellsort import make_keys, row_of, verify
+from shellsort_serial import Serial, cpu_session
+
+from clgeom import shellsort
+from clgeom.errors import DeviceLimit
+from clgeom.runtime.device import all_devices, as_session
+from clgeom.sorting.shellsort.gaps import gaps_for
+from clgeom.sorting.shellsort.sort import VARIANTS
+
+#: Numbers of keys in the tables: I; II, with the least elements of an item; III and IV; V.
+TIMES = (10, 100, 1000, 10**4, 10**5, 400_000, 10**6)
+ACCESSES = ((1000, 5), (10_000, 4))
+PHASES = {"III": 10**6, "IV": 500_000}
+DEVICES = 400_000
+#: Variants without chunks: no setting changes them.
+WHOLE = ("0", "A", "auto")
+
+
+def times(session, options):
+    """Table I."""
+    how = argparse.Namespace(**{**vars(options), "items": 512, "elements": 1})
+    return [row_of(n, session, how) for n in TIMES]
+
+
+def accesses(session, options):
+    """Table II."""
+    rows = []
+    for n, least in ACCESSES:
+        keys = make_keys(n, options.type)
+        found = shellsort(keys, variant="D", min_elements_per_item=least, device=session, stats=True)
+        verify(found.keys, keys, "D")
+        rows += [
+            {
+                "n": n,
+                "gap": p.gap,
+                "items/group": p.items_per_group,
+                "groups": p.groups,
+                "elements/item": p.elements_per_item,
+                "reads": p.reads / p.items,
+                "writes": p.writes / p.items,
+                "passes": p.passes,
+            }
+            for p in found.phases
+        ]
+    return rows
+
+
+def phases(session, options, n, limits):
+    """A table III or IV for each of the limits."""
+    keys, gaps = make_keys(n, options.type), gaps_for("sedgewick86", n)
+    runs = {}
+
+    def run(variant, items=512, elements=1):
+        result = shellsort(
+            keys,
+            variant=variant,
+            max_items_per_subsequence=items,
+            min_elements_per_item=elements,
+            device=session,
+            profile=True,
+        )
+        return result, {phase.gap: phase.seconds for phase in result.phases}
+
+    cpu = cpu_session(session)
+    if cpu:
+        serial = Serial(cpu, keys, gaps)
+        serial()
+        verify(serial.sorted(), keys, "serial")
+        runs["serial", None] = serial.by_gap
+    for variant in options.variants.split(","):
+        for limit in [None] if variant in WHOLE else limits:
+            try:
+                verify(run(variant, *(limit or ()))[0].keys, keys, variant)
+            except DeviceLimit:  # E: its chunks are larger than the local memory
+                continue
+            runs[variant, limit] = lambda variant=variant, limit=limit: run(variant, *(limit or ()))[1]
+    found = {name: [] for name in runs}
+    for _ in range(options.repeat):
+        for name, call in runs.items():
+            if sum(sum(taken.values()) for taken in found[name]) < options.budget:
+                found[name].append(call())
+    tables = {}
+    for limit in limits:
+        rows = [{"gap": gap} for gap in gaps] + [{"gap": "all"}]
+        for (variant, own), taken in found.items():
+            if own in (None, limit):
+                for row in rows[:-1]:
+                    here = [each[row["gap"]] for each in taken if row["gap"] in each]
+                    row[variant] = statistics.median(here) * 1e3 if here else None
+                rows[-1][variant] = statistics.median(sum(each.values()) for each in taken) * 1e3
+        tables[limit] = rows
+    return tables
+
+
+def on_devices(options):
+    """Table V."""
+    sessions = [as_session(device) for device in all_devices()]
+    how = {**vars(options), "items": 512, "elements": 5, "variants": "auto,B,D"}
+    rows = []
+    for each in sessions:
+        row = row_of(DEVICES, each, argparse.Namespace(**how))
+        names = ("serial", "B", "D", "auto", "radix", "np.sort")
+        device = f"{each.profile.name}, {each.profile.platform}"
+        rows.append({"device": device, "n": DEVICES, **{name: row[name] for name in names}})
+    return rows
+
+
+def tables(session, options):
+    """Each table asked for: its title and rows."""
+    wanted = options.tables.split(",")
+    limits = [tuple(map(int, limit.split("/"))) for limit in options.limits.split(",")]
+    if "I" in wanted:
+        yield "Table I: whole calls", times(session, options)
+    if "II" in wanted:
+        yield "Table II: accesses of a work-item of variant D", accesses(session, options)
+    for name, n in PHASES.items():
+        if name in wanted:
+            for (items, elements), rows in phases(session, options, n, limits).items():
+                yield f"Table {name}: {n:,} keys, most work-items {items}, least elements {elements}", rows
+    if "V" in wanted:
+        yield "Table V: devices", on_devices(options)
+
+
+def draw(path, folder):
+    """Draw table III of a record, in its first setting: time of each gap by variant. Returns the picture's path."""
+    import json
+
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    record = json.loads(Path(path).read_text(encoding="utf-8"))
+    table = next((table for table in record["rows"] if table["table"].startswith("Table III:")), None)
+    if table is None:
+        return None
+    common.use_palette()
+    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
+    rows = table["rows"][:-1]
+    for k, name in enumerate(name for name in ("serial", *VARIANTS) if name in rows[0]):
+        points = [(row["gap"], row[name]) for row in rows if row.get(name) is not None]
+        axes.loglog(*zip(*points), "-" if name == "auto" else "--", marker="osD^vP*X<"[k], color=f"C{k}", label=name)
+    axes.invert_xaxis()
+    axes.set(xlabel="gap", ylabel="time (ms)", title=f"{table['table'].split(': ')[1]}, {record['device']}")
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    picture = Path(folder) / f"bench_{Path(path).stem}.png"
+    figure.savefig(picture, dpi=110)
+    plt.close(figure)
+    return picture
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", default="I,II,III,IV,V")
+    parser.add_argument("--limits", default="512/1,256/2,64/1", help="settings of III and IV: items/elements")
+    parser.add_argument("--variants", default=",".join(VARIANTS), help="of I, III and IV")
+    parser.add_argument("--type", default="float32", help="type of the keys")
+    parser.add_argument("--device")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--budget", type=float, default=2.0, help="seconds after which a candidate is called no more")
+    parser.add_argument("--json", help="write the tables to this file")
+    options = parser.parse_args()
+    options.gaps, options.where, options.slow, options.serial_limit = "sedgewick86", "host", 0, max(TIMES)
+
+    session = as_session(options.device)
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
+    made = []
+    for title, rows in tables(session, options):
+        print(f"\n{title}")
+        common.print_table(rows)
+        made.append({"table": title, "rows": rows})
+    if options.json:
+        common.write_json(options.json, " ".join(["python", *sys.argv]), session, made)
+
+
+if __name__ == "__main__":
+    main()
