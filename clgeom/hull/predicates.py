@@ -9,6 +9,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.primitives.extremes import require_finite
+from clgeom.runtime import trust
 from clgeom.runtime.arrays import (
     as_device_points,
     c_name,
@@ -140,8 +141,8 @@ def orient2d_plan(session, like):
 def predicate_parameters(session, dtype) -> dict:
     """Template parameters of every kernel that uses geometry/orient2d.h on this session's device.
 
-    Once per session and type, the device computes the signs of triples that a contracted, flushed or reassociated
-    filter gets wrong. If a sign is wrong, the kernels leave the filter out and compute in integers only.
+    Once per driver and type, the device computes the signs of triples that a contracted, flushed or reassociated filter
+    gets wrong. If a sign is wrong, the kernels leave the filter out and compute in integers only.
     """
     dtype = np.dtype(dtype)
     return session.cached(("predicate", dtype), lambda: _tried_parameters(session, dtype))
@@ -149,8 +150,13 @@ def predicate_parameters(session, dtype) -> dict:
 
 def _tried_parameters(session, dtype) -> dict:
     params = {"real": c_name(dtype), "filtered": True}
-    if dtype.kind == "f" and not _passes_witnesses(session, dtype, params):
-        params["filtered"] = False
+    if dtype.kind == "f":
+        params["filtered"] = trust.remembered(
+            session,
+            f"clgeom.hull.predicates.witnesses {dtype.name}",
+            "hull/orient2d_signs",
+            lambda: _passes_witnesses(session, dtype, params),
+        )
     return params
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.runtime import caches, sources
-from clgeom.runtime.tuning import TABLE
+from clgeom.runtime.tuning import TABLE, overridden
 
 #: The trial of a family or of a part of it, as (module, function), and its kernels: names of families, or of kernels,
 #: which are looked up first. A trial is a function of a session and of the type of coordinates, and returns whether all
@@ -96,6 +96,21 @@ def passes(session, trial, dtype=None) -> bool:
     return _verdicts[known]
 
 
+def remembered(session, name: str, kernel: str, ask) -> bool:
+    """Whether ``ask()`` is true for a kernel on this device: as noted in the cache, or asked now.
+
+    Only True is noted. Sessions with imposed limits and contexts with policies of their own always ask.
+    """
+    if session.profile != session.own_profile or overridden():
+        return ask()
+    digest = _digest_of([kernel])
+    right = _noted(session.profile).get(name) == [digest, True]
+    if not right and ask():
+        _keep(session.profile, name, [digest, True])
+        right = True
+    return right
+
+
 def is_refused(profile) -> bool:
     """Whether a device has failed a trial of the current kernels."""
     failed = {name.split()[0]: digest for name, (digest, right) in _noted(profile).items() if not right}
@@ -155,8 +170,12 @@ def _name(trial, dtype=None):
 @functools.cache
 def _digest(trial) -> str:
     """A digest of a trial's kernels, their headers and their policies."""
+    return _digest_of(_kernels_of(trial))
+
+
+def _digest_of(kernels) -> str:
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
-    for kernel in _kernels_of(trial):
+    for kernel in kernels:
         for text in dict.fromkeys(sources.template(kernel, variant) for variant in ("group", "serial")):
             digest.update(sources.inline_headers(text).encode())
         digest.update(repr(TABLE.get(kernel)).encode())

@@ -408,3 +408,22 @@ def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, few, monkeypat
     with pytest.raises(DeviceError):
         clgeom.convex_hull(FEW, device=fresh)
     assert None not in runtime._sessions
+
+
+def test_what_is_remembered(fresh, monkeypatch):
+    """Only what was right, of these kernels, of a session without limits."""
+    answers, asked = [False, True], []
+
+    def ask():
+        asked.append(True)
+        return answers[min(len(asked), 2) - 1]
+
+    def known(session=fresh):
+        return trust.remembered(session, "a thing", "hull/orient2d_signs", ask)
+
+    assert not known() and known() and known() and len(asked) == 2
+    assert known(Session(fresh.device, max_wg_size=2)) and len(asked) == 3
+    with override({"hull/orient2d_signs": Policy("serial", wg_size=1)}):
+        assert known() and len(asked) == 4
+    monkeypatch.setattr(sources, "header", lambda name: "// another")
+    assert known() and known() and len(asked) == 5
