@@ -136,7 +136,7 @@ def test_every_kernel_has_a_trial():
     assert without == ["hull/orient2d_signs"]  # which has its witnesses
     named = {kernel for kernels in trust.TRIALS.values() for kernel in kernels}
     folders = {str(folder) for kernel in sources.kernels() for folder in PurePosixPath(kernel).parents}
-    assert named <= folders | set(sources.kernels())
+    assert {name.removesuffix(" payload") for name in named} <= folders | set(sources.kernels())
 
 
 def test_which_trials_a_kernel_needs():
@@ -148,7 +148,16 @@ def test_which_trials_a_kernel_needs():
         (FEW_POINTS, np.dtype(np.int32)),
     }
     assert trust._needed(("hull/orient2d_signs", (("real", "int"),), ())) == {always}
-    assert trust._needed(("sorting/radix/radix_count", (), ())) == {always, (("clgeom.sorting.known", "radix"), None)}
+    for kernel, params, name in (
+        ("radix_count", (), "radix"),
+        ("radix_scatter", (("payload", ""),), "radix"),
+        ("radix_scatter", (("payload", "index"),), "payloads"),
+        ("radix_onesweep", (("payload", "carry"),), "payloads"),
+        ("radix_segments", (("payload", "index"),), "segments"),
+    ):
+        trial = "clgeom.sorting.known", name
+        assert trust._needed((f"sorting/radix/{kernel}", params, ())) == {always, (trial, None)}
+        assert f"sorting/radix/{kernel}" in trust._kernels_of(trial)
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------
