@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -218,6 +217,8 @@ def orientation(a, b, c) -> int:
     left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
     # the comparison is false, too, where something overflowed
     if isinstance(left, float) and not abs(left - right) > THETA * abs(left + right) + 1e-307:
+        from fractions import Fraction  # seldom needed, and long to import
+
         ax, ay, bx, by, cx, cy = map(Fraction, (ax, ay, bx, by, cx, cy))
         left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
     return (left > right) - (left < right)
