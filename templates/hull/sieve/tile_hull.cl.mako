@@ -64,17 +64,16 @@ inline uint2 item_hoods(global const real_t *points, const tile_t tile, uint cou
 // and the bounds to `bounds`. Memory that a launch does not use may be any.
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void tile_hull(global const real_t *points, global const uint *ids, const uint stride, const uint in, const uint capacity,
-               global uint *sizes, const uint result, const uint out, const uint room, global void *bounds,
-               global void *found)
+               global uint *sizes, const uint result, const uint out, const uint room, global float2 *bounds,
+               global uint *found)
 {
     local real_t x[TILE], y[TILE];
     local ushort order[TILE], hoods[2 * TILE];
     const uint total = stride ? capacity : sizes[in] > capacity ? 0 : sizes[in];
     if (result == LIST && !stride && total <= TILE) {   // one tile is left: its hull is another launch's
-        global uint *list = found;
         if (get_group_id(0) == 0) {
             for (uint i = 0; i < total; ++i)
-                list[i] = ids[i];
+                found[i] = ids[i];
             sizes[out] = total;
         }
         return;
@@ -92,14 +91,13 @@ void tile_hull(global const real_t *points, global const uint *ids, const uint s
         const tile_t tile = {x, y, order, hoods, ids, stride, min(number * share, total), step};
         const uint2 corners = item_hoods(points, tile, min(share, total - tile.begin), sizes);
         if (result == LIST) {
-            global uint *list = found;
             // the hoods share their ends
             const uint count = corners.x + (corners.y > 2 ? corners.y - 2 : 0), index = atomic_add(&sizes[out], count);
             for (uint k = 0; k < count; ++k)
                 if (index + k < room)
-                    list[index + k] = TILE_ID(tile, hoods[k < corners.x ? k : TILE + k - corners.x + 1]);
+                    found[index + k] = TILE_ID(tile, hoods[k < corners.x ? k : TILE + k - corners.x + 1]);
         } else if (result == HULL) {
-            global vertex_t *hull = found;
+            global vertex_t *hull = (global vertex_t *)found;
             for (uint k = 0; k < corners.x + corners.y; ++k) {
                 const uint side = k >= corners.x, at = side ? k - corners.x : k, index = hoods[side * TILE + at];
                 const vertex_t vertex = {x[index], y[index], TILE_ID(tile, index)};
@@ -109,6 +107,6 @@ void tile_hull(global const real_t *points, global const uint *ids, const uint s
             hull[1].id = corners.y;
             hull[2].id = sizes[NONFINITE];
         } else
-            item_bounds(tile, corners.x, corners.y, found, bounds);
+            item_bounds(tile, corners.x, corners.y, (global frame_t *)found, bounds);
     }
 }
