@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.primitives.extremes import require_finite
+from clgeom.runtime import trust
 from clgeom.runtime.arrays import (
     as_device_points,
     c_name,
@@ -140,8 +140,8 @@ def orient2d_plan(session, like):
 def predicate_parameters(session, dtype) -> dict:
     """Template parameters of every kernel that uses geometry/orient2d.h on this session's device.
 
-    Once per session and type, the device computes the signs of triples that a contracted, flushed or reassociated
-    filter gets wrong. If a sign is wrong, the kernels leave the filter out and compute in integers only.
+    Once per driver and type, the device computes the signs of triples that a contracted, flushed or reassociated filter
+    gets wrong. If a sign is wrong, the kernels leave the filter out and compute in integers only.
     """
     dtype = np.dtype(dtype)
     return session.cached(("predicate", dtype), lambda: _tried_parameters(session, dtype))
@@ -149,8 +149,13 @@ def predicate_parameters(session, dtype) -> dict:
 
 def _tried_parameters(session, dtype) -> dict:
     params = {"real": c_name(dtype), "filtered": True}
-    if dtype.kind == "f" and not _passes_witnesses(session, dtype, params):
-        params["filtered"] = False
+    if dtype.kind == "f":
+        params["filtered"] = trust.remembered(
+            session,
+            f"clgeom.hull.predicates.witnesses {dtype.name}",
+            "hull/orient2d_signs",
+            lambda: _passes_witnesses(session, dtype, params),
+        )
     return params
 
 
@@ -212,6 +217,8 @@ def orientation(a, b, c) -> int:
     left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
     # the comparison is false, too, where something overflowed
     if isinstance(left, float) and not abs(left - right) > THETA * abs(left + right) + 1e-307:
+        from fractions import Fraction  # seldom needed, and long to import
+
         ax, ay, bx, by, cx, cy = map(Fraction, (ax, ay, bx, by, cx, cy))
         left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
     return (left > right) - (left < right)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -280,6 +279,8 @@ def polygon_area(corners) -> float:
     exponents = np.frexp(corners[corners != 0])[1]
     scale = int(exponents.max(initial=-400))
     if exponents.min(initial=scale) < max(scale - 450, -400):
+        from fractions import Fraction  # seldom needed, and long to import
+
         exact = [tuple(map(Fraction, corner)) for corner in corners.tolist()]
         twice = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(exact, exact[1:] + exact[:1]))
         try:

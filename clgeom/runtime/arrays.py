@@ -16,7 +16,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
-from clgeom.runtime.arguments import unmasked
+from clgeom.runtime.arguments import is_masked_array, unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
 from clgeom.runtime.interop import objects
 from clgeom.runtime.interop.geometries import is_point
@@ -200,7 +200,7 @@ def host_values(values, *, caller: str, name: str, expected: str = "an array of 
 def _as_array(values, *, caller, name, expected="an array of numbers"):
     """``numpy.asarray`` with our error, masked arrays without their mask."""
     try:
-        return np.asarray(np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values)
+        return np.asarray(np.ma.getdata(values) if is_masked_array(values) else values)
     except (ValueError, TypeError, RuntimeError) as error:  # ragged lists, arrays of another device and the like
         raise InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. {error}") from error
 
@@ -209,7 +209,7 @@ def _unmasked_points(points, *, caller, name):
     """The points of any object as an array; masked entries are refused."""
     points = as_given(points, caller=caller, name=name)
     unmasked(points, name, caller=caller)
-    return np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points
+    return np.ma.getdata(points) if is_masked_array(points) else points
 
 
 def _as_coordinates(array, *, caller, name):
@@ -273,7 +273,7 @@ def leave_out(points, *, nonfinite: str, caller: str):
         raise InvalidInput(
             f"The 'nonfinite' parameter of {caller} must be 'raise' or 'drop'. Got {nonfinite!r} instead."
         )
-    masked = isinstance(points, np.ma.MaskedArray) and points.ndim == 2 and np.ma.is_masked(points)
+    masked = is_masked_array(points) and points.ndim == 2 and np.ma.is_masked(points)
     if not masked and nonfinite == "raise":
         return points, None
     array, kept = fetched(points) if is_device_array(points) else points, None

@@ -1,12 +1,14 @@
 """Cache folders: drivers' compiled kernels, pyopencl's tables, our own notes.
 
 Without a writable cache PoCL shows no device, and pyopencl cannot be imported. In that case `prepare` gives both a
-folder of the user among the temporary files. Our own notes are small JSON files, which only save time.
+folder of the user among the temporary files. Our own notes are small JSON files, and texts are rendered templates; both
+only save time.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import stat
@@ -18,6 +20,8 @@ from pathlib import Path
 USED = ("clgeom", "pocl/kcache", "pyopencl", "pytools")
 #: Least free bytes of a cache's file system: PoCL ends the process when it is full, so less counts as read-only.
 LEAST_ROOM = 1 << 20
+#: Most texts that are kept.
+MOST_TEXTS = 2000
 
 
 def prepare() -> None:
@@ -112,13 +116,44 @@ def noted(name: str) -> dict:
 
 def note(name: str, values: dict) -> None:
     """Write a note for later processes atomically. A failure to write is ignored."""
-    into = folder()
+    _write(folder() / f"{name}.json", json.dumps(values))
+
+
+# Texts ----------------------------------------------------------------------------------------------------------
+
+
+def kept(name: str) -> str | None:
+    """The text kept under this name; None where there is none, or another than was written."""
+    try:
+        digest, _, text = (folder() / "texts" / name).read_bytes().decode("utf-8").partition("\n")
+    except (OSError, ValueError):
+        return None
+    return text if digest == digest_of(text) else None
+
+
+def keep(name: str, text: str) -> None:
+    """Keep a text for later processes. When there are too many, all go. A failure to write is ignored."""
+    into = folder() / "texts"
     with contextlib.suppress(OSError):
-        into.mkdir(parents=True, exist_ok=True)
-        number, made = tempfile.mkstemp(prefix=f"{name}-", dir=into)
+        present = os.listdir(into)
+        for old in present if len(present) >= MOST_TEXTS else ():
+            (into / old).unlink(missing_ok=True)
+    _write(into / name, f"{digest_of(text)}\n{text}")
+
+
+def digest_of(text: str) -> str:
+    """A digest of a text, for a name or a check."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _write(path, text):
+    """Write a file atomically; a failure is ignored."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        number, made = tempfile.mkstemp(prefix=f"{path.stem}-", dir=path.parent)
         try:
-            with open(number, "w", encoding="utf-8") as file:
-                json.dump(values, file)
-            os.replace(made, into / f"{name}.json")
+            with open(number, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            os.replace(made, path)
         except OSError:
             os.unlink(made)

@@ -12,7 +12,6 @@ import atexit
 import contextlib
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from clgeom.errors import NoDevice
@@ -35,6 +34,8 @@ def check_linker(profile) -> None:
     known = [os.path.realpath(linker), found.st_size, found.st_mtime_ns]
     if caches.noted("linker").get("works") == known:
         return
+    import subprocess  # once: long to import
+
     try:
         ended = subprocess.run([linker, "--version"], capture_output=True, timeout=30, text=True, errors="replace")
         said = "" if ended.returncode == 0 else (ended.stderr.strip() or f"exit status {ended.returncode}")

@@ -19,11 +19,12 @@ import numpy as np
 
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.runtime import caches, sources
-from clgeom.runtime.tuning import TABLE
+from clgeom.runtime.tuning import TABLE, overridden
 
 #: The trial of a family or of a part of it, as (module, function), and its kernels: names of families, or of kernels,
-#: which are looked up first. A trial is a function of a session and of the type of coordinates, and returns whether all
-#: results were correct. Trials are imported by name when they run, so this module does not import the layers above.
+#: which are looked up first. "kernel payload" is a kernel that moves a payload, by its parameter of that name. A trial
+#: is a function of a session and of the type of coordinates, and returns whether all results were correct. Trials are
+#: imported by name when they run, so this module does not import the layers above.
 TRIALS = {
     ("clgeom.primitives.known", "long_loops"): ("primitives/long_loops",),  # and before all others
     ("clgeom.primitives.known", "scans"): ("primitives",),
@@ -33,6 +34,11 @@ TRIALS = {
     ("clgeom.hull.known", "octagon"): ("hull/heaphull_label",),
     ("clgeom.hull.known", "batches"): ("hull/batch",),
     ("clgeom.sorting.known", "radix"): ("sorting/radix",),
+    ("clgeom.sorting.known", "payloads"): (
+        "sorting/radix/radix_scatter payload",
+        "sorting/radix/radix_onesweep payload",
+    ),
+    ("clgeom.sorting.known", "segments"): ("sorting/radix/radix_segments",),
     ("clgeom.sorting.known", "shellsorts"): ("sorting/shellsort",),
     ("clgeom.region.known", "points"): ("region/arc",),
     ("clgeom.region.known", "raster"): ("region/coverage",),
@@ -74,9 +80,9 @@ def require(session, key: tuple) -> None:
 
 def _needed(key):
     """The trials, with the type of coordinates, for a kernel."""
-    kernel, params, _ = key
-    trial = _trial_of(kernel)
-    real = TYPES.get(dict(params).get("real")) if trial and trial[0] in TYPED else None
+    kernel, params = key[0], dict(key[1])
+    trial = params.get("payload") and _BY_KERNEL.get(f"{kernel} payload") or _trial_of(kernel)
+    real = TYPES.get(params.get("real")) if trial and trial[0] in TYPED else None
     return {(ALWAYS, None)} if trial is None else {(ALWAYS, None), (trial, real)}
 
 
@@ -94,6 +100,21 @@ def passes(session, trial, dtype=None) -> bool:
             if not _verdicts[known]:
                 session.rank_again()
     return _verdicts[known]
+
+
+def remembered(session, name: str, kernel: str, ask) -> bool:
+    """Whether ``ask()`` is true for a kernel on this device: as noted in the cache, or asked now.
+
+    Only True is noted. Sessions with imposed limits and contexts with policies of their own always ask.
+    """
+    if session.profile != session.own_profile or overridden():
+        return ask()
+    digest = _digest_of([kernel])
+    right = _noted(session.profile).get(name) == [digest, True]
+    if not right and ask():
+        _keep(session.profile, name, [digest, True])
+        right = True
+    return right
 
 
 def is_refused(profile) -> bool:
@@ -155,8 +176,12 @@ def _name(trial, dtype=None):
 @functools.cache
 def _digest(trial) -> str:
     """A digest of a trial's kernels, their headers and their policies."""
+    return _digest_of(_kernels_of(trial))
+
+
+def _digest_of(kernels) -> str:
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
-    for kernel in _kernels_of(trial):
+    for kernel in kernels:
         for text in dict.fromkeys(sources.template(kernel, variant) for variant in ("group", "serial")):
             digest.update(sources.inline_headers(text).encode())
         digest.update(repr(TABLE.get(kernel)).encode())
@@ -164,7 +189,8 @@ def _digest(trial) -> str:
 
 
 def _kernels_of(trial) -> list:
-    return [kernel for kernel in _all_kernels() if _trial_of(kernel) == trial]
+    named = {kernel.removesuffix(" payload") for kernel in TRIALS[trial]}
+    return [kernel for kernel in _all_kernels() if kernel in named or _trial_of(kernel) == trial]
 
 
 def _trial_of(kernel):

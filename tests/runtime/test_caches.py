@@ -99,6 +99,42 @@ def test_notes(tmp_path, monkeypatch):
     assert caches.noted("thing") == {}
 
 
+def test_texts(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if caches.folder().parent != tmp_path:
+        pytest.skip("this system has another place for caches")
+    name = caches.digest_of("name")
+    assert caches.kept(name) is None
+    for text in ("int a;\r\n\n// \u00fc\n", "", "other"):
+        caches.keep(name, text)
+        assert caches.kept(name) == text
+    (path,) = (caches.folder() / "texts").iterdir()
+    whole = path.read_bytes()
+    for damaged in (whole[:-1], whole + b" ", whole[1:], b"", b"\xff", whole.replace(b"t", b"T")):
+        path.write_bytes(damaged)
+        assert caches.kept(name) is None
+    monkeypatch.setattr(caches, "MOST_TEXTS", 3)
+    for i in range(5):
+        caches.keep(str(i), text)
+        assert caches.kept(str(i)) == text and len(os.listdir(path.parent)) <= 3
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
+    caches.keep(name, text)
+    assert caches.kept(name) is None
+
+
+def test_texts_of_several_processes(tmp_path, monkeypatch):
+    """Each process finds none or a whole one."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code = (
+        "from clgeom.runtime import caches\ncaches.MOST_TEXTS = 3\n"
+        "for i in range(300):\n    caches.keep(str(i % 5), 'x' * i)\n"
+        "    found = caches.kept(str(i % 5))\n    assert found is None or set(found) <= {'x'}"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    running = [subprocess.Popen([sys.executable, "-c", code], env=env) for _ in range(2)]
+    assert [process.wait(60) for process in running] == [0, 0]
+
+
 @pytest.mark.parametrize(
     "env",
     (
@@ -224,6 +260,28 @@ def test_broken_kernels_are_removed_after_a_start_of_the_machine(cache, tmp_path
         cache.parent.mkdir(parents=True, exist_ok=True)
         cache.write_bytes(_elf(10))
         assert pocl_cache.mend_cache() == broken
+
+
+def test_the_second_process_renders_no_template_and_asks_no_witnesses(run, session, tmp_path):
+    """And it does both again where what was kept is damaged."""
+    code = (
+        "import clgeom, sys, numpy\npoints = numpy.random.default_rng(3).normal(size=(5000, 2))\n"
+        f"session = clgeom.Session({session.profile.name!r})\n"
+        "print(clgeom.convex_hull(points, device=session).vertices.tolist())\n"
+        "print('mako' in sys.modules, *sorted({key[0].rsplit('/')[-1] for key in session.programs}))"
+    )
+    env = {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": caches.pocl_folder()}
+    first, second = (run(["-c", code], **env) for _ in range(2))
+    for path in (tmp_path / "clgeom" / "texts").iterdir():
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    (tmp_path / "clgeom" / "trials.json").write_text("{}")
+    third = run(["-c", code], **env)
+    hulls, said = zip(*(r.stdout.splitlines() for r in (first, second, third)))
+    assert len(set(hulls)) == 1
+    assert [line.split()[0] for line in said] == ["True", "False", "True"]
+    assert ["orient2d_signs" in line for line in said] == [True, False, True]
+    if session.profile.is_cpu:
+        assert said[1] == "False sieve tile_hull"  # no more programs than that
 
 
 def test_a_truncated_cache_of_pocl(run, pocl, tmp_path):

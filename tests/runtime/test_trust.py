@@ -136,7 +136,7 @@ def test_every_kernel_has_a_trial():
     assert without == ["hull/orient2d_signs"]  # which has its witnesses
     named = {kernel for kernels in trust.TRIALS.values() for kernel in kernels}
     folders = {str(folder) for kernel in sources.kernels() for folder in PurePosixPath(kernel).parents}
-    assert named <= folders | set(sources.kernels())
+    assert {name.removesuffix(" payload") for name in named} <= folders | set(sources.kernels())
 
 
 def test_which_trials_a_kernel_needs():
@@ -148,7 +148,16 @@ def test_which_trials_a_kernel_needs():
         (FEW_POINTS, np.dtype(np.int32)),
     }
     assert trust._needed(("hull/orient2d_signs", (("real", "int"),), ())) == {always}
-    assert trust._needed(("sorting/radix/radix_count", (), ())) == {always, (("clgeom.sorting.known", "radix"), None)}
+    for kernel, params, name in (
+        ("radix_count", (), "radix"),
+        ("radix_scatter", (("payload", ""),), "radix"),
+        ("radix_scatter", (("payload", "index"),), "payloads"),
+        ("radix_onesweep", (("payload", "carry"),), "payloads"),
+        ("radix_segments", (("payload", "index"),), "segments"),
+    ):
+        trial = "clgeom.sorting.known", name
+        assert trust._needed((f"sorting/radix/{kernel}", params, ())) == {always, (trial, None)}
+        assert f"sorting/radix/{kernel}" in trust._kernels_of(trial)
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------
@@ -408,3 +417,22 @@ def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, few, monkeypat
     with pytest.raises(DeviceError):
         clgeom.convex_hull(FEW, device=fresh)
     assert None not in runtime._sessions
+
+
+def test_what_is_remembered(fresh, monkeypatch):
+    """Only what was right, of these kernels, of a session without limits."""
+    answers, asked = [False, True], []
+
+    def ask():
+        asked.append(True)
+        return answers[min(len(asked), 2) - 1]
+
+    def known(session=fresh):
+        return trust.remembered(session, "a thing", "hull/orient2d_signs", ask)
+
+    assert not known() and known() and known() and len(asked) == 2
+    assert known(Session(fresh.device, max_wg_size=2)) and len(asked) == 3
+    with override({"hull/orient2d_signs": Policy("serial", wg_size=1)}):
+        assert known() and len(asked) == 4
+    monkeypatch.setattr(sources, "header", lambda name: "// another")
+    assert known() and known() and len(asked) == 5

@@ -24,7 +24,7 @@ from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measure
 from clgeom.hull.convex import convex_hull
 from clgeom.labels import as_array, as_labels
 from clgeom.primitives.compact import compact
-from clgeom.runtime.arguments import one_of
+from clgeom.runtime.arguments import is_masked_array, one_of
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
@@ -300,7 +300,7 @@ class _Call:
         left, kept = leave_out(points, nonfinite=self.nonfinite, caller=self.caller)
         numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
         if kept is None or len(kept) == len(points):
-            left, kept = np.ma.getdata(points) if isinstance(points, np.ma.MaskedArray) else points, None
+            left, kept = np.ma.getdata(points) if is_masked_array(points) else points, None
         if kept is not None:
             offsets = on_host(offsets)
             order = fetched(order) if is_device_array(order) else order

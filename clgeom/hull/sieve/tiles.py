@@ -27,6 +27,9 @@ from clgeom.runtime.plan import Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import fitting
 
+#: What tile_hull computes, in the order of its numbers.
+RESULTS = ("LIST", "HULL", "BOUNDS")
+
 
 @dataclass(frozen=True)
 class Tiles:
@@ -44,6 +47,7 @@ class Tiles:
         params = (
             *predicate_parameters(session, dtype).items(),
             ("keep_collinear", keep_collinear),
+            ("bins", BINS),
             ("header", HEADER),
             ("nonfinite", NONFINITE),
         )
@@ -71,7 +75,8 @@ class Tiles:
         stride = max(n // (count * self.size), 1)
         samples = min(count * self.size, ceil_div(n, stride))
         sampled, inside = List("sampled", samples, SAMPLED), sieve_memory()
-        steps = self._list((stride, samples), sampled), self._step("bounds", sampled, inside, bins=BINS)
+        frame, bounds = inside
+        steps = self._list((stride, samples), sampled), self._step("BOUNDS", sampled, frame, bounds)
         return steps, inside
 
     def finish(self, kept):
@@ -81,22 +86,27 @@ class Tiles:
         return (self._list(kept, hulls), self._list(hulls, last), self._hoods(last)), ((hulls,), (last,))
 
     def _hoods(self, source):
-        return self._step("hull", source, (Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size),))
+        return self._step("HULL", source, Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size))
 
     def _list(self, source, out):
         count = source.room if isinstance(source, List) else source[1]
         groups = min(ceil_div(count, self.size), 8 * self.device.compute_units)
-        return self._step("list", source, (np.uint32(out.slot), np.uint32(out.room), out.ids), groups=groups)
+        return self._step("LIST", source, out.ids, out=out, groups=groups)
 
-    def _step(self, result, source, outputs, *, groups=1, **params):
-        """A step of tile_hull. `source` is a List, or (stride, samples) of the points."""
+    def _step(self, result, source, found, bounds="sizes", *, out=None, groups=1):
+        """A step of tile_hull. `source` is a List, or (stride, samples) of the points. Unused memory is `sizes`."""
         picked = isinstance(source, List)
-        inputs = source.arguments if picked else (np.uint64(source[0]), np.uint32(source[1]))
+        ids, *inputs = source.arguments if picked else ("sizes", np.uint32(0), np.uint32(source[1]))
+        stride = np.uint32(0 if picked else source[0])
+        slot, room = (out.slot, out.room) if out else (0, 0)
         return Step(
             "hull/sieve/tile_hull",
             self.shape,
-            args=("points[0]", *inputs, "sizes", *outputs),
+            args=(
+                *("points[0]", ids, stride, *inputs, "sizes"),
+                *(np.uint32(RESULTS.index(result)), np.uint32(slot), np.uint32(room), bounds, found),
+            ),
             groups=groups,
-            params={**dict(self.params), "picked": picked, "result": result, **params},
+            params=dict(self.params),
             bytes_moved=0 if picked else source[1] * 2 * self.dtype.itemsize,
         )

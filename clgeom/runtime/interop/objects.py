@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.runtime.arguments import is_masked_array
 from clgeom.runtime.interop import arrow, frames, geometries, memory
 from clgeom.runtime.interop.columns import structured_points
 from clgeom.runtime.interop.parameter import Parameter
@@ -46,7 +47,7 @@ def points_and_sizes(value, *, caller: str, name: str):
         return geometries.vertices_of(value, parameter) if holds else (value, None)
     if isinstance(value, (list, tuple)):
         first = next((one for one in value if one is not None), None)
-        if isinstance(first, np.ma.MaskedArray):
+        if is_masked_array(first):
             return _masked_rows(value, parameter), None
         return geometries.vertices_of(_objects(value), parameter) if geometries.is_geometry(first) else (value, None)
     if geometries.is_geometry(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput, is_integer
+from clgeom.runtime.arguments import is_masked_array
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.runtime.interop.objects import values_of
@@ -69,7 +70,7 @@ class Call:
 
     def _array(self, values, name, must):
         """``numpy.asarray`` with `InvalidInput`; masked entries are refused."""
-        mask = values.mask if isinstance(values, np.ma.MaskedArray) else False
+        mask = values.mask if is_masked_array(values) else False
         hidden = np.count_nonzero(np.ascontiguousarray(mask).view(bool))  # records: each field has its own mask
         if hidden:
             raise self._wrong(name, "have no masked entries", f"{hidden} of them")
@@ -163,7 +164,7 @@ class Call:
             if self.n and not in_buffer(out):
                 raise self._wrong(name, "be in a buffer", "one in shared virtual memory")
             return
-        if isinstance(out, np.ma.MaskedArray):
+        if is_masked_array(out):
             raise self._wrong(name, "have no mask", "a masked array")
         if not out.flags.writeable:
             raise self._wrong(name, "be writeable", "a read-only array")
