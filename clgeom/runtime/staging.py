@@ -203,6 +203,7 @@ class Transfer:
     def __init__(self, stage: Stage, way: Way, threads: int):
         nbytes = way.host.nbytes
         self.stage, self.way, self.events = stage, way, []
+        self.starting = threading.Lock()  # PoCL 3.0 crashes where two threads at once are the first to use a buffer
         self.part = min(SLOT_BYTES, max(LEAST_PART, -(-nbytes // (2 * threads))))
         self.left = collections.deque(range(0, nbytes, self.part))
         self.work = []
@@ -230,15 +231,18 @@ class Transfer:
 
     def _copy_in(self, slot, begin, end):
         self.way.fill(slot.memory, begin, end)
-        slot.used = self.way.start(slot.memory[: end - begin], begin)
-        self.events.append(slot.used)
+        self._start(slot, begin, end)
 
     def _copy_out(self, slot, begin, end):
-        slot.used = self.way.start(slot.memory[: end - begin], begin)
-        self.events.append(slot.used)
+        self._start(slot, begin, end)
         with failures(self.stage.session.device, "end a copy"):
             slot.used.wait()
         self.way.fill(slot.memory, begin, end)
+
+    def _start(self, slot, begin, end):
+        with self.starting:
+            slot.used = self.way.start(slot.memory[: end - begin], begin)
+        self.events.append(slot.used)
 
     def wait(self) -> None:
         """Wait for the end of the copy. After an error nothing of it goes on."""
