@@ -47,6 +47,8 @@ LEAST_BYTES = 1 << 23
 FIRST_BYTES = 1 << 26
 #: Seconds to start the threads, and to wait for the last one.
 START_SECONDS = 300e-6
+#: A wait is as long at most: Python misses an interrupt at the moment at which a thread begins to wait.
+LISTEN_SECONDS = 0.05
 #: The speed of each of several threads that copy at a time, of what one alone reaches.
 SHARED_SPEED = 0.7
 #: How many times as fast a staged copy must be expected to be.
@@ -249,6 +251,8 @@ class Transfer:
         import pyopencl as cl
 
         try:
+            while futures.wait(self.work, timeout=LISTEN_SECONDS).not_done:
+                pass
             for k in range(len(self.work)):  # without a name, by which an error's frame would hold its own future
                 self.work[k].result()
             with failures(self.stage.session.device, "end a copy"):

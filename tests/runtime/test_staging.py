@@ -290,7 +290,6 @@ def interrupting(monkeypatch, at):
     def filling(self, *part):
         parts.append(part)
         if len(parts) == at:
-            time.sleep(0.02)  # Python notices no signal at the moment at which a thread begins to wait
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         if len(parts) >= at:
             time.sleep(0.001)  # the main thread is told within some parts, not at once
