@@ -81,6 +81,7 @@ def forced(session, threads, slot=None):
             stack.enter_context(mock.patch.object(staging, "threads_for", lambda nbytes, link, most: threads))
         stack.enter_context(mock.patch.object(staging, "FIRST_BYTES", 0))
         if slot:
+            stack.enter_context(mock.patch.object(staging, "LEAST_BYTES", MIB))
             stack.enter_context(mock.patch.object(staging, "SLOT_BYTES", slot * MIB))
             stack.enter_context(mock.patch.object(staging.Stage, "most_threads", threads))
             stage = kept_stage(session, threads, slot)
