@@ -7,10 +7,10 @@
     python bench/bench_hull.py --orders 1e6
 
 Every figure is the median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points on the device
-("resident"). Rivals that are not installed, or that would take too long, are left out ("-"). With --from-host "copy" is
-the time of copying the array to the device, and "pinned" that of a call with points in page-locked memory. --published
-compares our times with those of GPU heaphull's paper. --orders compares the sieve with the octagon filter for orders
-and coordinates that are adverse to a sieve made from a sample.
+("resident"). Rivals that are not installed, or that would take too long, are left out ("-"). With --from-host "plain"
+is a call without staged copies, "copy" the time of copying the array to the device by the driver, and "pinned" that of
+a call with points in page-locked memory. --published compares our times with those of GPU heaphull's paper. --orders
+compares the sieve with the octagon filter for orders and coordinates that are adverse to a sieve made from a sample.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import argparse
 import statistics
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -28,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import common
 
 import clgeom
+from clgeom.runtime import staging
 from clgeom.runtime.arrays import as_device_points
 from clgeom.runtime.device import as_session
 
@@ -201,8 +203,8 @@ def row_of(session, name, n, dtype, options):
     return row
 
 
-#: Columns of --from-host: the call from page-locked memory, and copies only.
-HOST = ("copy", "pinned", "pinned copy")
+#: Columns of --from-host: the call without staged copies, from page-locked memory, and copies only.
+HOST = ("plain", "copy", "pinned", "pinned copy")
 
 
 def from_host(session, points):
@@ -216,7 +218,15 @@ def from_host(session, points):
         cl.enqueue_copy(session.queue, buffer, source)
         session.queue.finish()
 
+    def plain():
+        with mock.patch.object(staging, "threads_for", lambda nbytes, link, most: 0):
+            return clgeom.convex_hull(points, device=session)
+
+    hulls = [clgeom.convex_hull(source, device=session).vertices for source in (points, pinned)]
+    np.testing.assert_array_equal(hulls[0], hulls[1])
+    np.testing.assert_array_equal(hulls[0], plain().vertices)
     return {
+        "plain": plain,
         "copy": lambda: copy(points),
         "pinned": lambda: clgeom.convex_hull(pinned, device=session),
         "pinned copy": lambda: copy(pinned),

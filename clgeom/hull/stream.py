@@ -9,13 +9,14 @@ Only two chunks are in memory at a time, so the device need not hold all points,
 
 from __future__ import annotations
 
+import collections
 import mmap
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, pinned_empty, to_device
-from clgeom.runtime.launch import allocate, copy_in, wait_for
+from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
@@ -57,17 +58,23 @@ def chunks_on_device(session, points, progress=None):
     bounds = [(start, min(rows, len(points) - start)) for start in range(0, len(points), rows)]
     source = _MappedChunks(session, points, rows) if is_mapped(points) else _ArrayChunks(points)
     bring = _in_place if profile.is_cpu else _Copies(session, rows * item_bytes)
-    coming = bring(session, source, 0, *bounds[0])
-    for k, (start, count) in enumerate(bounds):
-        array, arrived = coming
-        if k + 1 < len(bounds):
-            coming = bring(session, source, k + 1, *bounds[k + 1])
-        if arrived is not None:
-            wait_for(session, arrived)
-        refuse_flushed(array, caller="convex_hull", name="points")
-        yield array
-        if progress is not None:
-            progress((start + count) * item_bytes, points.nbytes)
+    coming = collections.deque([bring(session, source, 0, *bounds[0])])
+    try:
+        for k, (start, count) in enumerate(bounds):
+            if k + 1 < len(bounds):
+                coming.append(bring(session, source, k + 1, *bounds[k + 1]))
+            array, arrived = coming[0]
+            if arrived is not None:
+                wait_for(session, arrived)
+            coming.popleft()
+            refuse_flushed(array, caller="convex_hull", name="points")
+            yield array
+            if progress is not None:
+                progress((start + count) * item_bytes, points.nbytes)
+    finally:  # after an error, or when no more chunks are wanted
+        for _, arrived in coming:
+            if arrived is not None:
+                give_up(arrived)
 
 
 def _in_place(session, source, k, start, count):

@@ -168,7 +168,7 @@ def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray
         raise InvalidInput(
             f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.{hint}"
         )
-    return np.require(_as_coordinates(array, caller=caller, name=name), requirements=["C", "A"])
+    return _in_rows(_as_coordinates(array, caller=caller, name=name))
 
 
 def canonical_one_or_more(points, *, caller: str, name: str = "points") -> np.ndarray:
@@ -234,6 +234,16 @@ def _as_coordinates(array, *, caller, name):
         f"The '{name}' parameter of {caller} must be float32, float64, int32, or a type that fits one of them. "
         f"Got {dtype} instead."
     )
+
+
+def _in_rows(points):
+    """Points of shape (n, 2), C-contiguous and aligned."""
+    if points.flags.c_contiguous and points.flags.aligned:
+        return points
+    rows = np.empty(points.shape, points.dtype)
+    for column in range(2):  # half the time of all at once: 5e6 float32 points in Fortran order 17 and 37 ms
+        rows[:, column] = points[:, column]
+    return rows
 
 
 def as_given(points, *, caller: str, name: str = "points"):

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from clgeom.errors import DeviceLimit
+from clgeom.runtime import staging
 from clgeom.runtime.build import kernel_of
 from clgeom.runtime.call import current, loading
 from clgeom.runtime.failures import failure, failures
@@ -219,37 +220,67 @@ def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=
 
     Waits for all commands enqueued before.
     """
-    out = np.empty(count, dtype) if out is None else out
-    if count:
-        _copy(session, queue or session.queue, "read results", out, buffer, src_offset=start * out.itemsize)
+    out, queue = np.empty(count, dtype) if out is None else out, queue or session.queue
+    if not count:
+        return out
+    started = functools.partial(_started, session, queue, "read results")
+    staged = staging.copy_out(session, started, buffer, start * out.itemsize, out)
+    if staged is None:
+        _copy(session, queue, "read results", out, buffer, src_offset=start * out.itemsize)
+    else:
+        staged.wait()
     return out
 
 
 def write(session, buffer, values: np.ndarray) -> None:
     """Copy an array into a buffer; waits until the array may change again."""
-    _copy(session, session.queue, "take data", buffer, np.ascontiguousarray(values))
+    values = np.ascontiguousarray(values)
+    staged = staging.copy_in(session, functools.partial(_started, session, session.queue, "take data"), buffer, values)
+    if staged is None:
+        _copy(session, session.queue, "take data", buffer, values)
+    else:
+        staged.wait()
 
 
 def copy_in(session, buffer, values: np.ndarray):
-    """Start an asynchronous copy of a contiguous array into a buffer; returns its event.
+    """Start an asynchronous copy of a contiguous array into a buffer; it ends by `wait_for` or `give_up`.
 
     The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
     """
     import pyopencl as cl
 
+    queue = session.copy_queue
     with failures(session.device, "take data"):
         before = cl.enqueue_marker(session.queue)
         session.queue.flush()  # else the other queue might wait for a command that never begins
-    queue = session.copy_queue
-    copied = _copy(session, queue, "take data", buffer, values, is_blocking=False, wait_for=[before])
-    session.pool.hold(buffer, copied)
-    return copied
+    session.pool.hold(buffer, queue)
+    started = functools.partial(_started, session, queue, "take data", wait_for=[before])
+    return staging.copy_in(session, started, buffer, values) or started(buffer, values)
 
 
-def wait_for(session, event) -> None:
-    """Wait for an event."""
+def wait_for(session, copied) -> None:
+    """Wait for a copy that `copy_in` has started."""
     with failures(session.device, "end a copy"):
-        event.wait()
+        copied.wait()
+
+
+def give_up(copied) -> None:
+    """Let no more of a copy begin, and wait until nothing of it runs."""
+    import pyopencl as cl
+
+    if isinstance(copied, staging.Transfer):
+        copied.stop()
+    else:
+        with contextlib.suppress(cl.Error):
+            copied.wait()
+
+
+def _started(session, queue, doing, to, source, **options):
+    """Start a copy; returns its event."""
+    event = _copy(session, queue, doing, to, source, is_blocking=False, **options)
+    with failures(session.device, doing):
+        queue.flush()
+    return event
 
 
 def _copy(session, queue, doing, to, source, **options):

@@ -9,7 +9,7 @@ run after them. Other queues are not part of that order, hence the rule:
     2. ends before the buffer returns, or tells the pool what must end first (`Pool.hold`).
 
 Profiled runs take all their memory, wait for the session's queue, and at their end for their own queue (`launch.run`).
-Copies on another queue wait for a marker of the session's queue, and their event holds the buffer (`launch.copy_in`).
+Copies on another queue wait for a marker of the session's queue, and hold the buffer (`launch.copy_in`).
 An array for the caller is complete when the caller gets it. The caller's queue holds its buffer: the commands that this
 queue has when the last reference goes must end first (`launch.as_array`). The pool does not wait for held memory, but
 hands out other memory. An array that its owner reads on yet another queue must stay referenced until that queue is
@@ -112,7 +112,7 @@ class Pool:
             return
         if loan.to is self._returned:
             size, memory, before = loan.memory
-            loan.memory = size, memory, (*before, *until)
+            loan.memory = size, memory, (*before, *(one for one in until if one not in before))
         else:
             loan.memory, loan.to = (buffer.size, loan.memory, until), self._returned
 
